@@ -1,0 +1,1 @@
+"""Bytes on disk and wire; knows no graph."""
