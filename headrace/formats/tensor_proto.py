@@ -89,7 +89,8 @@ def _bad(reason: str) -> ValueError:
 
 
 def _little(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype.newbyteorder("<")
+    little: np.dtype[Any] = dtype.newbyteorder("<")
+    return little
 
 
 def _field(dtype: DType) -> str:
@@ -101,17 +102,16 @@ def _field(dtype: DType) -> str:
 
 def _stored(array: Any, dtype: DType) -> Array:
     """The array in the type that stands for dtype; a different type is a caller's mistake."""
-    if not isinstance(array, (np.ndarray, np.generic)):
-        # NumPy's own string type would drop trailing zero bytes
-        array = np.array(array, object if dtype.kind in "srv" else None)
-    array = np.asarray(array)
-    if dtype.kind == "s" and array.dtype.kind in "SU":
-        array = array.astype(object)
-    elif dtype.is_quantized and array.dtype == dtype.as_numpy_dtype:
-        array = array.view(dtype.numpy)
-    if array.dtype.newbyteorder("=") != dtype.numpy:
-        raise TypeError(f"Incompatible types: {dtype} vs. {array.dtype}. Value is {array}")
-    return array
+    # NumPy's own string type would drop trailing zero bytes
+    is_object = dtype.kind in "srv" and not isinstance(array, (np.ndarray, np.generic))
+    stored: Array = np.asarray(array, object if is_object else None)
+    if dtype.kind == "s" and stored.dtype.kind in "SU":
+        stored = stored.astype(object)
+    elif dtype.is_quantized and stored.dtype == dtype.as_numpy_dtype:
+        stored = stored.view(dtype.numpy)
+    if stored.dtype.newbyteorder("=") != dtype.numpy:
+        raise TypeError(f"Incompatible types: {dtype} vs. {stored.dtype}. Value is {stored}")
+    return stored
 
 
 def _field_values(array: Array, dtype: DType) -> list[Any]:
@@ -163,7 +163,7 @@ def _from_content(content: bytes, dtype: DType, size: int) -> Array:
             f" ({size * dtype.numpy.itemsize} bytes)"
         )
     if dtype.kind == "b":
-        return np.frombuffer(content, np.uint8) != 0
+        return np.frombuffer(content, np.uint8).astype(np.bool_)
     if dtype.name == "bfloat16":
         return np.frombuffer(content, "<u2").astype(np.uint16).view(dtype.numpy)
     return np.frombuffer(content, _little(dtype.numpy)).astype(dtype.numpy)

@@ -57,8 +57,9 @@ def parse(text: str) -> Any:
     for word in words:
         if word in ("package", "use", "message", "enum"):
             section = word
-            if word == "message" or word == "enum":
-                current = types[name] = _open_type(types, word, name := next(words))
+            if word in ("message", "enum"):
+                name = next(words)
+                current = types[name] = _open_type(types, word, name)
         elif section == "package":
             file.package = word
         elif section == "use":
