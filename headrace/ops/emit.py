@@ -1,14 +1,17 @@
-"""What a compiled rule may use.  An op's block writes against these interfaces; codegen implements them.
+"""What a compiled rule may use.  An op's block writes against these interfaces; codegen
+implements them.
 
-**Element-wise ops** (trait ELEMENTWISE): the rule is about one element.  Each argument is the value at
-the output's index, broadcast already applied (a list for `N*T`); the result is one `Expr` per output.
+**Element-wise ops** (trait ELEMENTWISE): the rule is about one element.  Each argument is the
+value at the output's index, broadcast already applied (a list for `N*T`); the result is one
+`Expr` per output.
 
     @softplus.lower
     def _(e, x):
         return e.max(x, 0) + e.log1p(e.exp(-e.abs(x)))
 
-**Every other op**: arguments are operands with concrete shapes; the result is one operand per output.
-A stage is a loop over its shape; several stages are several `compute`s, which codegen fuses.
+**Every other op**: arguments are operands with concrete shapes; the result is one operand per
+output. A stage is a loop over its shape; several stages are several `compute`s, which codegen
+fuses.
 
     @softmax.lower
     def _(e, logits):
@@ -18,11 +21,13 @@ A stage is a loop over its shape; several stages are several `compute`s, which c
         total = e.compute(rows, lambda *i: e.reduce("sum", n, lambda j: up[(*i, j)]))
         return e.compute(logits.shape, lambda *i: up[i] / total[i[:-1]])
 
-An argument that must be known to decide the shape (`axis`, `perm`, `paddings`) has `.value`, an array;
-where it has none the op cannot be compiled, and a rule that needs it says `raise Decline("why")`.
+An argument that must be known to decide the shape (`axis`, `perm`, `paddings`) has `.value`, an
+array; where it has none the op cannot be compiled, and a rule that needs it says `raise
+Decline("why")`.
 
-**Updates of variables**: `e.assign(variable, rule)` gives the variable's new value, as an operand; reading
-`variable[i]` means the old one.  The rule returns the new value where the op has an output for it.
+**Updates of variables**: `e.assign(variable, rule)` gives the variable's new value, as an
+operand; reading `variable[i]` means the old one.  The rule returns the new value where the op has
+an output for it.
 
     @apply_momentum.lower
     def _(e, var, accum, lr, grad, momentum, *, use_nesterov):
@@ -30,26 +35,27 @@ where it has none the op cannot be compiled, and a rule that needs it says `rais
         ahead = lambda i: grad[i] + moved[i] * momentum[()] if use_nesterov else moved[i]
         return e.assign(var, lambda *i: var[i] - lr[()] * ahead(i))
 
-**Library calls** describe the call; fusion may extend it, and a library that lacks it declines.  A view
-puts the dimensions in the library's order: matrices as (m, k) and (k, n), images as (batch, channels,
-space...), filters as (out, in, space...), with a leading dimension of groups where there are groups.
+**Library calls** describe the call; fusion may extend it, and a library that lacks it declines.
+A view puts the dimensions in the library's order: matrices as (m, k) and (k, n), images as
+(batch, channels, space...), filters as (out, in, space...), with a leading dimension of groups
+where there are groups.
 
     @matmul.library("onednn")
     def _(a, b, out, *, transpose_a, transpose_b):
-        return LibraryCall(
-            "matmul", src=transposed(a, transpose_a), weights=transposed(b, transpose_b), dst=view(out)
-        )
+        return LibraryCall("matmul", src=transposed(a, transpose_a),
+                           weights=transposed(b, transpose_b), dst=view(out))
 
     @conv2d.library("onednn")          # NHWC; strides, dilations, pads per spatial dimension
     def _(x, filters, out, *, strides, padding, ...):
         return LibraryCall(
             "convolution", src=view(x, (0, 3, 1, 2)), weights=view(filters, (3, 2, 0, 1)),
-            dst=view(out, (0, 3, 1, 2)), strides=..., dilations=..., pads=((top, bottom), (left, right)),
+            dst=view(out, (0, 3, 1, 2)), strides=..., dilations=...,
+            pads=((top, bottom), (left, right)),
         )
 
-`convolution_data` and `convolution_weights` are its gradients: the same options, `src` or `weights` is
-what they write.  The attributes that a rule names as keyword arguments are passed to it, as to the
-reference.  Rules are written independently of the reference: they check each other.
+`convolution_data` and `convolution_weights` are its gradients: the same options, `src` or
+`weights` is what they write.  The attributes that a rule names as keyword arguments are passed to
+it, as to the reference.  Rules are written independently of the reference: they check each other.
 """
 
 from __future__ import annotations
@@ -70,10 +76,11 @@ class Decline(Exception):
 class Expr(Protocol):
     """A scalar at one index.  A Python number beside an Expr takes that Expr's type.
 
-    Arithmetic keeps the type (both sides must have the same); integers wrap around.  `/` is for floats;
-    `//` and `%` round towards minus infinity (`e.truncate_div`, `e.truncate_mod` towards zero), with
-    result 0 for an integer divisor 0.  Comparisons give bool; `& | ^ ~` are logical on bool and bitwise
-    on integers; `<< >>` are for integers, and give 0 (or the sign) where the count is too large.
+    Arithmetic keeps the type (both sides must have the same); integers wrap around.  `/` is for
+    floats; `//` and `%` round towards minus infinity (`e.truncate_div`, `e.truncate_mod` towards
+    zero), with result 0 for an integer divisor 0.  Comparisons give bool; `& | ^ ~` are logical
+    on bool and bitwise on integers; `<< >>` are for integers, and give 0 (or the sign) where the
+    count is too large.
     """
 
     @property
@@ -104,8 +111,8 @@ Index: TypeAlias = Expr | int
 
 
 class Operand(Protocol):
-    """An array: an input of the op, or the result of an earlier stage.  Reading outside its shape is safe
-    and gives 0, so a pad may read first and select afterwards."""
+    """An array: an input of the op, or the result of an earlier stage.  Reading outside its shape
+    is safe and gives 0, so a pad may read first and select afterwards."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -119,7 +126,8 @@ class Operand(Protocol):
 
 
 class Emitter(Protocol):
-    """The vocabulary of rules.  Unary functions take a float Expr unless their line says otherwise."""
+    """The vocabulary of rules.  Unary functions take a float Expr unless their line says
+    otherwise."""
 
     # -- one element -------------------------------------------------------------------------
     def const(self, value: complex | bool, dtype: DType) -> Expr: ...
@@ -127,8 +135,8 @@ class Emitter(Protocol):
         """A number that follows from shapes.  Unlike `const` it is not built into the kernel."""
 
     def cast(self, x: Expr, dtype: DType) -> Expr:
-        """TF's Cast: float to integer truncates; what does not fit saturates as on x86, NaN gives the
-        integer's minimum; any number to bool means `!= 0`."""
+        """TF's Cast: float to integer truncates; what does not fit saturates as on x86, NaN gives
+        the integer's minimum; any number to bool means `!= 0`."""
 
     def bitcast(self, x: Expr, dtype: DType) -> Expr: ...
     def select(self, condition: Expr, x: Number, y: Number) -> Expr: ...
@@ -174,17 +182,17 @@ class Emitter(Protocol):
     def lgamma(self, x: Expr) -> Expr: ...
 
     def require(self, condition: Expr, message: str) -> None:
-        """The step fails with InvalidArgumentError(message) where the condition is false.  `{at}` in the
-        message becomes the index as `[1,2]`."""
+        """The step fails with InvalidArgumentError(message) where the condition is false.  `{at}`
+        in the message becomes the index as `[1,2]`."""
 
     # -- whole operands ----------------------------------------------------------------------
     def compute(self, shape: Sequence[int], rule: Callable[..., Any]) -> Operand:
         """The operand whose element at (i, j, ...) is rule(i, j, ...)."""
 
     def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Any]) -> Expr:
-        """Inside a stage: rule(r, s, ...) over all r, s, ... below the extents.  kind: sum, prod, max,
-        min, any, all; argmax and argmin give the first best place as int64 (one extent; NaN is best,
-        as in NumPy)."""
+        """Inside a stage: rule(r, s, ...) over all r, s, ... below the extents.  kind: sum, prod,
+        max, min, any, all; argmax and argmin give the first best place as int64 (one extent; NaN
+        is best, as in NumPy)."""
 
     def checked(self, index: Expr, extent: int, message: str) -> Expr:
         """The index, known to be in [0, extent) from here on; else the step fails with
@@ -196,7 +204,8 @@ class Emitter(Protocol):
     def assemble(
         self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Operand]]
     ) -> Operand:
-        """An operand made of blocks: each part stands at its offset; together they fill the shape."""
+        """An operand made of blocks: each part stands at its offset; together they fill the
+        shape."""
 
     def assign(self, variable: Operand, rule: Callable[..., Any]) -> Operand:
         """Give the variable a new value, rule(i, j, ...) at each index of its shape; returns it."""
@@ -209,9 +218,9 @@ class Emitter(Protocol):
         place: Callable[..., Any],
         value: Callable[..., Any],
     ) -> Operand:
-        """For every r, s, ... below the extents, in order: into[place(r, s, ...)] = value (kind "set"),
-        += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable, which gets a
-        new value, or the result of a stage.  Returns the whole."""
+        """For every r, s, ... below the extents, in order: into[place(r, s, ...)] = value (kind
+        "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable,
+        which gets a new value, or the result of a stage.  Returns the whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,26 @@
+"""Headrace: TensorFlow 1.15's language on today's Python, compiled to native code.
+
+import headrace as tf
+"""
+
+from __future__ import annotations
+
+import sys
+
+from headrace.version import TF_VERSION as VERSION
+from headrace.version import __version__ as __version__
+
+
+def _become_namespace() -> None:
+    from headrace import api
+    from headrace.api.namespace import Namespace
+
+    root = Namespace(__name__, __doc__)
+    old = sys.modules[__name__]
+    root.__dict__.update(old.__dict__ | {"_homes": {}})
+    sys.modules[__name__] = root
+    api.fill(root)
+
+
+__all__ = ["VERSION", "__version__"]
+_become_namespace()

@@ -1,0 +1,46 @@
+"""The names of TF 1.15, nothing else: tables by family, resolved on first use.
+
+A family's table says which module has which public names:
+
+    NAMES = {"headrace.functions.reduce": "{,math.}reduce_sum {,math.}reduce_mean all=reduce_all"}
+
+A word is a public name below `tf.` (braces give several places); the internal name is its last part,
+or what stands behind "=" ("." for the module itself).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from headrace.api.namespace import Namespace, expand
+
+FAMILIES = (
+    "framework", "math", "array", "linalg", "signal", "nn", "image", "random", "variables", "train",
+    "string", "sparse", "quantized", "session", "control_flow", "data", "io", "layers", "losses",
+    "metrics", "summary", "lookup", "distributions", "distributed", "saved_model", "platform",
+    "contrib", "keras", "estimator",
+)  # fmt: skip
+
+
+def fill(root: Any) -> None:
+    """Give the package `root` its public names and namespaces."""
+    homes: dict[str, dict[str, tuple[str, str]]] = {"": {}}
+    for family in FAMILIES:
+        table = importlib.import_module(f"headrace.api.{family}").NAMES
+        for module, text in table.items():
+            for place, name, internal in expand(text):
+                homes.setdefault(place, {})[name] = (module, internal)
+    spaces: dict[str, Any] = {"": root}
+    for place in sorted(homes):
+        _space(spaces, place)._homes.update(homes[place])
+
+
+def _space(spaces: dict[str, Any], place: str) -> Any:
+    if place not in spaces:
+        parent, _, name = place.rpartition(".")
+        owner = _space(spaces, parent)
+        space = Namespace(f"{owner.__name__}.{name}")
+        space.attach(owner, name)
+        spaces[place] = space
+    return spaces[place]

@@ -1,0 +1,3 @@
+"""Public names of the family: array."""
+
+NAMES: dict[str, str] = {}

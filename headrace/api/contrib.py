@@ -1,0 +1,3 @@
+"""Public names of the family: contrib."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: control_flow."""
+
+NAMES: dict[str, str] = {}

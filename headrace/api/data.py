@@ -1,0 +1,3 @@
+"""Public names of the family: data."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: distributed."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: distributions."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: estimator."""
+
+NAMES: dict[str, str] = {}

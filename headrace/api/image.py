@@ -1,0 +1,3 @@
+"""Public names of the family: image."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: io."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: keras."""
+
+NAMES: dict[str, str] = {}

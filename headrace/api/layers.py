@@ -1,0 +1,3 @@
+"""Public names of the family: layers."""
+
+NAMES: dict[str, str] = {}

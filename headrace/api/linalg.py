@@ -1,0 +1,3 @@
+"""Public names of the family: linalg."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: lookup."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: losses."""
+
+NAMES: dict[str, str] = {}

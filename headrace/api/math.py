@@ -1,0 +1,3 @@
+"""Public names of the family: math."""
+
+NAMES: dict[str, str] = {}

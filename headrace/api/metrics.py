@@ -1,0 +1,3 @@
+"""Public names of the family: metrics."""
+
+NAMES: dict[str, str] = {}

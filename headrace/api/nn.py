@@ -1,0 +1,3 @@
+"""Public names of the family: nn."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: platform."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: quantized."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: random."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: saved_model."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: session."""
+
+NAMES: dict[str, str] = {}

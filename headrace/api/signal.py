@@ -1,0 +1,3 @@
+"""Public names of the family: signal."""
+
+NAMES: dict[str, str] = {}

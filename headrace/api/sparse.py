@@ -1,0 +1,3 @@
+"""Public names of the family: sparse."""
+
+NAMES: dict[str, str] = {}

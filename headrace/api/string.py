@@ -1,0 +1,3 @@
+"""Public names of the family: string."""
+
+NAMES: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Public names of the family: summary."""
+
+NAMES: dict[str, str] = {}

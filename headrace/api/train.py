@@ -1,0 +1,3 @@
+"""Public names of the family: train."""
+
+NAMES: dict[str, str] = {}

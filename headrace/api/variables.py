@@ -1,0 +1,3 @@
+"""Public names of the family: variables."""
+
+NAMES: dict[str, str] = {}

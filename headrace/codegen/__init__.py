@@ -1,0 +1,1 @@
+"""Piece -> native program: regions, fusion, kernel IR, LLVM, library calls, memory, cache."""

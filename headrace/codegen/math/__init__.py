@@ -1,0 +1,1 @@
+"""Elementary functions as vector code: range reduction and polynomials over the builder."""

@@ -1,0 +1,1 @@
+"""Vocabulary: element types, shapes, errors, device names, origins, options.  Imports nothing of ours."""

@@ -1,0 +1,43 @@
+"""Settings from the environment, in one table.  Read once, at the first question.
+
+HEADRACE_SHOW     words of: plan passes place pieces regions kernels llvm memory step
+HEADRACE_VERIFY   1: verify every stage and run the reference beside the compiled program
+HEADRACE_COMPILE  0: never compile, run the NumPy reference
+HEADRACE_DATA     a directory with data sets
+HEADRACE_CACHE    where compiled kernels and downloaded data sets are kept
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+
+@lru_cache(maxsize=None)
+def shown() -> frozenset[str]:
+    return frozenset(w for w in os.environ.get("HEADRACE_SHOW", "").replace(",", " ").split())
+
+
+def show(word: str, text: str) -> None:
+    """Print a stage if the user asked for it."""
+    if word in shown():
+        print(f"--- {word}\n{text}", file=sys.stderr, flush=True)
+
+
+@lru_cache(maxsize=None)
+def verify() -> bool:
+    return os.environ.get("HEADRACE_VERIFY", "0") not in ("", "0")
+
+
+@lru_cache(maxsize=None)
+def compile_enabled() -> bool:
+    return os.environ.get("HEADRACE_COMPILE", "1") not in ("", "0")
+
+
+def cache_directory() -> Path:
+    base = os.environ.get("HEADRACE_CACHE")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"

@@ -1,0 +1,72 @@
+"""The values that attributes of a node may have, besides plain Python ones.
+
+kind      value in `node.attrs`
+string    str, or bytes where it is not UTF-8        int float bool   themselves
+type      DType                                      shape            Shape
+tensor    Literal                                    func             FunctionName
+list(k)   tuple of these
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headrace.core.dtypes import DType
+
+
+class Literal:
+    """A constant tensor: its array is never written.  Compared by content."""
+
+    __slots__ = ("array", "dtype", "_key")
+
+    def __init__(self, array: Any, dtype: DType) -> None:
+        self.array, self.dtype, self._key = array, dtype, None
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+
+    def _content(self) -> Any:
+        if self._key is None:
+            a = self.array
+            data = tuple(a.ravel().tolist()) if a.dtype == object else a.tobytes()
+            self._key = (self.dtype, a.shape, data)  # type: ignore[assignment]
+        return self._key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and (
+            self.array is other.array or self._content() == other._content()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __repr__(self) -> str:
+        return (
+            f"Literal({self.dtype.name}, {np.array2string(np.asarray(self.array), threshold=20)})"
+        )
+
+
+class FunctionName(NamedTuple):
+    """A function of the graph's library, with the values of its own attributes."""
+
+    name: str
+    attrs: tuple[tuple[str, Any], ...] = ()
+
+
+def public(value: Any) -> Any:
+    """An attribute as `op.get_attr` shows it: text as bytes, lists as lists, messages as protos."""
+    from headrace.formats import proto
+    from headrace.formats.tensor_proto import to_proto
+
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, Literal):
+        return to_proto(value.array, value.dtype.as_datatype_enum)
+    if isinstance(value, FunctionName):
+        return proto.NameAttrList(name=value.name)
+    if isinstance(value, tuple):
+        return [public(v) for v in value]
+    if hasattr(value, "as_proto"):
+        return value.as_proto()
+    return value

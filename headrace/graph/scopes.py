@@ -1,0 +1,108 @@
+"""The stacks that a new node reads: names, devices, control inputs, colocation, attributes.
+
+A `Scopes` object belongs to a graph.  Names are per thread, as in TF; the other stacks are shared
+by all threads until `Graph.switch_to_thread_local`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from headrace.core import device_name
+
+if TYPE_CHECKING:
+    from headrace.graph.node import Node
+
+VALID_NODE = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
+VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+
+
+class Names(threading.local):
+    """The current name scope of a thread."""
+
+    def __init__(self) -> None:
+        self.scope = ""
+
+
+class Control:
+    """One `control_dependencies` block, and the nodes made inside it so far.
+
+    A node whose input was made in the block already waits for the block's nodes.
+    """
+
+    __slots__ = ("inputs", "made", "is_barrier", "context")
+
+    def __init__(self, inputs: Sequence[Node], is_barrier: bool, context: Any) -> None:
+        self.inputs, self.is_barrier, self.context = list(inputs), is_barrier, context
+        self.made: set[Node] = set()
+
+
+class Stacks:
+    """Device, control and colocation stacks, innermost last."""
+
+    def __init__(self) -> None:
+        self.devices: list[Any] = []  # canonical text, a function node -> text, or None
+        self.controls: list[Control] = []
+        self.colocation: list[Node] = []
+        self.context: Any = None  # control-flow context
+
+    def copy(self) -> Stacks:
+        new = Stacks()
+        new.devices, new.controls = list(self.devices), list(self.controls)
+        new.colocation, new.context = list(self.colocation), self.context
+        return new
+
+
+class ThreadStacks(threading.local):
+    """Each thread starts from a copy of the stacks at the time of the switch."""
+
+    def __init__(self, source: Stacks) -> None:
+        self.stacks = source.copy()
+
+
+def device_of(node: Node, devices: Sequence[Any]) -> str:
+    """Ask the device scopes, innermost first.  A function sees what inner ones decided."""
+    device: str = node.device
+    for scope in reversed(devices):
+        if scope is None:
+            break
+        if callable(scope):
+            device = device_name.canonical(scope(node))
+            node._device = device
+        else:
+            device = device_name.merge(scope, device)
+            node._device = device
+    return device
+
+
+def control_inputs_for(controls: Sequence[Control], inputs: Sequence[Node]) -> list[Node]:
+    """The nodes that a node with these inputs must wait for, because of the blocks around it."""
+    needed: list[Node] = []
+    for control in controls:
+        if any(n in control.made for n in inputs):
+            continue
+        needed += [n for n in control.inputs if n not in inputs and n not in needed]
+    return needed
+
+
+@contextmanager
+def pushed(stack: list[Any], item: Any) -> Iterator[None]:
+    stack.append(item)
+    try:
+        yield
+    finally:
+        stack.pop()
+
+
+@contextmanager
+def replaced(get: Callable[[], Any], put: Callable[[Any], None], value: Any) -> Iterator[None]:
+    old = get()
+    put(value)
+    try:
+        yield
+    finally:
+        put(old)

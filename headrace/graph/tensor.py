@@ -1,0 +1,179 @@
+"""A tensor: one output of a node, an edge of the graph.  It has a type and what is known of its shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.core.dtypes import DType
+from headrace.core.shapes import Shape, as_shape
+
+if TYPE_CHECKING:
+    from headrace.graph.graph import Graph
+    from headrace.graph.node import Node
+
+
+class Tensor:
+    """A symbolic value.  Operators (+, [], ...) are given to it by `ops.operators`."""
+
+    __array_priority__ = 100  # NumPy arrays leave binary operators to us
+
+    def __init__(self, op: Node, value_index: int, dtype: DType, shape: Shape) -> None:
+        self._node = op
+        self._index = value_index
+        self._dtype = dtype
+        self._shape = shape
+        # For a resource: element type and shape of what the handle points to.
+        self.handle_data: tuple[DType, Shape] | None = None
+
+    @property
+    def op(self) -> Node:
+        return self._node
+
+    @property
+    def value_index(self) -> int:
+        return self._index
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self._node.graph
+
+    @property
+    def name(self) -> str:
+        return f"{self._node.name}:{self._index}"
+
+    @property
+    def device(self) -> str:
+        return self._node.device
+
+    @property
+    def shape(self) -> Shape:
+        return self._shape
+
+    def get_shape(self) -> Shape:
+        return self._shape
+
+    def _shape_as_list(self) -> list[int | None] | None:
+        return None if self._shape.rank is None else self._shape.as_list()
+
+    def _rank(self) -> int | None:
+        return self._shape.rank
+
+    def set_shape(self, shape: Any) -> None:
+        """Add to what is known of the shape; what contradicts it is an error."""
+        try:
+            self._shape = self._shape.merge_with(as_shape(shape))
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        self._node.graph.touch()
+
+    def consumers(self) -> list[Node]:
+        return [n for n in self._node.graph.get_operations() if any(t is self for t in n.inputs)]
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Run this tensor in `session`, or in the default one."""
+        return run_session(self.graph, session, "eval").run(self, feed_dict)
+
+    def experimental_ref(self) -> TensorRef:
+        return TensorRef(self)
+
+    ref = experimental_ref
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __copy__(self) -> Tensor:
+        return self
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "Tensor objects are only iterable when eager execution is enabled. "
+            "To iterate over this tensor use tf.map_fn."
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len is not well defined for symbolic Tensors. ({self.name}) "
+            "Please call `x.shape` rather than `len(x)` for shape information."
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. "
+            "Use `if t is not None:` instead of `if t:` to test if a tensor is defined, and use "
+            "TensorFlow ops such as tf.cond to execute subgraphs conditioned on the value of a "
+            "tensor."
+        )
+
+    __nonzero__ = __bool__
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array."
+        )
+
+    def __str__(self) -> str:
+        shape = ""
+        if self._shape.rank is not None:
+            shape = f", shape={self._shape}"
+        device = f", device={self.device}" if self.device else ""
+        return f'Tensor("{self.name}"{shape}, dtype={self._dtype.name}{device})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self._dtype.name}>"
+
+
+class TensorRef:
+    """A hashable stand-in for a tensor, for dictionaries and sets."""
+
+    __slots__ = ("_wrapped",)
+
+    def __init__(self, wrapped: Tensor) -> None:
+        self._wrapped = wrapped
+
+    def deref(self) -> Tensor:
+        return self._wrapped
+
+    def __hash__(self) -> int:
+        return id(self._wrapped)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorRef) and other._wrapped is self._wrapped
+
+
+def run_session(graph: Graph, session: Any, method: str) -> Any:
+    """The session in which `tensor.eval()` or `node.run()` happens."""
+    from headrace.graph.defaults import get_default_session
+
+    if session is None:
+        session = get_default_session()
+        if session is None:
+            what = (
+                "evaluate tensor using `eval()`"
+                if method == "eval"
+                else "execute operation using `run()`"
+            )
+            raise ValueError(
+                f"Cannot {what}: No default session is registered. Use `with sess.as_default()` "
+                f"or pass an explicit session to `{method}(session=sess)`"
+            )
+        if session.graph is not graph:
+            thing = "tensor" if method == "eval" else "operation"
+            raise ValueError(
+                f"Cannot use the default session to {'evaluate' if thing == 'tensor' else 'execute'} "
+                f"{thing}: the {thing}'s graph is different from the session's graph. Pass an "
+                f"explicit session to `{method}(session=sess)`."
+            )
+    elif session.graph is not graph:
+        thing = "tensor" if method == "eval" else "operation"
+        raise ValueError(
+            f"Cannot use the given session to {'evaluate' if thing == 'tensor' else 'execute'} "
+            f"{thing}: the {thing}'s graph is different from the session's graph."
+        )
+    return session

@@ -1,0 +1,1 @@
+"""Every op, declared once: signature, meaning in NumPy, shape rule, gradient, compiled rule, samples."""

@@ -1,0 +1,36 @@
+"""What a kernel with a first parameter `ctx` gets: the node, the session's state, the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+
+class Resources(Protocol):
+    """The resources of a session (or of a process), by container, kind and name."""
+
+    def get_or_make(self, container: str, kind: str, name: str, make: Callable[[], Any]) -> Any: ...
+
+    def find(self, container: str, kind: str, name: str) -> Any | None: ...
+
+    def remove(self, container: str, kind: str, name: str) -> bool: ...
+
+
+class Context(Protocol):
+    """The surroundings of one kernel call."""
+
+    node: Any  # name, attrs, device, origin, op
+    resources: Resources  # shared by all steps of a session
+    state: dict[Any, Any]  # of this node, kept from step to step; guard with `lock`
+    lock: Any
+    step_id: int
+
+    def is_cancelled(self) -> bool: ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` when the step is cancelled; the result takes that back."""
+        ...
+
+    def run_function(self, function: Any, inputs: list[Any]) -> list[Any]:
+        """Run a function of the graph's library on values."""
+        ...

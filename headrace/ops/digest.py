@@ -1,0 +1,27 @@
+"""A short fingerprint of an OpDef: everything that makes two ops compatible, without the prose."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+
+def digest(op_def: Any) -> str:
+    copy = type(op_def)()
+    copy.CopyFrom(op_def)
+    copy.summary = copy.description = ""
+    copy.deprecation.explanation = ""
+    if not copy.deprecation.version:
+        copy.ClearField("deprecation")
+    for arg in [*copy.input_arg, *copy.output_arg]:
+        arg.description = ""
+    for attr in copy.attr:
+        attr.description = ""
+        # The order in which a set of allowed values is written says nothing.
+        for values in (attr.allowed_values.list.type, attr.allowed_values.list.s):
+            ordered = sorted(values)
+            del values[:]
+            values.extend(ordered)
+        if not attr.allowed_values.list.type and not attr.allowed_values.list.s:
+            attr.ClearField("allowed_values")
+    return hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()[:12]

@@ -1,0 +1,142 @@
+"""Families: an ordinary op in a few lines.
+
+exp = unary("Exp", np.exp, T=FLOATS_AND_COMPLEX, emit="exp", doc="e raised to x.",
+            gradient=lambda node, dy: dy * node.outputs[0], samples=normal(3, 4))
+add = binary("AddV2", np.add, T=..., emit=lambda e, x, y: x + y, gradient=..., samples=...)
+less = compare("Less", np.less, T=REALS, emit=lambda e, x, y: x < y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from headrace.core.dtypes import DType
+from headrace.ops.declare import Op, op
+from headrace.ops.samples import Sample
+from headrace.ops.shape_rules import broadcast, same
+from headrace.ops.traits import ELEMENTWISE, Trait
+
+
+def unary(
+    name: str,
+    meaning: Callable[..., Any],
+    *,
+    T: tuple[DType, ...],
+    doc: str,
+    emit: Any = None,
+    gradient: Callable[..., Any] | None = None,
+    samples: Callable[..., Any] | None = None,
+    traits: Iterable[Trait] = (),
+    signature: str = "x: T -> y: T",
+    shape: Callable[..., Any] = same,
+    **attrs: Any,
+) -> Op:
+    """An element-wise op of one input."""
+
+    def reference(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return meaning(x)
+
+    return _finish(
+        name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs
+    )
+
+
+def binary(
+    name: str,
+    meaning: Callable[..., Any],
+    *,
+    T: tuple[DType, ...],
+    doc: str,
+    emit: Any = None,
+    gradient: Callable[..., Any] | None = None,
+    samples: Callable[..., Any] | None = None,
+    traits: Iterable[Trait] = (),
+    signature: str = "x: T, y: T -> z: T",
+    shape: Callable[..., Any] = broadcast,
+    **attrs: Any,
+) -> Op:
+    """An element-wise op of two inputs that broadcast."""
+
+    def reference(x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return meaning(x, y)
+
+    return _finish(
+        name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs
+    )
+
+
+def compare(name: str, meaning: Callable[..., Any], **options: Any) -> Op:
+    """An element-wise comparison: no gradient."""
+    declared = binary(name, meaning, signature="x: T, y: T -> z: bool", **options)
+    declared.no_gradient()
+    return declared
+
+
+def _finish(
+    name: str,
+    reference: Callable[..., Any],
+    signature: str,
+    shape: Callable[..., Any],
+    T: tuple[DType, ...],
+    doc: str,
+    emit: Any,
+    gradient: Callable[..., Any] | None,
+    samples: Callable[..., Any] | None,
+    traits: Iterable[Trait],
+    attrs: dict[str, Any],
+) -> Op:
+    reference.__doc__ = doc
+    declared = op(
+        name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs={"T": T} | attrs
+    )(reference)
+    if gradient is not None:
+        declared.gradient(gradient)
+    if emit is not None:
+        declared.lower((lambda e, *x: getattr(e, emit)(*x)) if isinstance(emit, str) else emit)
+    if samples is not None:
+        declared.samples(samples)
+    return declared
+
+
+def normal(*shape: int) -> Callable[..., Any]:
+    """Samples: one normal array, one empty, one scalar, and the values where floats end."""
+
+    def samples(rng: Any) -> Any:
+        yield Sample(rng.normal(size=shape))
+        yield Sample(np.zeros((0, 3)), note="empty")
+        yield Sample(np.array(0.5), note="scalar")
+        yield Sample(np.array([np.nan, np.inf, -np.inf, -0.0, 1e-310]), note="edges", grad=False)
+
+    return samples
+
+
+def positive(*shape: int) -> Callable[..., Any]:
+    """Samples for ops that are defined above zero."""
+
+    def samples(rng: Any) -> Any:
+        yield Sample(rng.uniform(0.5, 3, size=shape))
+        yield Sample(np.zeros((0, 3)), note="empty")
+        yield Sample(np.array([np.nan, np.inf, -1.0, 0.0]), note="edges", grad=False)
+
+    return samples
+
+
+def pairs(low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
+    """Samples of two inputs: equal shapes, broadcasting both ways, scalars, empty."""
+
+    def samples(rng: Any) -> Any:
+        for a, b in (
+            ((2, 3), (2, 3)),
+            ((2, 3), (3,)),
+            ((2, 1), (1, 3)),
+            ((), (2,)),
+            ((0, 3), (3,)),
+        ):
+            yield Sample(rng.uniform(low, high, size=a), rng.uniform(low, high, size=b))
+
+    return samples

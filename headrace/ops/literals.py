@@ -1,0 +1,253 @@
+"""Python and NumPy values -> arrays of a TF type, by TF's rules.
+
+Python ints become int32, floats float32, text and bytes string; a NumPy array keeps its type.  A
+Python value is only converted where nothing is lost; a NumPy array is cast.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.core import dtypes
+from headrace.core.dtypes import DType, as_dtype
+from headrace.core.shapes import Dimension, Shape, as_shape
+from headrace.graph.attrs import Literal
+
+
+def literal(
+    value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> Literal:
+    """`tf.constant`'s value: converted, and filled up to `shape` with its last element."""
+    wanted = None if dtype is None else as_dtype(dtype).base
+    array, found = to_array(value, wanted)
+    if shape is not None:
+        array = _filled(array, as_shape(shape), verify_shape)
+    return Literal(array, found)
+
+
+def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _from_numpy(np.asarray(value), dtype)
+    if value is None:
+        raise ValueError("None values not supported.")
+    if isinstance(value, Dimension):
+        value = value.value
+        if value is None:
+            raise ValueError("a dimension of unknown size has no value")
+        dtype = dtype or _size_type([value])
+    if isinstance(value, Shape):
+        return _from_shape(value, dtype)
+    value = _plain(value)
+    if dtype is not None:
+        _check_compatible(value, dtype)
+        return _dense(value, dtype), dtype
+    found = _python_type(value)
+    if found is None:  # NumPy decides: a list of arrays or of NumPy scalars
+        array = _checked_array(value, None)
+        return _from_numpy(array, None)
+    return _dense(value, found), found
+
+
+def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> Any:
+    if array.dtype.kind in "SUO":
+        if dtype not in (None, dtypes.string):
+            if array.dtype.kind == "O" and dtype.is_numpy_compatible:
+                return array.astype(dtype.numpy), dtype
+            raise TypeError(f"Expected {dtype.name}, got {array!r} of type 'ndarray' instead.")
+        return _bytes_array(array), dtypes.string
+    if array.dtype.fields:  # a quantized type
+        found = as_dtype(array.dtype)
+        array = array.view(found.numpy)
+    else:
+        found = as_dtype(array.dtype)
+    if dtype is None or dtype.numpy == array.dtype:
+        return np.array(array, order="C"), dtype or found
+    if dtype is dtypes.string:
+        raise TypeError(f"Expected string, got {array!r} of type 'ndarray' instead.")
+    with np.errstate(all="ignore"):
+        return np.array(array, order="C").astype(dtype.numpy), dtype
+
+
+def _from_shape(shape: Shape, dtype: DType | None) -> Any:
+    if not shape.is_full:
+        raise ValueError(f"Cannot convert a partially known TensorShape to a Tensor: {shape}")
+    found = dtype or _size_type(shape.as_list())
+    if found not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {found.name}")
+    return np.array(shape.as_list(), dtype=found.numpy), found
+
+
+def _size_type(sizes: list[Any]) -> DType:
+    return dtypes.int64 if any(s > np.iinfo(np.int32).max for s in sizes) else dtypes.int32
+
+
+def _plain(value: Any) -> Any:
+    """Nested lists of plain Python values; objects that know NumPy's protocol become arrays."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, Dimension):
+        return value.value
+    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+        return np.asarray(value)
+    return value
+
+
+def _leaves(value: Any) -> Any:
+    if isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _python_type(value: Any) -> DType | None:
+    """The TF type of nested Python values; None where NumPy should decide."""
+    found: DType | None = None
+    for leaf in _leaves(value):
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            return None
+        if leaf is None:
+            raise ValueError("None values not supported.")
+        kind = _leaf_type(leaf)
+        if kind is None:
+            raise TypeError(
+                f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. "
+                "Consider casting elements to a supported type."
+            )
+        found = kind if found is None else _wider(found, kind, leaf)
+    return dtypes.float32 if found is None else found
+
+
+def _leaf_type(leaf: Any) -> DType | None:
+    if isinstance(leaf, bool):
+        return dtypes.bool_
+    if isinstance(leaf, int):
+        if -(2**31) <= leaf < 2**31:
+            return dtypes.int32
+        if -(2**63) <= leaf < 2**63:
+            return dtypes.int64
+        return dtypes.uint64 if leaf < 2**64 and leaf >= 0 else None
+    if isinstance(leaf, float):
+        return dtypes.float32
+    if isinstance(leaf, complex):
+        return dtypes.complex128
+    if isinstance(leaf, (str, bytes)):
+        return dtypes.string
+    return None
+
+
+_RANK = {d: i for i, d in enumerate((dtypes.int32, dtypes.int64, dtypes.uint64, dtypes.float32, dtypes.complex128))}  # fmt: skip
+
+
+def _wider(a: DType, b: DType, leaf: Any) -> DType:
+    if a is b:
+        return a
+    if a in _RANK and b in _RANK:
+        return a if _RANK[a] > _RANK[b] else b
+    raise TypeError(
+        f"Can't convert Python sequence with mixed types to Tensor: Expected {a.name}, got "
+        f"{leaf!r} of type '{type(leaf).__name__}' instead."
+    )
+
+
+_ACCEPTS: dict[str, Any] = {
+    "i": lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)),
+    "f": lambda v: isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, (bool, np.bool_)),
+    "c": lambda v: isinstance(v, (int, float, complex, np.number)) and not isinstance(v, (bool, np.bool_)),
+    "b": lambda v: isinstance(v, (bool, np.bool_)),
+    "s": lambda v: isinstance(v, (str, bytes)),
+}  # fmt: skip
+_ACCEPTS["u"] = _ACCEPTS["i"]
+
+
+def _check_compatible(value: Any, dtype: DType) -> None:
+    accepts = _ACCEPTS.get(dtype.kind)
+    for leaf in _leaves(value):
+        if isinstance(leaf, np.ndarray):
+            continue
+        if leaf is None:
+            raise ValueError("None values not supported.")
+        if accepts is None or not accepts(leaf):
+            if isinstance(leaf, np.generic) and dtype.kind != "s":
+                continue
+            raise TypeError(
+                f"Expected {dtype.name}, got {leaf!r} of type '{type(leaf).__name__}' instead."
+            )
+
+
+def _dense(value: Any, dtype: DType) -> Any:
+    if dtype.kind == "s":
+        return _bytes_array(_checked_array(value, object))
+    array = _checked_array(value, None)
+    if array.size == 0:
+        return array.astype(dtype.numpy)
+    if dtype.kind in "iu" and array.dtype.kind in "iuO":
+        info = np.iinfo(dtype.numpy)
+        if array.dtype.kind == "O" or array.max() > info.max or array.min() < info.min:
+            for leaf in _leaves(value):
+                if not info.min <= leaf <= info.max:
+                    raise ValueError(
+                        f"Tensor conversion requested dtype {dtype.name}, but {leaf} is out of range"
+                    )
+    with np.errstate(all="ignore"):
+        return array.astype(dtype.numpy)
+
+
+def _checked_array(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.array(value, dtype=dtype)
+    except ValueError:
+        raise ValueError(f"Argument must be a dense tensor: {value} - got a ragged list.") from None
+    if dtype is object and array.ndim != _depth(value):
+        raise ValueError(f"Argument must be a dense tensor: {value} - got a ragged list.")
+    return array
+
+
+def _depth(value: Any) -> int:
+    depth = 0
+    while isinstance(value, list):
+        depth += 1
+        if not value:
+            break
+        value = value[0]
+    return depth + (value.ndim if isinstance(value, np.ndarray) else 0)
+
+
+def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Strings are kept as an object array of bytes."""
+    out = np.empty(array.shape, dtype=object)
+    flat, source = out.reshape(-1), array.reshape(-1)
+    for i in range(flat.size):
+        flat[i] = as_bytes(source[i])
+    return out
+
+
+def as_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    raise TypeError(f"Expected binary or unicode string, got {value!r}")
+
+
+def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarray[Any, Any]:
+    """The last element is repeated until the shape is full, as TF 1 does."""
+    shape.assert_is_fully_defined()
+    sizes: list[int] = shape.as_list()  # type: ignore[assignment]
+    if verify and list(array.shape) != sizes:
+        raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {tuple(array.shape)}.")
+    wanted = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    if array.size > wanted:
+        raise ValueError(
+            f"Too many elements provided. Needed at most {wanted}, but received {array.size}"
+        )
+    if array.size == wanted:
+        return array.reshape(sizes)
+    if array.size == 0:
+        raise ValueError(f"Too few elements provided: none for the shape {shape}")
+    flat = np.empty(wanted, dtype=array.dtype)
+    flat[: array.size] = array.ravel()
+    flat[array.size :] = array.ravel()[-1]
+    return flat.reshape(sizes)
