@@ -88,4 +88,5 @@ def _square_distance(a: Array, b: Array) -> Array:
     share = np.clip((from_x * along[:, :1] + from_y * along[:, 1:]) / length, 0, 1)
     from_x -= share * along[:, :1]
     from_y -= share * along[:, 1:]
-    return from_x * from_x + from_y * from_y
+    square: Array = from_x * from_x + from_y * from_y
+    return square

