@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.errors import FailedPreconditionError, NotFoundError
-from headrace.core.shapes import Shape
+from headrace.core.shapes import UNKNOWN, Shape
 
 
 class Slot:
@@ -43,24 +44,32 @@ class Slot:
     def update(self, function: Callable[..., Any], *operands: Any) -> Any:
         """value = function(value, *operands), a NumPy function with `out`.  Atomic."""
         with self.lock:
-            old = self.read()
-            if self._is_sole_holder(old) and _in_place(function, old, operands):
-                function(old, *operands, out=old)
+            if _in_place(function, self.read(), operands):
+                value = self.writable()
+                function(value, *operands, out=value)
             else:
+                old = self.value
                 self.value = np.asarray(function(old, *operands), dtype=old.dtype)
             return self.value
 
     def writable(self) -> Any:
         """The array, for writing into: a copy first where somebody else holds it.  Hold `lock`."""
-        old = self.read()
-        if not self._is_sole_holder(old, extra=0):
-            self.value = np.array(old)
-        del old
+        if self.read() is not None and self.holders() > _SOLE:
+            self.value = np.array(self.value)
+        elif not (self.value.flags.writeable and self.value.flags.owndata):
+            self.value = np.array(self.value)
         return self.value
 
-    def _is_sole_holder(self, value: Any, extra: int = 0) -> bool:
-        # self.value, the caller's local, our parameter and getrefcount's own argument
-        return value.flags.writeable and value.flags.owndata and sys.getrefcount(value) <= 4 + extra
+    def holders(self) -> int:
+        """References to the array, plus those of this call itself (see `_SOLE`)."""
+        return sys.getrefcount(self.value)
+
+
+def _count_for_sole_holder() -> int:
+    """What `holders` says of an array that only the slot holds: differs between Python versions."""
+    slot = Slot("", dtypes.float32, UNKNOWN)
+    slot.value = np.zeros(1)
+    return slot.holders()
 
 
 def _in_place(function: Any, old: Any, operands: tuple[Any, ...]) -> bool:
@@ -97,3 +106,6 @@ class Handle:
 
     def __hash__(self) -> int:
         return hash((self.container, self.name, self.kind))
+
+
+_SOLE = _count_for_sole_holder()

@@ -1,0 +1,267 @@
+"""Variables: the state that outlives a step.  References (TF's older form) carry a Slot from node to
+node; resource variables carry a Handle that points to one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core import dtypes
+from headrace.core.dtypes import INDEX, NUMBERS
+from headrace.core.errors import FailedPreconditionError, NotFoundError, require
+from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
+from headrace.ops.declare import op
+from headrace.ops.resources import Handle, Slot
+from headrace.ops.shape_rules import none, scalar
+from headrace.ops.signature import ShapeAttr, String, Type
+from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, WRITES
+
+VARIABLE = "variable"
+
+
+def slot_of(ctx, container, shared_name, dtype, shape) -> Slot:
+    """The slot of a variable node: by shared name, or its own."""
+    name = shared_name or ctx.node.name
+    return ctx.resources.get_or_make(container, VARIABLE, name, lambda: Slot(name, dtype, shape))
+
+
+# -- references ---------------------------------------------------------------------------------
+def reference_shape(*, shape):
+    """Old `Variable` nodes write a scalar for "unknown"."""
+    return UNKNOWN if shape.rank == 0 else as_shape(shape)
+
+
+_ATTRS = {"shape": ShapeAttr(), "dtype": Type(), "container": "", "shared_name": ""}
+
+
+@op("VariableV2", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS},
+    shape=lambda *, shape: as_shape(shape))  # fmt: skip
+def variable_v2(ctx, *, shape, dtype, container, shared_name):
+    """A reference to a variable's state."""
+    return slot_of(ctx, container, shared_name, dtype, shape)
+
+
+@op("Variable", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS}, shape=reference_shape)
+def variable(ctx, *, shape, dtype, container, shared_name):
+    """A reference to a variable's state (the form before VariableV2)."""
+    return slot_of(ctx, container, shared_name, dtype, shape)
+
+
+@op("TemporaryVariable", "-> ref: Ref(dtype)", traits={STATEFUL, READS},
+    attrs={"shape": ShapeAttr(), "dtype": Type(), "var_name": ""},
+    shape=lambda *, shape: as_shape(shape))  # fmt: skip
+def temporary_variable(ctx, *, shape, dtype, var_name):
+    """A variable that lives for one step, until DestroyTemporaryVariable."""
+    name = f"{var_name or ctx.node.name}/{ctx.step_id}"
+    slot = ctx.resources.get_or_make("", "temporary", name, lambda: Slot(name, dtype, shape))
+    slot.value = np.zeros(shape.as_list(), dtype.numpy)
+    return slot
+
+
+@op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", T=Type(), var_name=String(),
+    traits={WRITES}, shape=lambda ref: ref.plain())  # fmt: skip
+def destroy_temporary_variable(ctx, ref, *, var_name):
+    """The final value of a temporary variable, which is gone afterwards."""
+    ctx.resources.remove("", "temporary", ref.name)
+    return ref.read()
+
+
+@op("IsVariableInitialized", "ref: Ref(dtype) -> is_initialized: bool", dtype=Type(),
+    traits={ALLOWS_UNINITIALIZED, READS}, shape=scalar)  # fmt: skip
+def is_variable_initialized(ref):
+    """Has the variable a value?"""
+    return np.array(ref.value is not None)
+
+
+is_variable_initialized.no_gradient()
+
+
+def assign_shape(ref, value, *, validate_shape):
+    return ref.merge_with(value.plain()) if validate_shape else value.plain()
+
+
+@op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=Type(), validate_shape=True,
+    use_locking=True, traits={ALLOWS_UNINITIALIZED, WRITES}, shape=assign_shape)  # fmt: skip
+def assign(ref, value, *, validate_shape):
+    """Give the variable a new value."""
+    require(
+        not validate_shape or ref.shape.is_compatible_with(make_shape(value.shape)),
+        f"Assign requires shapes of both tensors to match. lhs shape= {show(ref.shape)} "
+        f"rhs shape= {show(make_shape(value.shape))}",
+    )
+    ref.assign(value)
+    return ref
+
+
+assign.no_gradient()
+
+
+def _same_shape(slot, value):
+    value_shape = np.shape(value)
+    require(
+        slot.read().shape == value_shape,
+        f"Shapes of both tensors must match. lhs shape= {list(slot.value.shape)} "
+        f"rhs shape= {list(value_shape)}",
+    )
+
+
+@op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
+    traits={WRITES}, shape=lambda ref, value: ref.merge_with(value.plain()))  # fmt: skip
+def assign_add(ref, value):
+    """Add to the variable."""
+    _same_shape(ref, value)
+    ref.update(np.add, value)
+    return ref
+
+
+@op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
+    traits={WRITES}, shape=lambda ref, value: ref.merge_with(value.plain()))  # fmt: skip
+def assign_sub(ref, value):
+    """Subtract from the variable."""
+    _same_shape(ref, value)
+    ref.update(np.subtract, value)
+    return ref
+
+
+assign_add.no_gradient()
+assign_sub.no_gradient()
+
+
+# -- resources ----------------------------------------------------------------------------------
+@op("VarHandleOp", "-> resource: resource", traits={STATEFUL, READS}, shape=scalar,
+    attrs={"container": "", "shared_name": "", "dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
+def var_handle(ctx, *, container, shared_name, dtype, shape):
+    """A handle to a variable's state."""
+    slot = slot_of(ctx, container, shared_name, dtype, shape)
+    return Handle(container, slot.name, VARIABLE, ctx.node.device, slot)
+
+
+var_handle.no_gradient()
+
+
+def read_shape(resource, *, dtype):
+    if resource.handle is None:
+        return UNKNOWN
+    held, shape = resource.handle
+    require(
+        held is dtype,
+        f"Trying to read variable with wrong dtype. Expected {dtype.name} got {held.name}",
+    )
+    return shape
+
+
+def _slot(resource, dtype=None) -> Slot:
+    slot = resource.get()
+    if dtype is not None and slot.dtype is not dtype:
+        require(
+            False,
+            f"Trying to access variable {slot.name} with wrong dtype. Expected {slot.dtype.name} "
+            f"got {dtype.name}",
+        )
+    return slot
+
+
+def read_slot(resource, dtype=None):
+    """The value behind a handle, or TF's error for a variable without one."""
+    slot = _slot(resource, dtype)
+    value = slot.value
+    if value is None:
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"Error while reading resource variable {slot.name} from Container: "
+            f"{resource.container or 'localhost'}. This could mean that the variable was "
+            f"uninitialized. Not found: Resource {resource.container or 'localhost'}/{slot.name} "
+            "does not exist.",
+        )
+    return value
+
+
+@op("ReadVariableOp", "resource: resource -> value: dtype", dtype=Type(), traits={STATEFUL, READS},
+    shape=read_shape)  # fmt: skip
+def read_variable(resource, *, dtype):
+    """The variable's value."""
+    return read_slot(resource, dtype)
+
+
+@read_variable.gradient
+def _(node, dy):
+    return dy
+
+
+def assign_variable_shape(resource, value, *, dtype):
+    if resource.handle is not None:
+        held, shape = resource.handle
+        require(held is dtype, f"Expected {held.name} got {dtype.name}")
+        shape.merge_with(value.plain())
+    return []
+
+
+@op("AssignVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
+    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+def assign_variable(resource, value, *, dtype):
+    """Give the variable a new value."""
+    _slot(resource, dtype).assign(value)
+    return ()
+
+
+def _update(resource, value, dtype, function):
+    read_slot(resource, dtype)
+    slot = _slot(resource)
+    require(
+        np.shape(value) == slot.value.shape,
+        f"Cannot update variable with shape {list(slot.value.shape)} using a Tensor with shape "
+        f"{list(np.shape(value))}, shapes must be equal.",
+    )
+    slot.update(function, value)
+    return ()
+
+
+@op("AssignAddVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
+    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+def assign_add_variable(resource, value, *, dtype):
+    """Add to the variable."""
+    return _update(resource, value, dtype, np.add)
+
+
+@op("AssignSubVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
+    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+def assign_sub_variable(resource, value, *, dtype):
+    """Subtract from the variable."""
+    return _update(resource, value, dtype, np.subtract)
+
+
+@op("VarIsInitializedOp", "resource: resource -> is_initialized: bool",
+    traits={STATEFUL, READS}, shape=scalar)  # fmt: skip
+def var_is_initialized(resource):
+    """Has the variable a value?"""
+    target = resource.target
+    return np.array(target is not None and target.value is not None)
+
+
+var_is_initialized.no_gradient()
+
+
+def variable_shape_rule(input, *, out_type):
+    return make_shape((input.handle[1].rank if input.handle else None,))
+
+
+@op("VariableShape", "input: resource -> output: out_type", traits={STATEFUL, READS},
+    out_type=Type(INDEX, default=dtypes.int32), shape=variable_shape_rule)  # fmt: skip
+def variable_shape(input, *, out_type):
+    """The shape of the variable's value."""
+    return np.array(read_slot(input).shape, out_type.numpy)
+
+
+variable_shape.no_gradient()
+
+
+@op("DestroyResourceOp", "resource: resource ->", ignore_lookup_error=True,
+    traits={STATEFUL, WRITES}, shape=none)  # fmt: skip
+def destroy_resource(ctx, resource, *, ignore_lookup_error):
+    """Forget a resource."""
+    found = ctx.resources.remove(resource.container, resource.kind, resource.name)
+    if not found and not ignore_lookup_error:
+        raise NotFoundError(None, None, f"Resource {resource.name} does not exist.")
+    if isinstance(resource.target, Slot):
+        resource.target.value = None
+    return ()
