@@ -31,8 +31,8 @@ from headrace.ops.signature import REQUIRED, Arg, Attr
 
 def apply(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What calling an op does."""
-    name = kwargs.pop("name", None)
     values = _bind(op, args, kwargs)
+    name = values.pop("name", None)
     graph = graph_from_inputs(op, values) or get_default_graph()
     # Inputs that become constants are named inside the node's own scope, as in TF.
     if graph is not get_default_graph():
@@ -68,23 +68,19 @@ def make_node(
 
 
 def _bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    names = _parameters(op)
+    names = op.parameters
     if len(args) > len(names):
         raise TypeError(f"{op.name} takes at most {len(names)} arguments, {len(args)} given")
     values = dict(zip(names, args))
+    known = names if op.signature.inferred.isdisjoint(kwargs) else (*names, *op.signature.inferred)
     for key, value in kwargs.items():
-        key = key if key in names else key.removesuffix("_")
-        if key not in names:
+        key = key if key in known else key.removesuffix("_")
+        if key not in known:
             raise TypeError(f"apply_op() got unexpected keyword arguments: {key}")
         if key in values:
             raise TypeError(f"{op.name} got two values for argument '{key}'")
         values[key] = value
     return values
-
-
-@lru_cache(maxsize=None)
-def _parameters(op: Op) -> tuple[str, ...]:
-    return tuple(a.name for a in op.signature.inputs) + tuple(op.signature.attrs)
 
 
 # -- inputs -------------------------------------------------------------------------------------

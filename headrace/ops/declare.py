@@ -12,7 +12,7 @@
     @softplus.samples
     def _(rng): yield Sample(...)   # what the generated tests run
 
-The name then *is* the builder: `softplus(x, name=None)` adds a node and returns its tensor.  The body
+The name then *is* the builder: `softplus(features, name=None)` adds a node and returns its tensor.  The body
 is the meaning in NumPy: it gets arrays (a list of arrays for `N*T`), the attributes that it names as
 keyword arguments, and, if its first parameter is `ctx`, the context of the step (ops.context).
 It returns an array, or a tuple with one entry per output (a list for an output `N*T`).
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from headrace.ops.signature import Signature, parse
+from headrace.ops.signature import REQUIRED, Signature, parse
 from headrace.ops.traits import Trait
 
 REGISTRY: dict[str, Op] = {}
@@ -95,6 +95,30 @@ class Op:
         if self.wants_context:
             return self.reference(ctx, *arrays, **chosen)
         return self.reference(*arrays, **chosen)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """What a call takes, in order: inputs, attributes without and with a default, the name."""
+        free = sorted(self.signature.free, key=lambda a: self._default(a) is not REQUIRED)
+        return (*(arg.name for arg in self.signature.inputs), *free, "name")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        defaults = {name: self._default(name) for name in self.signature.free} | {"name": None}
+        return inspect.Signature(
+            inspect.Parameter(
+                name,
+                kind,
+                default=inspect.Parameter.empty
+                if defaults.get(name, REQUIRED) is REQUIRED
+                else defaults[name],
+            )
+            for name in self.parameters
+        )
+
+    def _default(self, attr: str) -> Any:
+        return self.signature.attrs[attr].default
 
     @property
     def is_stateful(self) -> bool:
