@@ -1,3 +1,5 @@
-"""Public names of the family: session."""
+"""Public names of the family: sessions."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.session.session": "Session InteractiveSession",
+}

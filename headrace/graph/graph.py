@@ -38,6 +38,7 @@ class Graph(Collections):
 
     # Given by ops.import_export, which knows the declarations.
     as_graph_def: Callable[..., Any]
+    _as_graph_def: Callable[..., Any]
     node_to_proto: Callable[..., Any]
     attr_from_proto: Callable[..., Any]
     create_op: Callable[..., Any]
@@ -58,7 +59,7 @@ class Graph(Collections):
         self._container = ""
         self._seed: int | None = None
         self._finalized = False
-        self._version = 0
+        self._version = self._mutations = 0
         self._scoped: dict[Any, Any] = {}  # objects that live as long as the graph
         self._producer_version = GRAPH_DEF_VERSION
         self._lock = threading.RLock()
@@ -130,8 +131,9 @@ class Graph(Collections):
         node.attrs["_class"] = tuple(sorted(groups))
 
     def touch(self) -> None:
-        """Something else than adding a node has changed."""
+        """Something else than adding a node has changed: what sessions remember is no longer true."""
         self._version += 1
+        self._mutations += 1
 
     @property
     def version(self) -> int:

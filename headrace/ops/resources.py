@@ -15,6 +15,12 @@ from headrace.core.errors import FailedPreconditionError, NotFoundError
 from headrace.core.shapes import UNKNOWN, Shape
 
 
+def keep(value: Any) -> Any:
+    """A value that may outlive its step: what only looks into another array (a fed one, say) is
+    copied, because its owner may write there later."""
+    return np.array(value) if isinstance(value, np.ndarray) and value.base is not None else value
+
+
 class Slot:
     """The state of one variable.  `value` is an array or None (not initialised).
 
@@ -38,8 +44,8 @@ class Slot:
         return value
 
     def assign(self, value: Any) -> None:
-        """Take a value as it is: it may be shared, since arrays that were produced never change."""
-        self.value = value
+        """Take a value; it may be shared, since arrays that were produced never change."""
+        self.value = keep(value)
 
     def update(self, function: Callable[..., Any], *operands: Any) -> Any:
         """value = function(value, *operands), a NumPy function with `out`.  Atomic."""

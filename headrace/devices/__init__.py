@@ -1,0 +1,1 @@
+"""Who runs pieces: `cpu` (compiled where possible), `reference` (NumPy alone, the oracle)."""

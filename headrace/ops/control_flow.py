@@ -1,0 +1,101 @@
+"""The primitives of dynamic control flow.  They have no kernels: the executor gives them meaning.
+
+A value may be dead: the output that Switch did not choose.  A node with a dead input is dead itself,
+except Merge, which waits for a live one.  Enter, NextIteration and Exit carry values into the first
+iteration of a frame, from one iteration to the next, and out again.
+"""
+
+from __future__ import annotations
+
+from headrace.core.errors import require
+from headrace.core.shapes import SCALAR, UNKNOWN
+from headrace.ops.declare import Op, op, primitive
+from headrace.ops.shape_rules import none, same, scalar
+from headrace.ops.signature import Int, String, Type
+from headrace.ops.traits import ALLOWS_UNINITIALIZED, CONTROL_FLOW
+
+
+def switch_shape(data, pred):
+    require(pred.rank in (None, 0), f"Shape must be rank 0 but is rank {pred.rank}")
+    return [data.plain(), data.plain()]
+
+
+def merge_shape(inputs):
+    first = inputs[0].plain()
+    for x in inputs[1:]:
+        if first.rank is None or x.rank != first.rank:
+            return [UNKNOWN, SCALAR]
+        first = first.most_specific_compatible_shape(x.plain())
+    return [first, SCALAR]
+
+
+def enter_shape(data, *, is_constant):
+    # What enters an iteration may change its shape there, unless it is the same in all of them.
+    return data.plain()
+
+
+_FRAME = {"T": Type(), "frame_name": String(), "is_constant": False, "parallel_iterations": 10}
+
+
+def _flow(name: str, signature: str, shape, attrs, *traits) -> Op:
+    return primitive(name, signature, shape=shape, traits={CONTROL_FLOW, *traits}, attrs=attrs)
+
+
+switch = _flow("Switch", "data: T, pred: bool -> output_false: T, output_true: T", switch_shape,
+               {"T": Type()})  # fmt: skip
+ref_switch = _flow(
+    "RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)",
+    switch_shape, {"T": Type()}, ALLOWS_UNINITIALIZED,
+)  # fmt: skip
+merge = _flow("Merge", "inputs: N*T -> output: T, value_index: int32", merge_shape,
+              {"T": Type(), "N": Int(min=1)})  # fmt: skip
+ref_merge = _flow("RefMerge", "inputs: Ref(N*T) -> output: Ref(T), value_index: int32", merge_shape,
+                  {"T": Type(), "N": Int(min=1)})  # fmt: skip
+enter = _flow("Enter", "data: T -> output: T", enter_shape, _FRAME)
+ref_enter = _flow("RefEnter", "data: Ref(T) -> output: Ref(T)", enter_shape, _FRAME)
+exit_ = _flow("Exit", "data: T -> output: T", same, {"T": Type()})
+ref_exit = _flow("RefExit", "data: Ref(T) -> output: Ref(T)", same, {"T": Type()})
+next_iteration = _flow("NextIteration", "data: T -> output: T", same, {"T": Type()})
+ref_next_iteration = _flow(
+    "RefNextIteration", "data: Ref(T) -> output: Ref(T)", same, {"T": Type()}
+)
+
+
+@op("LoopCond", "input: bool -> output: bool", shape=scalar)
+def loop_cond(input):
+    """The condition of a loop."""
+    return input
+
+
+@op("ControlTrigger", "->", shape=none, traits={CONTROL_FLOW})
+def control_trigger():
+    """Nothing; runs even if its control inputs are dead."""
+    return ()
+
+
+def ref_select_shape(index, inputs):
+    return merge_shape(inputs)[0]
+
+
+@op("RefSelect", "index: int32, inputs: Ref(N*T) -> output: Ref(T)", T=Type(), N=Int(min=1),
+    shape=ref_select_shape)  # fmt: skip
+def ref_select(index, inputs):
+    """The reference chosen by index."""
+    require(
+        0 <= index < len(inputs), f"index must be in the range [0, {len(inputs)}) but got {index}"
+    )
+    return inputs[int(index)]
+
+
+@op("Abort", "->", error_msg="", exit_without_error=False, shape=none)
+def abort(*, error_msg, exit_without_error):
+    """End the process, as the graph asks: without ado, or with an error."""
+    from headrace.core.errors import AbortedError
+
+    if exit_without_error:
+        raise SystemExit(0)
+    raise AbortedError(None, None, error_msg or "Abort op was run")
+
+
+for _op in (ref_switch, loop_cond, control_trigger):
+    _op.no_gradient()

@@ -1,0 +1,1 @@
+"""One plan -> one piece per device, joined by Send and Recv."""

@@ -1,0 +1,1 @@
+"""Plan -> better plan, independent of devices.  `pipeline.PIPELINE` is the ordered list."""

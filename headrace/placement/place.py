@@ -1,0 +1,83 @@
+"""Choose a device for every node: what the user asked for, merged over each colocated group; else the
+default device.  `explain` says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.core import options
+from headrace.core.device_name import DeviceSpec, parse
+from headrace.core.errors import InvalidArgumentError
+from headrace.placement.constraints import colocated
+from headrace.plan.plan import Plan, PlanNode
+
+
+def place(plan: Plan, devices: Sequence[str], soft: bool = False) -> Plan:
+    """Every node's device becomes one of `devices` (full names, the first is the default)."""
+    if len(devices) == 1 and not any(n.device for n in plan.nodes.values()):
+        return _placed(plan, dict.fromkeys(plan.nodes, devices[0]))
+    available = [(name, parse(name)) for name in devices]
+    chosen: dict[str, str] = {}
+    for members in colocated(plan).values():
+        request = _request(members)
+        device = _match(request, available)
+        if device is None and soft:
+            device = _match(_softened(request), available) or devices[0]
+        if device is None:
+            raise _impossible(members, request, devices)
+        chosen |= {n.name: device for n in members}
+    placed = _placed(plan, chosen)
+    options.show("place", explain(placed))
+    return placed
+
+
+def _placed(plan: Plan, chosen: dict[str, str]) -> Plan:
+    return replace(plan, nodes={n: replace(v, device=chosen[n]) for n, v in plan.nodes.items()})
+
+
+def _request(members: Sequence[PlanNode]) -> DeviceSpec:
+    """What the members of a group ask for together.  Two that contradict are an error."""
+    request, said_by = DeviceSpec(), members[0]
+    for node in members:
+        if not node.device:
+            continue
+        asked = parse(node.device)
+        for field in DeviceSpec.__slots__:
+            have, want = getattr(request, field), getattr(asked, field)
+            if have is not None and want is not None and have != want:
+                raise InvalidArgumentError(
+                    None,
+                    node,
+                    f"Cannot colocate nodes '{node.name}' and '{said_by.name}' because no device "
+                    f"satisfies both: one asks for {asked}, the other for {request}",
+                )
+        request.merge_from(asked)
+        said_by = node
+    return request
+
+
+def _match(request: DeviceSpec, available: Sequence[tuple[str, DeviceSpec]]) -> str | None:
+    return next((name for name, full in available if request.matches(full)), None)
+
+
+def _softened(request: DeviceSpec) -> DeviceSpec:
+    """Soft placement keeps the task and gives up the device."""
+    return request.replace(device_type="CPU", device_index=None)
+
+
+def _impossible(
+    members: Sequence[PlanNode], request: DeviceSpec, devices: Sequence[str]
+) -> InvalidArgumentError:
+    node = next((n for n in members if n.device), members[0])
+    return InvalidArgumentError(
+        None,
+        node,
+        f"Cannot assign a device for operation {node.name}: {{{{node {node.name}}}}} was explicitly "
+        f"assigned to {request} but available devices are [ {', '.join(devices)} ]. Make sure the "
+        "device specification refers to a valid device.",
+    )
+
+
+def explain(plan: Plan) -> str:
+    return "\n".join(f"{n.name}: ({n.op.name}): {n.device}" for n in plan.nodes.values())

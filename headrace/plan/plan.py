@@ -1,0 +1,158 @@
+"""Plan: the nodes that one signature needs, in an order in which they may run.
+
+A plan holds declared ops only.  What is fed enters through Placeholder nodes of its own; `fetches` are
+edges, `targets` nodes that must run.  The order is topological but for the back edges of loops; where
+data leaves it open, nodes that write state come last, then the order of the graph decides.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from headrace.core.dtypes import DType
+from headrace.core.origin import Origin
+from headrace.core.shapes import Shape
+from headrace.ops.declare import Op
+from headrace.ops.traits import STATEFUL, WRITES
+
+
+class Edge(NamedTuple):
+    """Output `index` of the node called `node`."""
+
+    node: str
+    index: int
+
+    def __str__(self) -> str:
+        return self.node if self.index == 0 else f"{self.node}:{self.index}"
+
+
+class Output(NamedTuple):
+    dtype: DType
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """One use of an op in a plan."""
+
+    name: str
+    op: Op
+    inputs: tuple[Edge, ...]
+    control: tuple[str, ...]
+    attrs: Mapping[str, Any]
+    outputs: tuple[Output, ...]
+    input_types: tuple[DType, ...] = ()  # a reference type: the kernel gets the variable itself
+    device: str = ""
+    origins: tuple[Origin, ...] = ()
+    number: int = 0  # place in the user's graph
+
+    @property
+    def origin(self) -> Origin | None:
+        return self.origins[0] if self.origins else None
+
+    @property
+    def has_effect(self) -> bool:
+        """Must not be merged, folded, repeated or dropped."""
+        return STATEFUL in self.op.traits or any(t.is_ref for t in self.input_types)
+
+    @property
+    def writes(self) -> bool:
+        return WRITES in self.op.traits or (
+            any(t.is_ref for t in self.input_types) and STATEFUL not in self.op.traits
+        )
+
+    @property
+    def node_def(self) -> Any:
+        from headrace.ops.import_export import plan_node_to_proto
+
+        return plan_node_to_proto(self)
+
+    def with_inputs(self, inputs: Sequence[Edge], control: Sequence[str] | None = None) -> PlanNode:
+        return replace(
+            self, inputs=tuple(inputs), control=self.control if control is None else tuple(control)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    nodes: Mapping[str, PlanNode]  # in running order
+    feeds: tuple[str, ...] = ()  # Placeholder nodes, one per fed tensor
+    fetches: tuple[Edge, ...] = ()
+    targets: tuple[str, ...] = ()
+    functions: Mapping[str, Any] = field(default_factory=dict)  # the graph's library
+
+    def dtype(self, edge: Edge) -> DType:
+        return self.nodes[edge.node].outputs[edge.index].dtype
+
+    def shape(self, edge: Edge) -> Shape:
+        return self.nodes[edge.node].outputs[edge.index].shape
+
+    def consumers(self) -> dict[Edge, list[PlanNode]]:
+        out: dict[Edge, list[PlanNode]] = {}
+        for node in self.nodes.values():
+            for edge in node.inputs:
+                out.setdefault(edge, []).append(node)
+        return out
+
+    def rebuilt(self, nodes: Iterable[PlanNode], **changes: Any) -> Plan:
+        """The same plan with other nodes, pruned to what is needed and put in order."""
+        changed = replace(self, nodes={n.name: n for n in nodes}, **changes)
+        return replace(changed, nodes=ordered(needed(changed)))
+
+
+def needed(plan: Plan) -> list[PlanNode]:
+    """The nodes that fetches and targets depend on, and the feeds."""
+    stack = [e.node for e in plan.fetches] + list(plan.targets)
+    seen = set(stack) | set(plan.feeds)
+    stack = list(seen)
+    while stack:
+        node = plan.nodes[stack.pop()]
+        for name in [e.node for e in node.inputs] + list(node.control):
+            if name not in seen:
+                seen.add(name)
+                stack.append(name)
+    return [n for n in plan.nodes.values() if n.name in seen]
+
+
+def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
+    """Running order: after what a node needs; writers of state late; then the graph's order."""
+    by_name = {n.name: n for n in nodes}
+    waiting: dict[str, int] = {}
+    users: dict[str, list[str]] = {}
+    for n in nodes:
+        sources = {e.node for e in n.inputs if not _is_back_edge(by_name[e.node], n)} | set(
+            n.control
+        )
+        waiting[n.name] = len(sources)
+        for source in sources:
+            users.setdefault(source, []).append(n.name)
+    ready = [(n.writes, n.number, n.name) for n in nodes if not waiting[n.name]]
+    heapq.heapify(ready)
+    out: dict[str, PlanNode] = {}
+    while ready:
+        _, _, name = heapq.heappop(ready)
+        out[name] = by_name[name]
+        for user in users.get(name, ()):
+            waiting[user] -= 1
+            if not waiting[user]:
+                n = by_name[user]
+                heapq.heappush(ready, (n.writes, n.number, user))
+    if len(out) != len(nodes):
+        stuck = next(n for n in nodes if n.name not in out)
+        from headrace.core.errors import InvalidArgumentError
+
+        raise InvalidArgumentError(
+            None, stuck, f"the graph has a cycle that is not a loop, through {stuck.name}"
+        )
+    return out
+
+
+def _is_back_edge(source: PlanNode, node: PlanNode) -> bool:
+    return source.op.name in _NEXT and node.op.name in _MERGE
+
+
+_NEXT = frozenset({"NextIteration", "RefNextIteration"})
+_MERGE = frozenset({"Merge", "RefMerge"})

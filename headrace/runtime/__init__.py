@@ -1,0 +1,1 @@
+"""Running one piece: which item may run now, values that cross borders, state that stays."""

@@ -1,0 +1,53 @@
+"""Which resources live, by container, kind and name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Containers:
+    """The resources of one session, or of one process that serves several."""
+
+    def __init__(self) -> None:
+        self._items: dict[tuple[str, str, str], Any] = {}
+        self._lock = threading.RLock()
+        self.node_state: dict[str, tuple[dict[Any, Any], Any]] = {}
+
+    def get_or_make(self, container: str, kind: str, name: str, make: Callable[[], Any]) -> Any:
+        key = (container, kind, name)
+        found = self._items.get(key)
+        if found is None:
+            with self._lock:
+                found = self._items.get(key)
+                if found is None:
+                    found = self._items[key] = make()
+        return found
+
+    def find(self, container: str, kind: str, name: str) -> Any | None:
+        return self._items.get((container, kind, name))
+
+    def remove(self, container: str, kind: str, name: str) -> bool:
+        with self._lock:
+            return self._items.pop((container, kind, name), None) is not None
+
+    def clear(self, containers: list[str] | None = None) -> None:
+        """Forget everything in these containers ("" is the default one); None means all."""
+        with self._lock:
+            for key in list(self._items):
+                if containers is None or key[0] in containers:
+                    item = self._items.pop(key)
+                    close = getattr(item, "close_resource", None)
+                    if close is not None:
+                        close()
+            if containers is None:
+                self.node_state.clear()
+
+    def state_of(self, node: str) -> tuple[dict[Any, Any], Any]:
+        """The state of a stateful node, and its lock: kept from step to step."""
+        found = self.node_state.get(node)
+        if found is None:
+            with self._lock:
+                found = self.node_state.setdefault(node, ({}, threading.RLock()))
+        return found

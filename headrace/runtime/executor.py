@@ -1,0 +1,261 @@
+"""The dataflow executor: obeys `frames.StepState`, runs kernels.
+
+Ordinary kernels run on the calling thread, in the order in which they become ready; kernels that may
+wait (trait BLOCKING) run on threads of a pool, or answer with a Future; so two of them overlap.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from headrace.core.errors import InvalidArgumentError, OpError, at
+from headrace.ops.resources import Slot
+from headrace.ops.traits import BLOCKING
+from headrace.plan.plan import Plan, PlanNode
+from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
+from headrace.runtime.kernel import Call, kernel_of
+from headrace.runtime.step import Step
+
+_KINDS = {
+    "Switch": Kind.SWITCH, "RefSwitch": Kind.SWITCH, "Merge": Kind.MERGE, "RefMerge": Kind.MERGE,
+    "Enter": Kind.ENTER, "RefEnter": Kind.ENTER, "Exit": Kind.EXIT, "RefExit": Kind.EXIT,
+    "NextIteration": Kind.NEXT, "RefNextIteration": Kind.NEXT, "ControlTrigger": Kind.TRIGGER,
+}  # fmt: skip
+
+
+class DataflowProgram:
+    """A piece as items and kernels; each run has its own StepState."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.nodes = list(plan.nodes.values())
+        self.items = _items(plan)
+        feeds = {name: i for i, name in enumerate(plan.feeds)}
+        self.feed_of = {i: feeds[n.name] for i, n in enumerate(self.nodes) if n.name in feeds}
+        self.calls: list[Call | None] = [
+            None if i in self.feed_of or item.kind is not Kind.ORDINARY else _call(plan, node)
+            for i, (item, node) in enumerate(zip(self.items, self.nodes))
+        ]
+        self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
+        numbers = {n.name: i for i, n in enumerate(self.nodes)}
+        self.fetched: dict[int, list[tuple[int, int]]] = {}  # item -> (output, place in fetches)
+        for place, edge in enumerate(plan.fetches):
+            self.fetched.setdefault(numbers[edge.node], []).append((edge.index, place))
+        self.targets = {numbers[t] for t in plan.targets}
+
+    def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        return _Run(self, step, arguments).run()
+
+
+def _call(plan: Plan, node: PlanNode) -> Call:
+    return kernel_of(node, [plan.dtype(e) for e in node.inputs])
+
+
+def _items(plan: Plan) -> list[Item]:
+    numbers = {name: i for i, name in enumerate(plan.nodes)}
+    enters: dict[str, int] = {}
+    for node in plan.nodes.values():
+        if _KINDS.get(node.op.name) is Kind.ENTER:
+            enters[node.attrs["frame_name"]] = enters.get(node.attrs["frame_name"], 0) + 1
+    items = []
+    for number, node in enumerate(plan.nodes.values()):
+        kind = _KINDS.get(node.op.name, Kind.ORDINARY)
+        item = Item(
+            number, kind, len(node.inputs), len(node.control), [[] for _ in node.outputs], []
+        )
+        if kind is Kind.ENTER:
+            item.frame, item.is_constant = node.attrs["frame_name"], node.attrs["is_constant"]
+            item.enters = enters[item.frame]
+        items.append(item)
+    for number, node in enumerate(plan.nodes.values()):
+        for position, edge in enumerate(node.inputs):
+            source = items[numbers[edge.node]]
+            source.outputs[edge.index].append((number, position))
+            if items[number].kind is Kind.MERGE and source.kind is Kind.NEXT:
+                items[number].back_inputs += 1
+        for name in node.control:
+            items[numbers[name]].followers.append(number)
+    return items
+
+
+class _Run:
+    """One run of a DataflowProgram."""
+
+    def __init__(self, program: DataflowProgram, step: Step, arguments: Sequence[Any]) -> None:
+        self.program, self.step, self.arguments = program, step, arguments
+        self.state = StepState(program.items)
+        self.results: list[Any] = [None] * len(program.plan.fetches)
+        self.seen = [False] * len(self.results)
+        self.answers: queue.SimpleQueue[tuple[Ready | None, Any]] = queue.SimpleQueue()
+        self.waiting = 0
+
+    def run(self) -> list[Any]:
+        ready = deque(self.state.start())
+        forget = self.step.cancel.on_cancel(lambda: self.answers.put((None, None)))
+        try:
+            while ready or self.waiting:
+                if ready:
+                    self._launch(ready.popleft(), ready)
+                else:
+                    self._collect(ready)
+        finally:
+            forget()
+        self._check_results()
+        return self.results
+
+    def _launch(self, item: Ready, ready: deque[Ready]) -> None:
+        cancel = self.step.cancel
+        if cancel.reason is not None:
+            raise cancel.reason
+        number = item.item.number
+        node = self.program.nodes[number]
+        if item.dead:
+            outputs: Any = [DEAD] * len(node.outputs)
+        elif self.program.blocking[number]:
+            self._launch_blocking(item, node)
+            return
+        else:
+            outputs = self._compute(item, node)
+            if isinstance(outputs, Future) or (
+                len(outputs) == 1 and isinstance(outputs[0], Future)
+            ):
+                self._await(item, outputs if isinstance(outputs, Future) else outputs[0])
+                return
+        self._done(item, outputs, ready)
+
+    def _compute(self, item: Ready, node: PlanNode) -> Any:
+        number = item.item.number
+        match item.item.kind:
+            case Kind.ORDINARY:
+                if number in self.program.feed_of:
+                    return [self.arguments[self.program.feed_of[number]]]
+                call = self.program.calls[number]
+                assert call is not None
+                trace = self.step.trace
+                try:
+                    if trace is not None:
+                        with trace.kernel(node):
+                            return call(item.values, self.step)
+                    return call(item.values, self.step)
+                except BaseException as error:
+                    raise at(error, node) from error.__cause__
+            case Kind.SWITCH:
+                data, choice = item.values
+                choice = choice.read() if isinstance(choice, Slot) else choice
+                data = self._followed(data, node)
+                return [DEAD, data] if choice else [data, DEAD]
+            case Kind.MERGE:
+                value, position = item.values
+                return [self._followed(value, node), _index(position)]
+            case Kind.TRIGGER:
+                return []
+            case _:
+                return [self._followed(item.values[0], node)]
+
+    def _followed(self, value: Any, node: PlanNode) -> Any:
+        """Primitives that are not declared for references pass the value on."""
+        if isinstance(value, Slot) and not node.outputs[0].dtype.is_ref:
+            try:
+                return value.read()
+            except OpError as error:
+                raise at(error, node) from None
+        return value
+
+    # -- kernels that may wait -----------------------------------------------------------------
+    def _launch_blocking(self, item: Ready, node: PlanNode) -> None:
+        self.waiting += 1
+
+        def work() -> None:
+            try:
+                outputs = self._compute(item, node)
+            except BaseException as error:
+                self.answers.put((item, error))
+                return
+            future = outputs if isinstance(outputs, Future) else None
+            if future is None and len(outputs) == 1 and isinstance(outputs[0], Future):
+                future = outputs[0]
+            if future is None:
+                self.answers.put((item, outputs))
+            else:
+                future.add_done_callback(lambda f: self.answers.put((item, f)))
+
+        pool().submit(work)
+
+    def _await(self, item: Ready, future: Future[Any]) -> None:
+        self.waiting += 1
+        future.add_done_callback(lambda f: self.answers.put((item, f)))
+
+    def _collect(self, ready: deque[Ready]) -> None:
+        item, answer = self.answers.get()
+        if item is None:
+            self.step.cancel.check()
+            return
+        self.waiting -= 1
+        node = self.program.nodes[item.item.number]
+        if isinstance(answer, Future):
+            error = answer.exception()
+            answer = error if error is not None else answer.result()
+            if not isinstance(answer, BaseException) and len(node.outputs) == 1:
+                answer = [answer] if not isinstance(answer, (list, tuple)) else answer
+        if isinstance(answer, BaseException):
+            raise at(answer, node)
+        self._done(item, answer, ready)
+
+    # -- results -------------------------------------------------------------------------------
+    def _done(self, item: Ready, outputs: Sequence[Any], ready: deque[Ready]) -> None:
+        number = item.item.number
+        if number in self.program.fetched:
+            for index, place in self.program.fetched[number]:
+                value = outputs[index]
+                if value is DEAD and self.seen[place]:
+                    continue
+                self.results[place], self.seen[place] = value, True
+        ready.extend(self.state.finish(item, outputs))
+
+    def _check_results(self) -> None:
+        plan = self.program.plan
+        for place, edge in enumerate(plan.fetches):
+            value = self.results[place]
+            node = plan.nodes[edge.node]
+            if not self.seen[place] or value is DEAD:
+                raise InvalidArgumentError(
+                    None,
+                    node,
+                    f"Retval[{place}] does not have value: {edge} was not computed, because it lies "
+                    "on a branch that was not taken.",
+                )
+            if isinstance(value, Slot):
+                try:
+                    self.results[place] = value.read()
+                except OpError as error:
+                    raise at(error, node) from None
+
+
+def _index(position: int) -> Any:
+    import numpy as np
+
+    return np.array(position, np.int32)
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+_pool_lock = threading.Lock()
+
+
+def pool() -> ThreadPoolExecutor:
+    """Threads for kernels that wait; a forked child gets its own."""
+    import os
+
+    pid = os.getpid()
+    found = _pools.get(pid)
+    if found is None:
+        with _pool_lock:
+            if pid not in _pools:
+                _pools.clear()
+                _pools[pid] = ThreadPoolExecutor(256, thread_name_prefix="headrace")
+            found = _pools[pid]
+    return found

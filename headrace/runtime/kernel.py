@@ -1,0 +1,97 @@
+"""A plan node as a Python call: fetches its arguments from registers, calls the op's reference, checks
+what comes back.  References are followed here: an input that is not declared as one gets the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.core.dtypes import DType
+from headrace.core.errors import UnimplementedError
+from headrace.ops.build import group
+from headrace.ops.resources import Slot
+from headrace.ops.traits import ALLOWS_UNINITIALIZED
+from headrace.plan.plan import PlanNode
+from headrace.runtime.step import KernelContext, Step
+
+Call = Callable[[Sequence[Any], Step], Sequence[Any]]
+
+
+def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
+    """values, step -> outputs.  `source_types` are the types at the other end of the inputs."""
+    op = node.op
+    if op.reference is None:
+        raise UnimplementedError(None, node, f"no kernel runs {op.name} here")
+    reference, attrs = op.reference, {name: node.attrs[name] for name in op.wants}
+    wants_context = op.wants_context
+    followed = tuple(
+        i
+        for i, (source, declared) in enumerate(zip(source_types, node.input_types))
+        if source.is_ref and not declared.is_ref
+    )
+    # A kernel that needs a value must not see a variable without one.
+    checked = tuple(
+        i
+        for i, declared in enumerate(node.input_types)
+        if declared.is_ref and ALLOWS_UNINITIALIZED not in op.traits
+    )
+    lists = any(arg.is_list for arg in op.signature.inputs)
+    finish = _finisher(node)
+
+    def call(values: Sequence[Any], step: Step) -> Sequence[Any]:
+        if followed:
+            values = list(values)
+            for i in followed:
+                if isinstance(values[i], Slot):
+                    values[i] = values[i].read()
+        for i in checked:
+            values[i].read()
+        arguments = group(values, op, node.attrs) if lists else values  # type: ignore[arg-type]
+        if wants_context:
+            return finish(reference(KernelContext(node, step), *arguments, **attrs))
+        return finish(reference(*arguments, **attrs))
+
+    return call
+
+
+def _finisher(node: PlanNode) -> Callable[[Any], Sequence[Any]]:
+    """Results as a flat sequence of values of the declared types."""
+    types = [
+        None if o.dtype.is_ref or o.dtype.kind in "rv" else o.dtype.numpy for o in node.outputs
+    ]
+    if len(types) == 1 and not node.op.signature.outputs[0].is_list:
+        wanted = types[0]
+        if wanted is None:
+            return lambda result: (result,)
+        return lambda result: (_value(result, wanted),)
+    if not types:
+        return lambda result: () if not hasattr(result, "add_done_callback") else result
+
+    def finish(result: Any) -> Sequence[Any]:
+        if hasattr(result, "add_done_callback"):
+            return result  # type: ignore[no-any-return]
+        flat: list[Any] = []
+        for part in result:
+            if isinstance(part, (list, tuple)):
+                flat.extend(part)
+            else:
+                flat.append(part)
+        assert len(flat) == len(types), f"{node.op.name}: {len(flat)} results, {len(types)} outputs"
+        return [r if t is None else _value(r, t) for r, t in zip(flat, types)]
+
+    return finish
+
+
+def _value(result: Any, wanted: np.dtype[Any]) -> Any:
+    if type(result) is np.ndarray and result.dtype == wanted:
+        return result
+    if hasattr(result, "add_done_callback"):
+        return result
+    if wanted == object and not isinstance(result, np.ndarray):
+        out = np.empty((), dtype=object)
+        out[()] = result
+        return out
+    with np.errstate(all="ignore"):
+        return np.asarray(result).astype(wanted, copy=False)

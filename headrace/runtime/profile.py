@@ -1,0 +1,39 @@
+"""A trace of one step: when each kernel ran and for how long, as TF's StepStats."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Trace:
+    """Filled while a step runs; `fill` writes it into a RunMetadata."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[Any, float, float, int]] = []
+
+    @contextmanager
+    def kernel(self, node: Any) -> Iterator[None]:
+        start = time.time()
+        try:
+            yield
+        finally:
+            self.records.append((node, start, time.time(), threading.get_ident()))
+
+    def fill(self, run_metadata: Any) -> None:
+        devices: dict[str, Any] = {}
+        for node, start, end, thread in self.records:
+            device = devices.get(node.device)
+            if device is None:
+                device = run_metadata.step_stats.dev_stats.add(device=node.device)
+                devices[node.device] = device
+            stats = device.node_stats.add(node_name=node.name, thread_id=thread % (1 << 32))
+            stats.all_start_micros = int(start * 1e6)
+            stats.op_end_rel_micros = stats.all_end_rel_micros = max(1, int((end - start) * 1e6))
+            stats.all_start_nanos = int(start * 1e9)
+            stats.op_end_rel_nanos = stats.all_end_rel_nanos = int((end - start) * 1e9)
+            sources = ", ".join(str(e) for e in node.inputs)
+            stats.timeline_label = f"{node.name} = {node.op.name}({sources})"

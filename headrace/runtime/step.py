@@ -1,0 +1,52 @@
+"""One run: what its kernels share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from headrace.runtime.cancel import Cancel
+from headrace.runtime.containers import Containers
+from headrace.runtime.rendezvous import Rendezvous
+
+_numbers = itertools.count(1)
+
+
+class Step:
+    """Identity, state, cancellation and meeting place of one run."""
+
+    __slots__ = ("id", "resources", "cancel", "rendezvous", "library", "trace", "session")
+
+    def __init__(self, resources: Containers, session: Any = None) -> None:
+        self.id = next(_numbers)
+        self.resources = resources
+        self.cancel = Cancel()
+        self.rendezvous = Rendezvous()
+        self.library: Any = None  # runs functions of the graph (session.library)
+        self.trace: Any = None  # runtime.profile.Trace where the user asked for one
+        self.session = session
+
+
+class KernelContext:
+    """What a kernel with a first parameter `ctx` gets (ops.context.Context)."""
+
+    __slots__ = ("node", "step", "resources", "state", "lock")
+
+    def __init__(self, node: Any, step: Step) -> None:
+        self.node, self.step, self.resources = node, step, step.resources
+        self.state, self.lock = step.resources.state_of(node.name)
+
+    @property
+    def step_id(self) -> int:
+        return self.step.id
+
+    def is_cancelled(self) -> bool:
+        return self.step.cancel.is_set
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        return self.step.cancel.on_cancel(callback)
+
+    def run_function(self, function: Any, inputs: list[Any]) -> list[Any]:
+        result: list[Any] = self.step.library.run(function, inputs, self.step)
+        return result

@@ -1,0 +1,98 @@
+"""Straight-line execution: a piece without control-flow primitives, op by op, in the plan's order.
+
+Values live in numbered registers; a register is emptied after its last use, so memory is freed early
+and an update may happen in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from headrace.core.errors import at
+from headrace.ops.resources import Slot
+from headrace.ops.traits import BLOCKING, CONTROL_FLOW
+from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.runtime.kernel import Call, kernel_of
+from headrace.runtime.step import Step
+
+
+class StraightProgram:
+    """A list of calls over registers."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        registers = _number(plan)
+        self.count = len(registers)
+        self.arguments = [registers[Edge(name, 0)] for name in plan.feeds]
+        self.results = [registers[e] for e in plan.fetches]
+        last = _last_uses(plan)
+        kept = {registers[e] for e in plan.fetches}
+        feeds, used = set(plan.feeds), {e for n in plan.nodes.values() for e in n.inputs}
+        self.calls: list[
+            tuple[Call, tuple[int, ...], tuple[int, ...], tuple[int, ...], PlanNode]
+        ] = []
+        for node in plan.nodes.values():
+            if node.name in feeds:
+                continue
+            call = kernel_of(node, [plan.dtype(e) for e in node.inputs])
+            outputs = tuple(registers[Edge(node.name, i)] for i in range(len(node.outputs)))
+            dead = {registers[e] for e in last.get(node.name, ())}
+            dead |= {r for i, r in enumerate(outputs) if Edge(node.name, i) not in used}
+            self.calls.append(
+                (call, tuple(registers[e] for e in node.inputs), outputs, tuple(dead - kept), node)
+            )
+
+    def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        registers: list[Any] = [None] * self.count
+        for index, value in zip(self.arguments, arguments):
+            registers[index] = value
+        cancel, trace = step.cancel, step.trace
+        for call, inputs, outputs, dead, node in self.calls:
+            if cancel.reason is not None:
+                raise cancel.reason
+            try:
+                if trace is not None:
+                    with trace.kernel(node):
+                        values = call([registers[i] for i in inputs], step)
+                else:
+                    values = call([registers[i] for i in inputs], step)
+                if type(values) is not tuple and isinstance(values, Future):
+                    values = values.result()
+                for index, value in zip(outputs, values):
+                    registers[index] = value.result() if isinstance(value, Future) else value
+            except BaseException as error:
+                raise at(error, node) from error.__cause__
+            for index in dead:
+                registers[index] = None
+        return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
+
+    def _result(self, value: Any, edge: Edge) -> Any:
+        if isinstance(value, Slot):
+            try:
+                return value.read()
+            except Exception as error:
+                raise at(error, self.plan.nodes[edge.node]) from None
+        return value
+
+
+def _number(plan: Plan) -> dict[Edge, int]:
+    edges = (Edge(n.name, i) for n in plan.nodes.values() for i in range(len(n.outputs)))
+    return {edge: i for i, edge in enumerate(edges)}
+
+
+def _last_uses(plan: Plan) -> dict[str, list[Edge]]:
+    last: dict[Edge, str] = {}
+    for node in plan.nodes.values():
+        for edge in node.inputs:
+            last[edge] = node.name
+    out: dict[str, list[Edge]] = {}
+    for edge, name in last.items():
+        out.setdefault(name, []).append(edge)
+    return out
+
+
+def is_straight(plan: Plan) -> bool:
+    """No frames, no dead values, nothing that may wait for another op of the same step."""
+    return not any(n.op.traits & {CONTROL_FLOW, BLOCKING} for n in plan.nodes.values())

@@ -1,0 +1,1 @@
+"""Session.run: plan, improve, place, split, prepare, run; remembered by signature."""

@@ -1,0 +1,107 @@
+"""Fed values: checked against the tensor they stand for, and seen as arrays without a copy.
+
+A fed array is never written and never kept: it is passed on as a read-only view.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.core.shapes import make_shape
+from headrace.graph.graph import Graph
+from headrace.graph.tensor import Tensor
+from headrace.ops.literals import as_bytes
+from headrace.session.fetches import expand_feed
+
+
+def feed_tensor(graph: Graph, key: Any) -> Tensor:
+    """The tensor that a key of feed_dict names."""
+    try:
+        tensor = graph.as_graph_element(key, allow_operation=False)
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_plain(error)}") from None
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    return tensor  # type: ignore[no-any-return]
+
+
+def _plain(error: BaseException) -> str:
+    return str(error.args[0]) if error.args else str(error)
+
+
+def expanded(feed_dict: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    pairs: list[tuple[Any, Any]] = []
+    for key, value in feed_dict.items():
+        if isinstance(key, (list, tuple)):
+            pairs += _zipped(key, value)
+        else:
+            pairs += expand_feed(key, value)
+    return pairs
+
+
+def _zipped(keys: Any, values: Any) -> list[tuple[Any, Any]]:
+    """A tuple of tensors as key: its value has the same structure."""
+    out: list[tuple[Any, Any]] = []
+    for key, value in zip(keys, values):
+        out += _zipped(key, value) if isinstance(key, (list, tuple)) else expand_feed(key, value)
+    return out
+
+
+def to_value(tensor: Tensor, value: Any) -> Any:
+    """`value` as the tensor's type; anything that does not fit is refused before the step starts."""
+    if isinstance(value, Tensor):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
+            f"tensor object was {value} which was passed to the feed with key {tensor}."
+        )
+    dtype = tensor._dtype
+    if dtype.kind in "rv":
+        return value
+    if type(value) is np.ndarray and value.dtype == dtype.numpy and dtype.kind != "s":
+        array = value.view()
+        array.flags.writeable = False
+    else:
+        array = _converted(tensor, value)
+    sizes = tensor._shape._sizes
+    if sizes is not None and sizes != array.shape:
+        _check_shape(tensor, array)
+    return array
+
+
+def _check_shape(tensor: Tensor, array: Any) -> None:
+    if not tensor.shape.is_compatible_with(make_shape(array.shape)):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
+            f"shape {str(tensor.shape)!r}"
+        )
+
+
+def _converted(tensor: Tensor, value: Any) -> Any:
+    dtype = tensor.dtype
+    if dtype.kind == "s":
+        return _strings(value)
+    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
+        if not dtype.min <= value <= dtype.max:
+            raise TypeError(
+                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
+                f"type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor "
+                "to a larger type (e.g. int64)."
+            )
+    source = np.asarray(value)
+    if source.dtype.fields:
+        source = source.view(dtype.numpy)
+    with np.errstate(all="ignore"):
+        return source.astype(dtype.numpy, order="C", copy=source is value)
+
+
+def _strings(value: Any) -> Any:
+    source = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
+    out = np.empty(source.shape, dtype=object)
+    flat, items = out.reshape(-1), source.reshape(-1)
+    for i in range(flat.size):
+        item = items[i]
+        flat[i] = item if isinstance(item, bytes) else as_bytes(item if isinstance(item, str) else str(item))  # fmt: skip
+    return out

@@ -1,0 +1,66 @@
+"""Values as the user gets them: scalars as NumPy scalars, strings as bytes, arrays that are his own.
+
+A fetched array never changes afterwards, and the user may write into it: it is handed out as it is
+only where nobody else holds it, else as a copy.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from headrace.core.dtypes import DType
+
+
+def to_user(values: list[Any], place: int, dtype: DType) -> Any:
+    """Take value `place` out of `values` and give it away."""
+    value = values[place]
+    values[place] = None
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.ndim == 0:
+        if dtype.is_quantized:
+            return value.view(dtype.as_numpy_dtype)[()]
+        return value[()]
+    owner = value if value.base is None else value.base
+    if not value.flags.writeable or not isinstance(owner, np.ndarray) or _held(owner, value):
+        value = np.array(value)
+    return value.view(dtype.as_numpy_dtype) if dtype.is_quantized else value
+
+
+def _held(owner: Any, value: Any) -> bool:
+    # to_user's `owner` and `value`, our two parameters, getrefcount's argument
+    if owner is value:
+        return sys.getrefcount(owner) > _SOLE
+    return sys.getrefcount(owner) > _SOLE_BASE or not owner.flags.owndata
+
+
+_SOLE = _SOLE_BASE = 0
+
+
+def _calibrate() -> None:
+    """Learn what the counts are when nobody else holds the array (they differ between Pythons)."""
+    global _SOLE, _SOLE_BASE
+    probe: list[int] = []
+
+    def measure(value: Any) -> None:
+        owner = value if value.base is None else value.base
+        probe.append(_count(owner, value))
+
+    holder = [np.zeros(2)]
+    value = holder.pop()
+    measure(value)
+    view = np.zeros(2)[:1]
+    measure(view)
+    # `measure` is called with one more reference (the caller's local) than `to_user` sees; `to_user`
+    # has `value` itself as a local: the same number.
+    _SOLE, _SOLE_BASE = probe
+
+
+def _count(owner: Any, value: Any) -> int:
+    return sys.getrefcount(owner)
+
+
+_calibrate()

@@ -1,0 +1,122 @@
+"""What a session remembers of a signature: the prepared pieces and how values go in and out."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core import options
+from headrace.core.errors import OpError
+from headrace.devices import cpu, reference
+from headrace.graph.graph import Graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.partition.split import Piece, split
+from headrace.passes.pipeline import PIPELINE, Pass, improve
+from headrace.placement.place import place
+from headrace.plan.prune import prune
+from headrace.runtime.executor import pool
+from headrace.runtime.step import Step
+
+LIMIT = 512  # signatures; the least recently used is forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What of a ConfigProto changes how a signature is prepared."""
+
+    devices: tuple[str, ...]
+    soft_placement: bool = False
+    optimize: bool = True
+    log_placement: bool = False
+    pipeline: tuple[Pass, ...] = PIPELINE
+
+
+class Prepared:
+    """A signature that is ready to run."""
+
+    def __init__(self, pieces: Sequence[Piece], programs: Sequence[Any], count: int) -> None:
+        self.pieces, self.programs, self.count = pieces, programs, count
+        self.only = programs[0] if len(programs) == 1 else None
+
+    def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        if self.only is not None:
+            return self.only.run(step, arguments)  # type: ignore[no-any-return]
+        return self._run_pieces(step, arguments)
+
+    def _run_pieces(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        """Pieces run beside one another and meet at the step's rendezvous."""
+        results: list[Any] = [None] * self.count
+        errors: list[BaseException] = []
+
+        def work(piece: Piece, program: Any) -> None:
+            try:
+                values = program.run(step, [arguments[i] for i in piece.feeds])
+                for place_, value in zip(piece.fetches, values):
+                    results[place_] = value
+            except BaseException as error:
+                errors.append(error)
+                step.rendezvous.abort(error)
+                step.cancel.set(error if isinstance(error, OpError) else None)
+
+        parts = list(zip(self.pieces, self.programs))
+        waiting = [pool().submit(work, *part) for part in parts[1:]]
+        work(*parts[0])
+        for future in waiting:
+            future.result()
+        if errors:
+            raise errors[0]
+        return results
+
+
+def prepare(
+    graph: Graph,
+    feeds: Sequence[Tensor],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Node],
+    settings: Settings,
+) -> Prepared:
+    """The path of a signature: prune, improve, place, split, prepare."""
+    from headrace.plan.inline import inline
+
+    plan = inline(prune(graph, feeds, fetches, targets))
+    if settings.optimize:
+        plan = improve(plan, settings.pipeline)
+    plan = place(plan, settings.devices, settings.soft_placement)
+    if settings.log_placement:
+        from headrace.placement.place import explain
+
+        print(explain(plan), flush=True)
+    if options.shown():
+        from headrace.plan.text import to_text
+
+        options.show("plan", to_text(plan))
+    pieces = split(plan)
+    prepare_piece: Callable[..., Any] = cpu.prepare if settings.optimize else reference.prepare
+    return Prepared(pieces, [prepare_piece(p.plan) for p in pieces], len(fetches))
+
+
+class RunCache:
+    """Prepared signatures, least recently used first.  Mutations of the graph empty it."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.RLock()
+        self._mutations = 0
+
+    def get(self, key: Any, mutations: int) -> Any:
+        if mutations != self._mutations:
+            with self._lock:
+                self._entries.clear()
+                self._mutations = mutations
+            return None
+        return self._entries.get(key)
+
+    def put(self, key: Any, entry: Any) -> None:
+        with self._lock:
+            self._entries[key] = entry
+            while len(self._entries) > LIMIT:
+                self._entries.popitem(last=False)

@@ -1,0 +1,386 @@
+"""Session: the user's handle.  A known signature costs a look-up, the binding of feeds, and one call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from headrace.core.errors import CancelledError, DeadlineExceededError, OpError
+from headrace.graph import defaults
+from headrace.graph.graph import Graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.runtime.containers import Containers
+from headrace.runtime.step import Step
+from headrace.session import feeds as feeding
+from headrace.session.fetches import Fetches
+from headrace.session.library import Library
+from headrace.session.results import to_user
+from headrace.session.run_cache import Prepared, RunCache, prepare
+from headrace.session.settings import Configuration, configuration
+
+_MAX_TIMEOUT = threading.TIMEOUT_MAX
+
+
+class _Signature:
+    """One prepared signature with its fetch structure."""
+
+    __slots__ = ("prepared", "feeds", "dtypes", "rebuild", "single")
+
+    def __init__(self, prepared: Prepared, feeds: list[Tensor], fetches: Fetches) -> None:
+        self.prepared, self.feeds, self.rebuild = prepared, feeds, fetches.rebuild
+        self.dtypes = [t.dtype.base for t in fetches.tensors]
+        self.single = False
+
+
+class BaseSession:
+    """What Session and InteractiveSession share."""
+
+    def __init__(self, target: Any = "", graph: Graph | None = None, config: Any = None) -> None:
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if target is not None and not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        self._graph = graph if graph is not None else defaults.get_default_graph()
+        self._target = target or ""
+        self._config = config
+        self._settings: Configuration = configuration(config)
+        self._containers = Containers()
+        self._cache = RunCache()
+        self._fast: dict[Any, _Signature] = {}
+        self._steps: set[Step] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._library = Library(self)
+        self._partial: dict[str, Any] = {}
+
+    # -- what users read -----------------------------------------------------------------------
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        return self._graph.as_graph_def(add_shapes=True)
+
+    @property
+    def sess_str(self) -> str | bytes:
+        return self._target
+
+    def list_devices(self) -> list[Any]:
+        from headrace.session.settings import DeviceAttributes
+
+        return [DeviceAttributes(name) for name in self._settings.run.devices]
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        return defaults.default_session(self)  # type: ignore[no-any-return]
+
+    # -- running -------------------------------------------------------------------------------
+    def run(
+        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
+    ) -> Any:
+        """Run what `fetches` needs, with `feed_dict` in place of its tensors.
+
+        Args:
+          fetches: a tensor, an operation, a name, or nested lists, tuples and dicts of them.
+          feed_dict: values for tensors of the graph.
+          options: a RunOptions (timeout_in_ms, trace_level).
+          run_metadata: a RunMetadata to fill.
+
+        Returns: NumPy values in the structure of `fetches`; None for operations.
+        """
+        if options is None and run_metadata is None:
+            signature = self._known(fetches, feed_dict)
+            if signature is not None:
+                return self._run_known(signature, feed_dict)
+        return self._run_new(fetches, feed_dict, options, run_metadata)
+
+    def _known(self, fetches: Any, feed_dict: Any) -> _Signature | None:
+        try:
+            if feed_dict:
+                return self._cache.get(
+                    (_fetch_key(fetches), tuple(feed_dict)), self._graph._mutations
+                )
+            return self._cache.get((_fetch_key(fetches), ()), self._graph._mutations)
+        except TypeError:  # not hashable: the general path
+            return None
+
+    def _run_known(self, signature: _Signature, feed_dict: Any) -> Any:
+        if feed_dict:
+            arguments = [
+                feeding.to_value(t, v) for t, v in zip(signature.feeds, feed_dict.values())
+            ]
+        else:
+            arguments = []
+        return self._execute(signature, arguments, None, None)
+
+    def _run_new(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        self._check_usable()
+        structure = Fetches(self._graph, fetches)
+        tensors: list[Tensor] = []
+        arguments: list[Any] = []
+        plain = True
+        for key, value in self._feed_pairs(feed_dict):
+            tensor = feeding.feed_tensor(self._graph, key)
+            value = self._feed_value(tensor, value)
+            plain = plain and (key is tensor or _stands_for(key, tensor))
+            if tensor in tensors:
+                raise ValueError(f"Tensor {tensor} is fed twice")
+            tensors.append(tensor)
+            arguments.append(value)
+        signature = self._prepare(tensors, structure)
+        if plain and options is None and len(tensors) == len(feed_dict or ()):
+            self._remember(fetches, feed_dict, signature)
+        return self._execute(signature, arguments, options, run_metadata)
+
+    def _feed_pairs(self, feed_dict: Any) -> list[tuple[Any, Any]]:
+        if not feed_dict:
+            return []
+        return feeding.expanded(feed_dict)
+
+    def _feed_value(self, tensor: Tensor, value: Any) -> Any:
+        handle = getattr(value, "session_handle_value", None)
+        if handle is not None:
+            return handle()
+        return feeding.to_value(tensor, value)
+
+    def _remember(self, fetches: Any, feed_dict: Any, signature: _Signature) -> None:
+        try:
+            self._cache.put((_fetch_key(fetches), tuple(feed_dict or ())), signature)
+        except TypeError:
+            return  # a structure that can not be a key: looked up by its tensors instead
+
+    def _prepare(self, tensors: list[Tensor], structure: Fetches) -> _Signature:
+        key = (tuple(tensors), tuple(structure.tensors), tuple(structure.targets))
+        prepared = self._cache.get(key, self._graph._mutations)
+        if prepared is None:
+            prepared = prepare(self._graph, *key, self._settings.run)
+            self._cache.put(key, prepared)
+        return _Signature(prepared, tensors, structure)
+
+    def _execute(
+        self, signature: _Signature, arguments: list[Any], options: Any, run_metadata: Any
+    ) -> Any:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        step = Step(self._containers, self)
+        step.library = self._library
+        timeout = self._timeout(options)
+        if timeout or options is not None or run_metadata is not None:
+            values = self._run_watched(signature, step, arguments, timeout, options, run_metadata)
+        else:
+            self._steps.add(step)
+            try:
+                values = signature.prepared.run(step, arguments)
+            except BaseException as error:
+                step.cancel.set()
+                raise self._named(error) from error.__cause__
+            finally:
+                self._steps.discard(step)
+        for place, dtype in enumerate(signature.dtypes):
+            values[place] = to_user(values, place, dtype)
+        return signature.rebuild(values)
+
+    def _timeout(self, options: Any) -> int:
+        if options is not None and options.timeout_in_ms:
+            return int(options.timeout_in_ms)
+        return self._settings.timeout_in_ms
+
+    def _run_watched(
+        self, signature: _Signature, step: Step, arguments: list[Any], timeout: int, options: Any,
+        run_metadata: Any,
+    ) -> list[Any]:  # fmt: skip
+        """With a deadline, a trace, or both."""
+        from headrace.runtime.profile import Trace
+
+        if options is not None and options.trace_level and run_metadata is not None:
+            step.trace = Trace()
+        timer = None
+        if timeout:
+            late = DeadlineExceededError(None, None, "Timed out waiting for notification")
+            timer = threading.Timer(min(timeout / 1000, _MAX_TIMEOUT), step.cancel.set, [late])
+            timer.daemon = True
+            timer.start()
+        self._steps.add(step)
+        try:
+            values = signature.prepared.run(step, arguments)
+        except BaseException as error:
+            step.cancel.set()
+            raise self._named(error) from error.__cause__
+        finally:
+            self._steps.discard(step)
+            if timer is not None:
+                timer.cancel()
+        if run_metadata is not None:
+            run_metadata.Clear()
+            if step.trace is not None:
+                step.trace.fill(run_metadata)
+            if options is not None and options.output_partition_graphs:
+                for piece in signature.prepared.pieces:
+                    from headrace.ops.import_export import plan_to_graph_def
+
+                    run_metadata.partition_graphs.add().CopyFrom(plan_to_graph_def(piece.plan))
+        return values
+
+    def _named(self, error: BaseException) -> BaseException:
+        """A failure names the user's node, not the plan's copy of it."""
+        if isinstance(error, OpError) and error._op is not None and not isinstance(error._op, Node):
+            node = self._graph._nodes.get(error._op.name)
+            if node is not None:
+                error._op = node
+        return error
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if not self._graph._ordered:
+            raise RuntimeError(
+                "The Session graph is empty.  Add operations to the graph before calling run()."
+            )
+
+    # -- other ways to run ---------------------------------------------------------------------
+    def make_callable(
+        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function of the values of `feed_list` that runs `fetches`."""
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("`feed_list` must be a list or tuple.")
+        self._check_usable()
+        structure = Fetches(self._graph, fetches)
+        tensors = [feeding.feed_tensor(self._graph, key) for key in feed_list or ()]
+        signature = self._prepare(tensors, structure)
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if len(values) != len(tensors):
+                raise TypeError(
+                    f"Expected {len(tensors)} feed values, one per tensor of feed_list, but got "
+                    f"{len(values)}"
+                )
+            arguments = [self._feed_value(t, v) for t, v in zip(tensors, values)]
+            return self._execute(signature, arguments, options, run_metadata)
+
+        if accept_options:
+            return call
+        return lambda *values: call(*values)
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Begin a run whose feeds arrive and whose fetches are taken bit by bit."""
+        from headrace.session.partial import PartialRun
+
+        self._check_usable()
+        run = PartialRun(self, fetches, feeds)
+        self._partial[run.handle] = run
+        return run.handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Continue a partial run."""
+        self._check_usable()
+        if handle not in self._partial:
+            raise ValueError(
+                f"Must run 'setup' before performing partial runs! (handle {handle!r} is not known)"
+            )
+        return self._partial[handle].run(fetches, feed_dict)
+
+    # -- end -----------------------------------------------------------------------------------
+    def close(self) -> None:
+        """Cancel what runs, and forget the state."""
+        with self._lock:
+            self._closed = True
+        reason = CancelledError(None, None, "Session has been closed.")
+        for step in list(self._steps):
+            step.cancel.set(reason)
+        self._partial.clear()
+        self._containers.clear()
+
+    def _reset_containers(self, containers: list[str] | None) -> None:
+        self._containers.clear(containers)
+
+
+def _fetch_key(fetches: Any) -> Any:
+    return tuple(fetches) if type(fetches) is list else fetches
+
+
+def _stands_for(key: Any, tensor: Tensor) -> bool:
+    return isinstance(key, str)
+
+
+class Session(BaseSession):
+    """A session: runs nodes of a graph, and keeps the state of its variables.
+
+    Args:
+      target: "" for this process; otherwise the address of a master.
+      graph: the graph; the default one if not given.
+      config: a ConfigProto.
+
+    Example:
+      >>> with tf.Session() as sess:
+      ...     sess.run(tf.constant(1) + 2)
+      3
+    """
+
+    def __init__(self, target: Any = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._entered: list[tuple[Any, Any]] = []
+
+    def __enter__(self) -> Session:
+        graph_context, session_context = self._graph.as_default(), self.as_default()
+        graph_context.__enter__()
+        session_context.__enter__()
+        self._entered.append((graph_context, session_context))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        graph_context, session_context = self._entered.pop()
+        if isinstance(exc, OpError):
+            str(exc)  # the text needs the graph, which may be gone when it is shown
+        session_context.__exit__(None, None, None)
+        graph_context.__exit__(None, None, None)
+        self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Clear containers of a cluster's tasks and close its sessions."""
+        from headrace.session.settings import reset_target
+
+        reset_target(target, containers)
+
+
+class InteractiveSession(BaseSession):
+    """A session that installs itself as the default one, for shells and notebooks."""
+
+    _active = 0
+
+    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        if InteractiveSession._active:
+            import warnings
+
+            warnings.warn(
+                "An interactive session is already active. This can cause out-of-memory errors in "
+                "some cases. You must explicitly call `InteractiveSession.close()` to release "
+                "resources held by the other session(s).",
+                stacklevel=2,
+            )
+        InteractiveSession._active += 1
+        defaults.push_session(self)
+        self._graph_context = None
+        if graph is not None:
+            self._graph_context = graph.as_default()
+            self._graph_context.__enter__()
+
+    def close(self) -> None:
+        if not self._closed:
+            InteractiveSession._active -= 1
+        super().close()
+        defaults.pop_session(self)
+        if self._graph_context is not None:
+            self._graph_context.__exit__(None, None, None)
+            self._graph_context = None
