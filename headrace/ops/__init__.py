@@ -1,1 +1,3 @@
-"""Every op, declared once: signature, meaning in NumPy, shape rule, gradient, compiled rule, samples."""
+"""Every op, declared once: signature, NumPy meaning, shape rule, gradient, compiled rule, samples."""
+
+from headrace.ops import operators as operators  # Tensor has its operators from the start

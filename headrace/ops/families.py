@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import DType
+from headrace.core.errors import InvalidArgumentError
 from headrace.ops.declare import Op, op
-from headrace.ops.samples import Sample
+from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import broadcast, same
 from headrace.ops.traits import ELEMENTWISE, Trait
 
@@ -24,8 +24,8 @@ def unary(
     name: str,
     meaning: Callable[..., Any],
     *,
-    T: tuple[DType, ...],
     doc: str,
+    T: Any = None,
     emit: Any = None,
     gradient: Callable[..., Any] | None = None,
     samples: Callable[..., Any] | None = None,
@@ -49,8 +49,8 @@ def binary(
     name: str,
     meaning: Callable[..., Any],
     *,
-    T: tuple[DType, ...],
     doc: str,
+    T: Any = None,
     emit: Any = None,
     gradient: Callable[..., Any] | None = None,
     samples: Callable[..., Any] | None = None,
@@ -62,6 +62,7 @@ def binary(
     """An element-wise op of two inputs that broadcast."""
 
     def reference(x: Any, y: Any) -> Any:
+        require_broadcast(x.shape, y.shape)
         with np.errstate(all="ignore"):
             return meaning(x, y)
 
@@ -72,9 +73,20 @@ def binary(
 
 def compare(name: str, meaning: Callable[..., Any], **options: Any) -> Op:
     """An element-wise comparison: no gradient."""
-    declared = binary(name, meaning, signature="x: T, y: T -> z: bool", **options)
+    declared = binary(name, meaning, **{"signature": "x: T, y: T -> z: bool"} | options)
     declared.no_gradient()
     return declared
+
+
+def require_broadcast(*shapes: tuple[int, ...]) -> None:
+    """Refuse shapes that do not broadcast, in TF's words."""
+    if shapes.count(shapes[0]) == len(shapes):
+        return
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " vs. ".join("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
+        raise InvalidArgumentError(None, None, f"Incompatible shapes: {shown}") from None
 
 
 def _finish(
@@ -82,7 +94,7 @@ def _finish(
     reference: Callable[..., Any],
     signature: str,
     shape: Callable[..., Any],
-    T: tuple[DType, ...],
+    T: Any,
     doc: str,
     emit: Any,
     gradient: Callable[..., Any] | None,
@@ -91,9 +103,10 @@ def _finish(
     attrs: dict[str, Any],
 ) -> Op:
     reference.__doc__ = doc
-    declared = op(
-        name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs={"T": T} | attrs
-    )(reference)
+    types = {} if T is None else {"T": T}
+    declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=types | attrs)(
+        reference
+    )
     if gradient is not None:
         declared.gradient(gradient)
     if emit is not None:
@@ -127,7 +140,7 @@ def positive(*shape: int) -> Callable[..., Any]:
 
 
 def pairs(low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
-    """Samples of two inputs: equal shapes, broadcasting both ways, scalars, empty."""
+    """Samples of two inputs: equal shapes, broadcasting both ways, scalars, empty; a misfit."""
 
     def samples(rng: Any) -> Any:
         for a, b in (
@@ -138,5 +151,6 @@ def pairs(low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
             ((0, 3), (3,)),
         ):
             yield Sample(rng.uniform(low, high, size=a), rng.uniform(low, high, size=b))
+        yield ErrorSample(np.ones((2, 3)), np.ones(4), raises="must be equal|Incompatible shapes")
 
     return samples
