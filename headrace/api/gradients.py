@@ -1,0 +1,7 @@
+"""Public names of the family: gradients."""
+
+NAMES: dict[str, str] = {
+    "headrace.autodiff.gradients": "gradients UnconnectedGradients",
+    "headrace.autodiff.accumulate": "AggregationMethod",
+    "headrace.autodiff.registry": "RegisterGradient NotDifferentiable=no_gradient NoGradient=no_gradient",
+}

@@ -1,0 +1,1 @@
+"""Reverse-mode differentiation: graph in, larger graph out."""

@@ -1,0 +1,70 @@
+"""Several gradients of one tensor -> one: dense ones are added, slices are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.graph.tensor import Tensor
+from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
+
+
+class AggregationMethod:
+    """How gradients of one tensor are summed.
+
+    ADD_N: one op, when all are there.  EXPERIMENTAL_TREE: pairs, earlier ones freed earlier.
+    EXPERIMENTAL_ACCUMULATE_N: the accumulate op.
+    """
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+_METHODS = (0, 1, 2)
+
+
+def aggregate(parts: Sequence[Any], method: int | None) -> Any:
+    """The sum of gradients; None for no gradient at all."""
+    method = AggregationMethod.DEFAULT if method is None else method
+    if method not in _METHODS:
+        raise ValueError(f"Invalid aggregation_method specified {method}.")
+    parts = [p for p in parts if p is not None]
+    if not parts:
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(p, IndexedSlices) for p in parts):
+        return _join_slices(parts)
+    return _add([convert_to_tensor(p) for p in parts], method)
+
+
+def _add(tensors: Sequence[Tensor], method: int) -> Tensor:
+    from headrace.ops import add_n, arithmetic
+
+    if (
+        any(t.dtype.base.kind == "v" for t in tensors)
+        or method != AggregationMethod.EXPERIMENTAL_TREE
+    ):
+        return add_n.add_n(list(tensors))
+    total = tensors[0]
+    for tensor in tensors[1:]:
+        total = arithmetic.add_v2(total, tensor)
+    return total
+
+
+def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """Rows one after the other: the same row may appear twice, it counts twice."""
+    from headrace.ops import cast, concat
+    from headrace.core import dtypes
+
+    indices = [p.indices for p in parts]
+    if len({i.dtype.base for i in indices}) > 1:
+        indices = [cast.cast(i, DstT=dtypes.int64) for i in indices]
+    return IndexedSlices(
+        concat.concat_v2([p.values for p in parts], 0),
+        concat.concat_v2(indices, 0),
+        parts[0].dense_shape,
+    )

@@ -1,0 +1,374 @@
+"""tf.gradients: walk back from ys to xs and add the nodes that compute the derivatives.
+
+The walk visits a node when the gradients of all its outputs that matter are there; each node's rule
+makes gradients of its inputs.  Nodes of loops and conditionals go through `control_flow`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+from headrace.autodiff import control_flow
+from headrace.autodiff.accumulate import aggregate
+from headrace.autodiff.registry import Rule, rule_for
+from headrace.core import dtypes
+from headrace.functions.structure import name_scope
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.graph import Graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.ops.constant import constant
+from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
+
+
+class UnconnectedGradients(Enum):
+    """What the gradient of an x is that no y depends on."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: int | None = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """Symbolic derivatives of sum(ys) with respect to each of xs.
+
+    Args:
+      ys: a tensor or a list of tensors.
+      xs: a tensor or a list of tensors.
+      grad_ys: what flows in at ys; ones if not given.
+      name: a scope for the new nodes.
+      colocate_gradients_with_ops: put the nodes of a gradient where the node itself is.
+      gate_gradients: compute all gradients of a node before any is used.
+      aggregation_method: see AggregationMethod.
+      stop_gradients: tensors through which nothing flows back.
+      unconnected_gradients: "none" or "zero" for an x that no y depends on.
+
+    Returns: a list like xs: tensors, IndexedSlices, or None.
+
+    Example:
+      >>> x = tf.constant(3.0)
+      >>> tf.gradients(x * x, x)        # [6.0]
+    """
+    unconnected = UnconnectedGradients(
+        unconnected_gradients.value
+        if isinstance(unconnected_gradients, UnconnectedGradients)
+        else _unconnected(unconnected_gradients)
+    )
+    graph = get_default_graph()
+    ys, xs = _as_list(ys), _as_list(xs)
+    stops = [] if stop_gradients is None else _as_list(stop_gradients)
+    given = [None] * len(ys) if grad_ys is None else _as_list(grad_ys)
+    with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in given if g is not None]]):
+        graph = get_default_graph()
+        sources = [_source(x) for x in xs]
+        tensors_x = [_handle_or_tensor(x) for x in sources]
+        tensors_y = [convert_to_tensor(y, name="y") for y in ys]
+        stopped = [_handle_or_tensor(_source(s)) for s in stops]
+        walk = _Walk(
+            graph, tensors_y, tensors_x, stopped, colocate_gradients_with_ops, gate_gradients,
+            aggregation_method,
+        )  # fmt: skip
+        walk.start(_initial(tensors_y, given, colocate_gradients_with_ops, graph))
+        walk.run()
+        return [walk.result(x, s, unconnected) for x, s in zip(tensors_x, sources)]
+
+
+def _unconnected(value: Any) -> str:
+    try:
+        return str(UnconnectedGradients(value).value)
+    except ValueError:
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}") from None
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _source(x: Any) -> Any:
+    """A variable stands for its handle, or for the reference to its state."""
+    handle = getattr(x, "handle", None)
+    if isinstance(handle, Tensor) and handle.dtype.base is dtypes.resource:
+        return handle
+    return x
+
+
+def _handle_or_tensor(x: Any) -> Tensor:
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, IndexedSlices):
+        return x.values
+    element = getattr(x, "_as_graph_element", None)
+    if element is not None:
+        return element()  # type: ignore[no-any-return]
+    return convert_to_tensor(x, name="x", as_ref=True)
+
+
+def _initial(ys: Sequence[Tensor], given: Sequence[Any], colocate: bool, graph: Graph) -> list[Any]:
+    """The gradients that flow in at ys, checked against their types."""
+    if len(given) != len(ys):
+        raise ValueError(f"Passed {len(given)} grad_ys for {len(ys)} ys")
+    out: list[Any] = []
+    for i, (y, dy) in enumerate(zip(ys, given)):
+        if dy is None:
+            if y.dtype.base.is_complex:
+                raise TypeError(
+                    f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})"
+                )
+            with _beside(graph, y.op if colocate else None):
+                out.append(_ones(y, f"grad_ys_{i}"))
+            continue
+        if isinstance(dy, IndexedSlices):
+            out.append(dy)
+            continue
+        dy = convert_to_tensor(dy, name=f"grad_ys_{i}") if not isinstance(dy, Tensor) else dy
+        _check_given(y, dy)
+        out.append(dy)
+    return out
+
+
+def _check_given(y: Tensor, dy: Tensor) -> None:
+    kind = y.dtype.base
+    if (kind.is_floating or kind.is_integer) and not (
+        dy.dtype.base.is_floating or dy.dtype.base.is_integer
+    ):
+        raise TypeError(
+            f"Gradient type {dy.dtype.base.name} generated for real or integer-valued tensor {y} "
+            f"with type {kind.name} must be real or integer"
+        )
+    if kind.is_complex and not dy.dtype.base.is_complex:
+        raise TypeError(
+            f"Gradient type {dy.dtype.base.name} generated for complex-valued tensor {y} with type "
+            f"{kind.name} must be real"
+        )
+
+
+def _ones(y: Tensor, name: str) -> Tensor:
+    from headrace.ops import array
+
+    value = 1 if y.dtype.base.kind in "iu" else 1.0
+    return array.fill(array.shape(y), constant(value, y.dtype.base, name=name))
+
+
+@contextmanager
+def _beside(graph: Graph, node: Node | None) -> Iterator[None]:
+    if node is None:
+        yield
+    else:
+        with graph.colocate_with(node):
+            yield
+
+
+class _Walk:
+    """The backward walk of one call."""
+
+    def __init__(
+        self, graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: Sequence[Tensor],
+        colocate: bool, gate: bool, method: int | None,
+    ) -> None:  # fmt: skip
+        self.graph, self.ys, self.xs = graph, ys, xs
+        self.colocate, self.gate, self.method = colocate, gate, method
+        between = _between(ys, xs, {t.op for t in stops})
+        self.between = between
+        self.loops = control_flow.State(between, ys, xs)
+        self.pending = {n: 0 for n in between}
+        for node in between:
+            for source in control_flow.inputs_of(node):
+                if source.op in between:
+                    self.pending[source.op] += 1
+        self.loops.adjust_pending(self.pending)
+        # An x ends the walk, unless another x lies behind it.
+        ends = {x.op for x in xs if not any(self.pending.get(i.op) for i in x.op.inputs)}
+        self.stops = ends | {t.op for t in stops}
+        self.grads: dict[Node, list[list[Any]]] = {}
+
+    def start(self, initial: Sequence[Any]) -> None:
+        for y, dy in zip(self.ys, initial):
+            if dy is not None:
+                self._add(y, dy)
+        self.loops.start(self)
+
+    def run(self) -> None:
+        queue: deque[Node] = deque()
+        seen: set[Node] = set()
+        for y in self.ys:
+            # An output that another output depends on waits for that one.
+            if y.op in self.pending and self.pending[y.op] == 0 and y.op not in seen:
+                seen.add(y.op)
+                queue.append(y.op)
+        for node in self.loops.ready_exits(self.pending, seen):
+            queue.append(node)
+        while queue:
+            node = queue.popleft()
+            with _beside(self.graph, node if self.colocate else None):
+                self._differentiate(node)
+            for source in control_flow.inputs_of(node):
+                target = source.op
+                if target not in self.pending:
+                    continue
+                self.pending[target] -= 1
+                for ready in self.loops.released(target, self.pending, self):
+                    queue.append(ready)
+        self.loops.finish()
+
+    def _differentiate(self, node: Node) -> None:
+        if self.loops.enters_loop(node):
+            self.loops.enter(node)
+        out_grads = self._outputs(node)
+        if self.loops.leaves_loop(node):
+            self.loops.exit(node)
+        if node in self.stops or not any(g is not None for g in out_grads):
+            return
+        rule = rule_for(node)
+        if rule is None:
+            return
+        in_grads = self._apply(node, rule, out_grads)
+        for source, dx in zip(node.inputs, in_grads):
+            if dx is None:
+                continue
+            if isinstance(dx, Tensor) and source.dtype.base is not dtypes.resource:
+                try:
+                    dx.set_shape(source.shape)
+                except ValueError:
+                    raise ValueError(
+                        f"Incompatible shapes between op input and calculated input gradient. "
+                        f"Forward operation: {node.name}. Input shape: {source.shape}. Calculated "
+                        f"input gradient shape: {dx.shape}"
+                    ) from None
+            self._add(source, dx)
+
+    def _outputs(self, node: Node) -> list[Any]:
+        parts = self.grads.get(node)
+        if parts is None:
+            return [None] * len(node.outputs)
+        out = []
+        for i, tensor in enumerate(node.outputs):
+            total = self.loops.aggregate(node, i, parts[i], self.method)
+            parts[i] = [] if total is None else [total]
+            out.append(total)
+        return out
+
+    def _apply(self, node: Node, rule: Rule, out_grads: list[Any]) -> list[Any]:
+        # A rule sees zeros, not None, where an output that has a gradient type got nothing.
+        filled = [
+            self._zeros(node, i) if dy is None and _trainable(node.outputs[i]) else dy
+            for i, dy in enumerate(out_grads)
+        ]
+        with self.graph.name_scope(node.name + "_grad"), self.loops.context_of(node):
+            result = rule(node, *filled)
+            grads = list(result) if isinstance(result, (list, tuple)) else [result]
+            if len(grads) != len(node.inputs):
+                raise ValueError(
+                    f"Num gradients {len(grads)} generated for op {node.node_def} do not match num "
+                    f"inputs {len(node.inputs)}"
+                )
+            self._check(node, grads)
+            if self.gate and sum(g is not None for g in grads) > 1:
+                grads = _gated(grads)
+        return grads
+
+    def _zeros(self, node: Node, index: int) -> Any:
+        return self.loops.zeros(node, index)
+
+    def _check(self, node: Node, grads: Sequence[Any]) -> None:
+        for source, dx in zip(node.inputs, grads):
+            if dx is None or isinstance(dx, IndexedSlices):
+                continue
+            if not isinstance(dx, Tensor):
+                raise TypeError(f"the gradient of {node.name} gave {dx!r}, which is not a tensor")
+            if dx.dtype.base is dtypes.variant or source.dtype.base in (
+                dtypes.resource,
+                dtypes.variant,
+            ):
+                continue
+            if dx.dtype.base is not source.dtype.base and not (
+                dx.dtype.base.is_floating and source.dtype.base.is_floating
+            ):
+                raise ValueError(
+                    f"the gradient of {node.name} has type {dx.dtype.name}, its input "
+                    f"{source.name} {source.dtype.name}"
+                )
+
+    def _add(self, tensor: Tensor, grad: Any) -> None:
+        parts = self.grads.setdefault(tensor.op, [[] for _ in tensor.op.outputs])
+        parts[tensor.value_index].append(grad)
+
+    def result(self, x: Tensor, source: Any, unconnected: UnconnectedGradients) -> Any:
+        parts = self.grads.get(x.op)
+        found = aggregate(parts[x.value_index], self.method) if parts else None
+        if found is None and unconnected is UnconnectedGradients.ZERO:
+            return _zeros_of(x)
+        return found
+
+
+def _zeros_of(x: Tensor) -> Tensor:
+    from headrace.ops import array, state
+
+    if x.dtype.base is dtypes.resource and x.handle_data is not None:
+        dtype, _ = x.handle_data
+        zero = constant(0, dtype) if dtype.kind in "iu" else constant(0.0, dtype)
+        return array.fill(state.variable_shape(x), zero)
+    return array.zeros_like(x)
+
+
+def _trainable(tensor: Tensor) -> bool:
+    base = tensor.dtype.base
+    return base.is_floating or base.is_complex or base.kind in "rv"
+
+
+def _gated(grads: Sequence[Any]) -> list[Any]:
+    """No gradient of a node is used before all of them are computed."""
+    from headrace.functions.control import tuple_
+
+    return list(tuple_(grads))
+
+
+def _between(ys: Sequence[Tensor], xs: Sequence[Tensor], stops: set[Node]) -> dict[Node, None]:
+    """The nodes on a differentiable path from xs to ys, latest first."""
+    forward = _forward_from(xs, stops)
+    between: dict[Node, None] = {}
+    stack = deque(y.op for y in ys)
+    while stack:
+        node = stack.popleft()
+        if node in between or node not in forward:
+            continue
+        between[node] = None
+        if node not in stops:
+            stack += [t.op for t in control_flow.inputs_of(node)]
+    return between
+
+
+def _forward_from(xs: Sequence[Tensor], stops: set[Node]) -> set[Node]:
+    """Everything that depends on xs through values that can have a gradient."""
+    graph = xs[0].graph if xs else get_default_graph()
+    users: dict[Node, list[Node]] = {}
+    for node in graph.get_operations():
+        for source in control_flow.inputs_of(node):
+            if _backpropagates(source):
+                users.setdefault(source.op, []).append(node)
+    reached = {x.op for x in xs}
+    stack = [n for n in reached if n not in stops]
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            if user not in reached:
+                reached.add(user)
+                if user not in stops:
+                    stack.append(user)
+    return reached
+
+
+def _backpropagates(tensor: Tensor) -> bool:
+    return _trainable(tensor)
