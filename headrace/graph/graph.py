@@ -62,6 +62,8 @@ class Graph(Collections):
         self._version = self._mutations = 0
         self._scoped: dict[Any, Any] = {}  # objects that live as long as the graph
         self._producer_version = GRAPH_DEF_VERSION
+        self._min_consumer_version = GRAPH_DEF_VERSION_MIN_CONSUMER
+        self._bad_consumers: set[int] = set()
         self._lock = threading.RLock()
 
     # -- nodes -----------------------------------------------------------------------------
@@ -74,6 +76,7 @@ class Graph(Collections):
         attrs: dict[str, Any],
         outputs: Sequence[tuple[DType, Shape]],
         made: origin.Origin | None = None,
+        waits_for: Sequence[Node] = (),
     ) -> Node:
         """Add a node under a unique form of `name`.  Types and shapes are the caller's work."""
         self._check_not_finalized()
@@ -82,13 +85,16 @@ class Graph(Collections):
         with self._lock:
             name = self._node_name(name or op.name)
             sources = [t.op for t in inputs]
-            control = control_inputs_for(stacks.controls, sources) if stacks.controls else []
+            control = list(waits_for)
+            if stacks.controls:
+                scoped = control_inputs_for(stacks.controls, sources)
+                control += [n for n in scoped if n not in control]
             extra = dict(self._attr_scopes) if self._attr_scopes else {}
             override = self._gradient_overrides.get(op.name)
             if override is not None:
-                extra["_gradient_op_type"] = override
+                attrs = attrs | {"_gradient_op_type": override}
             node = Node(
-                self, op, name, inputs, input_types, control, attrs | extra if extra else attrs,
+                self, op, name, inputs, input_types, control, extra | attrs if extra else attrs,
                 outputs, made or origin.here(), len(self._ordered) + 1,
             )  # fmt: skip
             self._nodes[name] = node
@@ -135,6 +141,13 @@ class Graph(Collections):
         self._version += 1
         self._mutations += 1
 
+    def forget_since(self, version: int) -> None:
+        """Take back the nodes added since `self.version` had this value: an import has failed."""
+        for node in self._ordered[version:]:
+            del self._nodes[node.name]
+        del self._ordered[version:]
+        self.touch()
+
     @property
     def version(self) -> int:
         """The number of nodes so far, as in TF."""
@@ -151,7 +164,11 @@ class Graph(Collections):
     def graph_def_versions(self) -> Any:
         from headrace.formats import proto
 
-        return proto.VersionDef(producer=self._producer_version, min_consumer=0)
+        return proto.VersionDef(
+            producer=self._producer_version,
+            min_consumer=self._min_consumer_version,
+            bad_consumers=sorted(self._bad_consumers),
+        )
 
     def finalize(self) -> None:
         self._finalized = True
@@ -336,6 +353,11 @@ class Graph(Collections):
             scope = device_name.canonical(scope)
         return pushed(self._stacks.devices, scope)
 
+    def no_devices(self) -> Any:
+        """A context in which the device scopes around are not asked."""
+        stacks = self._stacks
+        return replaced(lambda: stacks.devices, lambda v: setattr(stacks, "devices", v), [])
+
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Nodes made inside wait for these; None forgets the blocks around."""
@@ -395,7 +417,7 @@ class Graph(Collections):
         kept = [] if ignore_existing else list(stacks.colocation)
         new = kept + ([node] if node is not None else [])
         with replaced(lambda: stacks.colocation, lambda v: setattr(stacks, "colocation", v), new):
-            with replaced(lambda: stacks.devices, lambda v: setattr(stacks, "devices", v), []):
+            with self.no_devices():
                 yield
 
     def _colocate_with_for_gradient(self, op: Any, uid: Any, ignore_existing: bool = False) -> Any:

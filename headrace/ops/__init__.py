@@ -1,3 +1,24 @@
-"""Every op, declared once: signature, NumPy meaning, shape rule, gradient, compiled rule, samples."""
+"""Every op, declared once: signature, meaning in NumPy, shapes, gradient, compiled rule, samples."""
 
-from headrace.ops import operators as operators  # Tensor has its operators from the start
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.graph.graph import Graph
+
+
+def _deferred(name: str) -> Callable[..., Any]:
+    """A method of Graph that needs the declarations: the first use brings in the real ones."""
+
+    def method(graph: Graph, *args: Any, **kwargs: Any) -> Any:
+        import headrace.ops.import_export
+
+        assert headrace.ops.import_export.Graph is Graph
+        return getattr(graph, name)(*args, **kwargs)
+
+    return method
+
+
+for _name in ("as_graph_def", "_as_graph_def", "node_to_proto", "attr_from_proto", "create_op"):
+    setattr(Graph, _name, _deferred(_name))

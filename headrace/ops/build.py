@@ -58,11 +58,14 @@ def make_node(
     attrs: dict[str, Any],
     name: str | None,
     made: origin.Origin | None = None,
+    waits_for: Sequence[Node] = (),
 ) -> Node:
     """A node from complete attributes: checks reference types, infers shapes."""
     outputs = [d for arg in op.signature.outputs for d in arg.types(attrs)]
     shapes = infer_shapes(op, inputs, attrs, len(outputs), name, made)
-    node = graph.add_node(op, name, inputs, types, attrs, list(zip(outputs, shapes)), made)
+    node = graph.add_node(
+        op, name, inputs, types, attrs, list(zip(outputs, shapes)), made, waits_for
+    )
     _carry_handle_data(node)
     return node
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
+from headrace.core.shapes import as_shape
 
 REQUIRED: Any = object()
 
@@ -87,7 +88,7 @@ def Strings(*allowed: str, default: Any = REQUIRED, min: int | None = None) -> A
 
 
 def ShapeAttr(default: Any = REQUIRED) -> Attr:
-    return Attr("shape", default)
+    return Attr("shape", default if default is REQUIRED else as_shape(default))
 
 
 def Shapes(default: Any = REQUIRED, min: int | None = None) -> Attr:
