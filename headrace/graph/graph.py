@@ -222,7 +222,8 @@ class Graph(Collections):
             raise ValueError("allow_tensor and allow_operation can't both be False.")
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
-            obj = convert() or obj
+            element = convert()
+            obj = obj if element is None else element
         if isinstance(obj, str):
             return self._element_by_name(obj, allow_tensor, allow_operation)
         if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Node) and allow_operation:

@@ -1,0 +1,107 @@
+"""Nodes that wait for others: `group`, `tuple`, `with_dependencies`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any
+
+from headrace.functions import nest
+from headrace.functions.structure import name_scope
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
+from headrace.ops.source import identity, no_op
+
+
+def group(*inputs: Any, **kwargs: Any) -> Node:
+    """A node that finishes when all inputs have finished.
+
+    Args:
+      *inputs: tensors, nodes, or structures of them.
+      name: name of the node.
+
+    Returns:
+      A node without outputs.
+
+    Raises:
+      ValueError: an unknown keyword is given.
+      TypeError: an input is not a tensor or a node.
+    """
+    name = kwargs.pop("name", None)
+    if kwargs:
+        raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))
+    with name_scope(name, "group_deps", inputs) as scope:
+        by_device: dict[str, list[Any]] = {}
+        for item in nest.flatten(inputs, expand_composites=True):
+            if not hasattr(item, "device"):
+                raise TypeError(
+                    "Expected tf.Tensor or tf.Operation arguments in group(), got "
+                    f"{item!r} with type {type(item)}"
+                )
+            by_device.setdefault(item.device, []).append(item)
+        if not by_device:
+            node: Node = no_op(name=scope)
+            return node
+        if len(by_device) == 1:
+            ((device, waited),) = by_device.items()
+            return _waiting(device, waited, scope)
+        # One node per device, so that only one signal crosses from each.
+        parts = [_waiting(d, by_device[d], None) for d in sorted(by_device)]
+        return _waiting("", parts, scope)
+
+
+def _waiting(device: str, inputs: Iterable[Any], name: str | None) -> Node:
+    graph = get_default_graph()
+    with graph.control_dependencies(inputs), graph.device(device) if device else nullcontext():
+        node: Node = no_op(name=name)
+        return node
+
+
+def with_dependencies(dependencies: Any, output: Any, name: str | None = None) -> Any:
+    """`output`, once the dependencies have finished."""
+    graph = get_default_graph()
+    with name_scope(name, "control_dependency", [*dependencies, output]) as scope:
+        source = output.values if isinstance(output, IndexedSlices) else output
+        with graph.colocate_with(source), graph.control_dependencies(dependencies):
+            source = convert_to_tensor(source)
+            if isinstance(output, IndexedSlices):
+                return IndexedSlices(
+                    identity(source, name=scope), output.indices, output.dense_shape
+                )
+            return identity(source, name=scope)
+
+
+def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """The tensors, each once all of them (and `control_inputs`) have been computed.
+
+    Args:
+      tensors: tensors, IndexedSlices or None.
+      name: name of the scope.
+      control_inputs: more nodes or tensors to wait for.
+
+    Returns:
+      As many tensors or None.
+
+    Raises:
+      ValueError: there is no tensor among `tensors`.
+      TypeError: a control input is not a tensor or a node.
+    """
+    with name_scope(name, "tuple", tensors) as scope:
+        nodes = [_source(t).op for t in tensors if t is not None]
+        for item in control_inputs or ():
+            if isinstance(item, Tensor):
+                item = item.op
+            elif not isinstance(item, Node):
+                raise TypeError(f"Control input must be Operation or Tensor: {item}")
+            nodes.append(item)
+        if not nodes:
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
+        gate = group(*dict.fromkeys(nodes))
+        return [None if t is None else with_dependencies([gate], t) for t in tensors]
+
+
+def _source(value: Any) -> Any:
+    return value.values if isinstance(value, IndexedSlices) else value

@@ -1,0 +1,236 @@
+"""How optimizers change variables: TF's Apply* ops, each with its twins (ops.update_rule)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.ops.update_rule import update
+
+
+@update("GradientDescent", "", "alpha delta", sparse=False)
+def gradient_descent(var, alpha, delta):
+    """var -= alpha * delta."""
+    return (var - alpha * delta,)
+
+
+@gradient_descent.lower
+def _(e, var, alpha, delta):
+    return e.assign(var, lambda *i: var[i] - alpha[()] * delta[i])
+
+
+def _shrink(var, rate, l1, l2):
+    """Soft thresholding by rate * l1, then shrinking by rate * l2."""
+    if l1 > 0:
+        var = np.sign(var) * np.maximum(np.abs(var) - rate * l1, 0)
+    return var / (1 + l2 * rate)
+
+
+@update("ProximalGradientDescent", "", "alpha l1 l2 delta")
+def proximal_gradient_descent(var, alpha, l1, l2, delta):
+    """A step of gradient descent, then the proximal step of l1 and l2 regularisation (FOBOS)."""
+    return (_shrink(var - delta * alpha, alpha, l1, l2),)
+
+
+@update("Adadelta", "accum accum_update", "lr rho epsilon grad")
+def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
+    """Adadelta: step sizes from averages of squared gradients and of squared updates."""
+    accum = accum * rho + np.square(grad) * (1 - rho)
+    change = np.sqrt(accum_update + epsilon) / np.sqrt(accum + epsilon) * grad
+    return (
+        var - change * lr,
+        accum,
+        accum_update * rho + np.square(change) * (1 - rho),
+    )
+
+
+@update("Adagrad", "accum", "lr grad", update_slots=True)
+def adagrad(var, accum, lr, grad, *, update_slots):
+    """Adagrad: the step shrinks with the sum of squared gradients."""
+    if update_slots:
+        accum = accum + np.square(grad)
+    return var - grad * lr / np.sqrt(accum), accum
+
+
+@adagrad.lower
+def _(e, var, accum, lr, grad, *, update_slots):
+    if update_slots:
+        accum = e.assign(accum, lambda *i: accum[i] + grad[i] * grad[i])
+    return e.assign(var, lambda *i: var[i] - grad[i] * lr[()] * e.rsqrt(accum[i]))
+
+
+@update("AdagradV2", "accum", "lr epsilon grad", update_slots=True)
+def adagrad_v2(var, accum, lr, epsilon, grad, *, update_slots):
+    """Adagrad with epsilon beside the root."""
+    if update_slots:
+        accum = accum + np.square(grad)
+    return var - grad * lr / (np.sqrt(accum) + epsilon), accum
+
+
+@adagrad_v2.lower
+def _(e, var, accum, lr, epsilon, grad, *, update_slots):
+    if update_slots:
+        accum = e.assign(accum, lambda *i: accum[i] + grad[i] * grad[i])
+    return e.assign(var, lambda *i: var[i] - grad[i] * lr[()] / (e.sqrt(accum[i]) + epsilon[()]))
+
+
+@update("ProximalAdagrad", "accum", "lr l1 l2 grad")
+def proximal_adagrad(var, accum, lr, l1, l2, grad):
+    """FOBOS with Adagrad's step size."""
+    accum = accum + np.square(grad)
+    rate = lr / np.sqrt(accum)
+    return _shrink(var - grad * rate, rate, l1, l2), accum
+
+
+@update("AdagradDA", "gradient_accumulator gradient_squared_accumulator",
+        "grad lr l1 l2 global_step")  # fmt: skip
+def adagrad_da(
+    var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step
+):
+    """Dual averaging with Adagrad's step size: the variable follows from the sums alone."""
+    total = gradient_accumulator + grad
+    squares = gradient_squared_accumulator + np.square(grad)
+    steps = np.asarray(global_step, var.dtype)
+    direction = -total
+    if l1 > 0:
+        direction = -np.sign(total) * np.maximum(np.abs(total) - steps * l1, 0)
+    return direction * lr / (l2 * steps * lr + np.sqrt(squares)), total, squares
+
+
+def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power):
+    """`shrunk` is the gradient that moves `linear`."""
+    new_accum = accum + np.square(grad)
+    power, old_power = new_accum**-lr_power, accum**-lr_power
+    linear = linear + shrunk - (power - old_power) / lr * var
+    target = (l1 * np.sign(linear) - linear) / (power / lr + 2 * l2)
+    return np.where(np.abs(linear) > l1, target, 0), new_accum, linear
+
+
+@update("Ftrl", "accum linear", "grad lr l1 l2 lr_power")
+def ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
+    """Follow the regularised leader, per coordinate."""
+    return _ftrl(var, accum, linear, grad, grad, lr, l1, l2, lr_power)
+
+
+@update("FtrlV2", "accum linear", "grad lr l1 l2 l2_shrinkage lr_power")
+def ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
+    """Follow the regularised leader, with a penalty on the magnitude of the variable."""
+    shrunk = grad + 2 * l2_shrinkage * var
+    return _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power)
+
+
+@update("Momentum", "accum", "lr grad momentum", use_nesterov=False)
+def momentum(var, accum, lr, grad, momentum, *, use_nesterov):
+    """Gradient descent along a decaying sum of gradients, or (Nesterov) one step ahead of it."""
+    accum = accum * momentum + grad
+    if use_nesterov:
+        return var - (grad * lr + accum * momentum * lr), accum
+    return var - accum * lr, accum
+
+
+@momentum.lower
+def _(e, var, accum, lr, grad, momentum, *, use_nesterov):
+    moved = e.assign(accum, lambda *i: accum[i] * momentum[()] + grad[i])
+    if use_nesterov:
+        return e.assign(var, lambda *i: var[i] - lr[()] * (grad[i] + moved[i] * momentum[()]))
+    return e.assign(var, lambda *i: var[i] - lr[()] * moved[i])
+
+
+@update("KerasMomentum", "accum", "lr grad momentum", reference=False, use_nesterov=False)
+def keras_momentum(var, accum, lr, grad, momentum, *, use_nesterov):
+    """Momentum as Keras keeps it: the rate is inside the decaying sum."""
+    accum = accum * momentum - grad * lr
+    if use_nesterov:
+        return var + accum * momentum - grad * lr, accum
+    return var + accum, accum
+
+
+@keras_momentum.lower
+def _(e, var, accum, lr, grad, momentum, *, use_nesterov):
+    moved = e.assign(accum, lambda *i: accum[i] * momentum[()] - grad[i] * lr[()])
+    if use_nesterov:
+        return e.assign(var, lambda *i: var[i] + (moved[i] * momentum[()] - grad[i] * lr[()]))
+    return e.assign(var, lambda *i: var[i] + moved[i])
+
+
+@update("Adam", "m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", sparse=False,
+        use_nesterov=False)  # fmt: skip
+def adam(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *, use_nesterov):
+    """Adam: steps from bias-corrected averages of gradients and of squared gradients."""
+    rate = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)
+    m = m + (grad - m) * (1 - beta1)
+    v = v + (np.square(grad) - v) * (1 - beta2)
+    ahead = grad * (1 - beta1) + beta1 * m if use_nesterov else m
+    return var - ahead * rate / (np.sqrt(v) + epsilon), m, v
+
+
+@adam.lower
+def _(e, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *, use_nesterov):
+    rate = e.compute((), lambda: lr[()] * e.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()]))
+    new_m = e.assign(m, lambda *i: m[i] + (grad[i] - m[i]) * (1 - beta1[()]))
+    new_v = e.assign(v, lambda *i: v[i] + (grad[i] * grad[i] - v[i]) * (1 - beta2[()]))
+
+    def ahead(i):
+        return grad[i] * (1 - beta1[()]) + beta1[()] * new_m[i] if use_nesterov else new_m[i]
+
+    return e.assign(var, lambda *i: var[i] - ahead(i) * rate[()] / (e.sqrt(new_v[i]) + epsilon[()]))
+
+
+@update("AdamWithAmsgrad", "m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+        sparse=False, reference=False)  # fmt: skip
+def adam_with_amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
+    """Adam whose second average never shrinks."""
+    rate = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)
+    m = m + (grad - m) * (1 - beta1)
+    v = v + (np.square(grad) - v) * (1 - beta2)
+    vhat = np.maximum(vhat, v)
+    return var - m * rate / (np.sqrt(vhat) + epsilon), m, v, vhat
+
+
+@update("AdaMax", "m v", "beta1_power lr beta1 beta2 epsilon grad", sparse=False)
+def adamax(var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
+    """Adam with the largest gradient in place of the second average."""
+    m = m + (grad - m) * (1 - beta1)
+    v = np.maximum(beta2 * v, np.abs(grad))
+    return var - lr / (1 - beta1_power) * (m / (v + epsilon)), m, v
+
+
+@update("RMSProp", "ms mom", "lr rho momentum epsilon grad")
+def rms_prop(var, ms, mom, lr, rho, momentum, epsilon, grad):
+    """RMSProp: the step is divided by the root of an average of squared gradients."""
+    ms = ms + (np.square(grad) - ms) * (1 - rho)
+    mom = mom * momentum + grad * lr / np.sqrt(ms + epsilon)
+    return var - mom, ms, mom
+
+
+@rms_prop.lower
+def _(e, var, ms, mom, lr, rho, momentum, epsilon, grad):
+    new_ms = e.assign(ms, lambda *i: ms[i] + (grad[i] * grad[i] - ms[i]) * (1 - rho[()]))
+    new_mom = e.assign(
+        mom,
+        lambda *i: mom[i] * momentum[()] + grad[i] * lr[()] / e.sqrt(new_ms[i] + epsilon[()]),
+    )
+    return e.assign(var, lambda *i: var[i] - new_mom[i])
+
+
+@update("CenteredRMSProp", "mg ms mom", "lr rho momentum epsilon grad")
+def centered_rms_prop(var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
+    """RMSProp with an estimate of the variance in place of the mean square."""
+    ms = ms + (np.square(grad) - ms) * (1 - rho)
+    mg = mg + (grad - mg) * (1 - rho)
+    mom = mom * momentum + grad * lr / np.sqrt(ms - np.square(mg) + epsilon)
+    return var - mom, mg, ms, mom
+
+
+@update("AddSign", "m", "lr alpha sign_decay beta grad", sparse=False)
+def add_sign(var, m, lr, alpha, sign_decay, beta, grad):
+    """A larger step where gradient and average agree in sign."""
+    m = m * beta + grad * (1 - beta)
+    return var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad, m
+
+
+@update("PowerSign", "m", "lr logbase sign_decay beta grad", sparse=False)
+def power_sign(var, m, lr, logbase, sign_decay, beta, grad):
+    """A step scaled by a power of the agreement in sign of gradient and average."""
+    m = m * beta + grad * (1 - beta)
+    agreement = np.sign(grad) * np.sign(m)
+    return var - lr * np.exp(logbase * sign_decay * agreement) * grad, m

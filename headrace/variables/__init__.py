@@ -1,0 +1,1 @@
+"""Variables: the two kinds, how they are made and shared by name, what they start from."""

@@ -1,0 +1,49 @@
+"""Which kind of variable `tf.Variable(...)` makes: the argument, the variable scope, the default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.variables.ref import RefVariable
+from headrace.variables.resource import ResourceVariable
+
+_resource_by_default = False
+
+
+def enable_resource_variables() -> None:
+    """Make variables by handle wherever `use_resource` is not given."""
+    global _resource_by_default
+    _resource_by_default = True
+
+
+def disable_resource_variables() -> None:
+    """Make variables by reference wherever `use_resource` is not given."""
+    global _resource_by_default
+    _resource_by_default = False
+
+
+def resource_variables_enabled() -> bool:
+    return _resource_by_default
+
+
+def default_creator(next_creator: Any = None, **arguments: Any) -> Any:
+    """The innermost creator: takes what `tf.Variable` takes."""
+    from headrace.variables.scope import get_variable_scope
+
+    assert next_creator is None
+    use_resource = arguments.pop("use_resource", None)
+    if use_resource is None:
+        use_resource = get_variable_scope().use_resource
+    if use_resource is None:
+        use_resource = _resource_by_default
+    if use_resource:
+        arguments.pop("expected_shape", None)
+        return ResourceVariable(**arguments)
+    arguments.pop("distribute_strategy", None)
+    return RefVariable(**arguments)
+
+
+def from_definition(variable_def: Any, import_scope: str | None = None) -> Any:
+    """The variable that a VariableDef names, in the default graph."""
+    kind: Any = ResourceVariable if variable_def.is_resource else RefVariable
+    return kind(variable_def=variable_def, import_scope=import_scope)

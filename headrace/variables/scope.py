@@ -1,0 +1,592 @@
+"""Variable scopes: prefixes and defaults for `get_variable`, per graph and thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.functions.structure import graph_of, name_scope
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.graph import Graph
+from headrace.graph.keys import GraphKeys
+from headrace.ops.convert import convert_to_tensor
+from headrace.variables.modes import VariableAggregation, VariableSynchronization
+from headrace.variables.store import AUTO_REUSE, VariableStore, default_store
+
+_KEY = ("__varscope",)
+_PRIVATE = (
+    "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  "
+    "Current custom getter: {}.  It is likely that you're using create_partitioned_variables.  If "
+    "so, consider instead using get_variable with a non-empty partitioner parameter instead."
+)
+
+
+def no_regularizer(_: Any) -> None:
+    """Given to `get_variable`, it overrides the regularizer of the scope with none."""
+    return None
+
+
+class VariableScope:
+    """A prefix for names of variables, with defaults for what `get_variable` is not told."""
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
+        self._reuse, self._name, self._name_scope = reuse, name, name_scope
+        self._initializer, self._regularizer = initializer, regularizer
+        self._caching_device, self._partitioner = caching_device, partitioner
+        self._custom_getter, self._dtype = custom_getter, dtype
+        self._use_resource, self._constraint = use_resource, constraint
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def original_name_scope(self) -> str:
+        """The name scope that was opened with this variable scope."""
+        return self._name_scope
+
+    @property
+    def reuse(self) -> Any:
+        return self._reuse
+
+    @property
+    def initializer(self) -> Any:
+        return self._initializer
+
+    @property
+    def dtype(self) -> Any:
+        return self._dtype
+
+    @property
+    def use_resource(self) -> bool | None:
+        return self._use_resource
+
+    @property
+    def regularizer(self) -> Any:
+        return self._regularizer
+
+    @property
+    def caching_device(self) -> Any:
+        return self._caching_device
+
+    @property
+    def partitioner(self) -> Any:
+        return self._partitioner
+
+    @property
+    def custom_getter(self) -> Any:
+        return self._custom_getter
+
+    @property
+    def constraint(self) -> Any:
+        return self._constraint
+
+    def reuse_variables(self) -> None:
+        """From here on, `get_variable` returns known variables and makes none."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        self._initializer = initializer
+
+    def set_dtype(self, dtype: Any) -> None:
+        self._dtype = dtype
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        self._use_resource = use_resource
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        self._custom_getter = custom_getter
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The part of a collection whose names are in this scope."""
+        return get_default_graph().get_collection(name, self._name + "/" if self._name else "")
+
+    def trainable_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(
+        self,
+        var_store: VariableStore,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        custom_getter: Any = None,
+        constraint: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        """As `tf.get_variable`, in this scope and a given store."""
+        full_name = f"{self.name}/{name}" if self.name else name
+        with get_default_graph().name_scope(None):
+            if dtype is not None and initializer is not None and not callable(initializer):
+                found = convert_to_tensor(initializer).dtype.base_dtype
+                if found != dtype:
+                    raise ValueError(
+                        f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
+                    )
+            return var_store.get_variable(
+                full_name,
+                shape=shape,
+                dtype=_either(dtype, self._dtype),
+                initializer=_either(initializer, self._initializer),
+                regularizer=_either(regularizer, self._regularizer),
+                reuse=_either(reuse, self._reuse),
+                trainable=trainable,
+                collections=collections,
+                caching_device=_either(caching_device, self._caching_device),
+                partitioner=_either(partitioner, self._partitioner),
+                validate_shape=validate_shape,
+                use_resource=_either(use_resource, self._use_resource),
+                custom_getter=_either(custom_getter, self._custom_getter),
+                constraint=_either(constraint, self._constraint),
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+
+    def _get_partitioned_variable(
+        self,
+        var_store: VariableStore,
+        name: str | None,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+    ) -> Any:
+        if self._custom_getter is not None:
+            raise ValueError(_PRIVATE.format(self._custom_getter))
+        partitioner = _either(partitioner, self._partitioner)
+        if partitioner is None:
+            raise ValueError("No partitioner was specified")
+        with get_default_graph().name_scope(None):
+            return var_store._get_partitioned_variable(
+                "/".join(part for part in (self.name, name) if part),
+                partitioner,
+                shape=shape,
+                dtype=_either(dtype, self._dtype),
+                initializer=_either(initializer, self._initializer),
+                regularizer=_either(regularizer, self._regularizer),
+                reuse=self.reuse,
+                trainable=trainable,
+                collections=collections,
+                caching_device=_either(caching_device, self._caching_device),
+                validate_shape=validate_shape,
+                use_resource=_either(use_resource, self._use_resource),
+                constraint=_either(constraint, self._constraint),
+                synchronization=synchronization,
+                aggregation=aggregation,
+            )
+
+
+def _either(given: Any, default: Any) -> Any:
+    return default if given is None else given
+
+
+# -- the current scope ------------------------------------------------------------------------------
+class ScopeStore(threading.local):
+    """The current scope of a thread, and how often each name has been opened."""
+
+    def __init__(self) -> None:
+        self.current_scope = VariableScope(False)
+        self.variable_scopes_count: dict[str, int] = {}
+
+    def open_variable_scope(self, scope_name: str) -> None:
+        counts = self.variable_scopes_count
+        counts[scope_name] = counts.get(scope_name, 0) + 1
+
+    def close_variable_subscopes(self, scope_name: str | None) -> None:
+        for name in self.variable_scopes_count:
+            if scope_name is None or name.startswith(scope_name + "/"):
+                self.variable_scopes_count[name] = 0
+
+    def variable_scope_count(self, scope_name: str) -> int:
+        return self.variable_scopes_count.get(scope_name, 0)
+
+
+def get_variable_scope_store() -> ScopeStore:
+    stores = get_default_graph().get_collection_ref(_KEY)
+    if not stores:
+        stores.append(ScopeStore())
+    store: ScopeStore = stores[0]
+    return store
+
+
+def get_variable_scope() -> VariableScope:
+    """The current variable scope."""
+    return get_variable_scope_store().current_scope
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """The variable of this name in the current variable scope: a known one, or a new one.
+
+    Args:
+      name: name, below that of the scope.
+      shape: shape; must be fully defined unless the initializer is a value.
+      dtype: element type; default that of the scope, float32.
+      initializer: an initializer, a function without arguments, or a value; default that of the
+        scope, else Glorot's uniform one (zeros for integers, booleans and strings).
+      regularizer: function of the variable; what it returns joins `REGULARIZATION_LOSSES`.
+      trainable: also add it to `GraphKeys.TRAINABLE_VARIABLES`.
+      collections: where to add it; default `[GraphKeys.GLOBAL_VARIABLES]`.
+      caching_device: where reads are cached.
+      partitioner: function of shape and dtype that says into how many parts each dimension is cut;
+        the result is then a PartitionedVariable.
+      validate_shape: False allows an initial value of unknown shape.
+      use_resource: True for a variable by handle.
+      custom_getter: called in place of the getter, which it gets as its first argument.
+      constraint: function that optimizers apply to the new value.
+      synchronization: when copies in a replicated program are brought together.
+      aggregation: how updates in a replicated program are combined.
+
+    Returns:
+      A variable.
+
+    Raises:
+      ValueError: the name is known and the scope does not reuse, or the other way round; or the
+        known variable has another shape or type.
+
+    Example:
+      >>> with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):
+      ...     w = tf.get_variable("w", [3, 4])      # "layer/w:0"
+    """
+    return get_variable_scope().get_variable(
+        default_store(),
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
+    """As `get_variable`, but a local variable, never trainable."""
+    return get_variable(
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=False,
+        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES],
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+# -- entering a scope -------------------------------------------------------------------------------
+def _derived(base: VariableScope, name: str, opened: str, options: dict[str, Any]) -> VariableScope:
+    """A scope with the defaults of `base`, where `options` say nothing else."""
+    return VariableScope(
+        options["reuse"] or base.reuse,
+        name=name,
+        initializer=_either(options["initializer"], base.initializer),
+        regularizer=_either(options["regularizer"], base.regularizer),
+        caching_device=_either(options["caching_device"], base.caching_device),
+        partitioner=_either(options["partitioner"], base.partitioner),
+        dtype=_either(options["dtype"], base.dtype),
+        custom_getter=_nested_getter(options["custom_getter"], base.custom_getter),
+        name_scope=opened,
+        use_resource=_either(options["use_resource"], base.use_resource),
+        constraint=options["constraint"],
+    )
+
+
+@contextmanager
+def _sub_scope(name: str, opened: str | None, options: dict[str, Any]) -> Iterator[VariableScope]:
+    """The scope `name` below the current one."""
+    store = get_variable_scope_store()
+    old = store.current_scope
+    full = f"{old.name}/{name}" if old.name else name
+    new = _derived(old, full, name if opened is None else opened, options)
+    store.open_variable_scope(full)
+    with _current(store, new):
+        yield new
+    store.close_variable_subscopes(full)
+
+
+@contextmanager
+def _scope_again(scope: VariableScope) -> Iterator[VariableScope]:
+    """A known scope; default names inside continue where the scope around is."""
+    store = get_variable_scope_store()
+    store.open_variable_scope(scope.name)
+    counts = dict(store.variable_scopes_count)
+    with _current(store, scope):
+        yield scope
+    store.variable_scopes_count = counts
+
+
+@contextmanager
+def _current(store: ScopeStore, scope: VariableScope) -> Iterator[None]:
+    old, store.current_scope = store.current_scope, scope
+    try:
+        yield
+    finally:
+        if store.current_scope is not scope:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        store.current_scope = old
+
+
+def _nested_getter(getter: Any, outer: Any) -> Any:
+    if getter is None or outer is None:
+        return _either(getter, outer)
+
+    def nested(true_getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return getter(partial(outer, true_getter), *args, **kwargs)
+
+    return nested
+
+
+def _unique_scope_name(prefix: str) -> str:
+    """`prefix`, with _1, _2, ... where the current scope has opened it before."""
+    store, current = get_variable_scope_store(), get_variable_scope()
+    name = f"{current.name}/{prefix}" if current.name else prefix
+    if not store.variable_scope_count(name):
+        return prefix
+    number = 1
+    while store.variable_scope_count(f"{name}_{number}"):
+        number += 1
+    return f"{prefix}_{number}"
+
+
+class variable_scope:  # noqa: N801 (TF's name)
+    """A context in which `get_variable` prefixes names and takes defaults.
+
+    Args:
+      name_or_scope: name of a scope below the current one, or a VariableScope to enter again.
+      default_name: used where `name_or_scope` is None, made unique.
+      values: tensors whose graph is the one to work in.
+      initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource,
+        constraint: defaults for `get_variable` inside.
+      reuse: True to return known variables only, AUTO_REUSE to make those that are missing; None
+        inherits.
+      auxiliary_name_scope: False opens no name scope of the same name.
+
+    Example:
+      >>> with tf.variable_scope("a"), tf.variable_scope("b"):
+      ...     v = tf.get_variable("v", [1])        # "a/b/v:0"
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        reuse = None if reuse is False else reuse
+        if reuse is not None and reuse is not True and reuse is not AUTO_REUSE:
+            raise ValueError("The reuse parameter must be True or False or None.")
+        if not isinstance(auxiliary_name_scope, bool):
+            raise TypeError(
+                "The auxiliary_name_scope must be `True` or `False`, while get "
+                f"{auxiliary_name_scope}"
+            )
+        self._name_or_scope, self._default_name = name_or_scope, default_name
+        self._graph: Graph = graph_of(values or [])
+        self._auxiliary_name_scope = auxiliary_name_scope
+        self._options = {
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "custom_getter": custom_getter,
+            "reuse": reuse,
+            "dtype": dtype,
+            "use_resource": use_resource,
+            "constraint": constraint,
+        }
+        self._entered: list[ExitStack] = []
+        # Entering this object again gives the same scope, under a new name scope.
+        self._opened: str | None = None
+        self._scope: Any = None
+
+    def __enter__(self) -> VariableScope:
+        with ExitStack() as stack:
+            if not get_default_graph().building_function:
+                stack.enter_context(self._graph.as_default())
+            scope = self._enter(stack)
+            self._entered.append(stack.pop_all())
+        return scope
+
+    def _enter(self, stack: ExitStack) -> VariableScope:
+        if self._name_or_scope is not None and not isinstance(
+            self._name_or_scope, (str, VariableScope)
+        ):
+            raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+        if self._name_or_scope is None and self._options["reuse"]:
+            raise ValueError("reuse=True cannot be used without a name_or_scope")
+        opened = self._open_name_scope(stack)
+        if self._scope is None:
+            self._opened, self._scope = opened, self._resolve()
+        if isinstance(self._scope, VariableScope):
+            return stack.enter_context(_scope_again(self._scope))
+        return stack.enter_context(_sub_scope(self._scope, self._opened, self._options))
+
+    def _resolve(self) -> Any:
+        """The name of a sub-scope, or the scope to enter again with our options."""
+        known = self._name_or_scope
+        if isinstance(known, VariableScope):
+            return _derived(known, known.name, known._name_scope, self._options)
+        return _unique_scope_name(self._default_name or "") if known is None else known
+
+    def _open_name_scope(self, stack: ExitStack) -> str | None:
+        """Enter the name scope that goes with this scope; its full name, if there is one."""
+        graph = get_default_graph()
+        if not self._auxiliary_name_scope:
+            current = graph.get_name_scope()
+            stack.enter_context(graph.name_scope(current + "/" if current else ""))
+            return current + "/" if current else ""
+        wanted = self._name_or_scope
+        if wanted is None:
+            wanted = self._default_name
+        elif isinstance(wanted, VariableScope):
+            wanted = wanted.name.split("/")[-1]
+        if not wanted:
+            return None
+        opened: str = stack.enter_context(name_scope(wanted))
+        return opened
+
+    def __exit__(self, *error: Any) -> Any:
+        return self._entered.pop().__exit__(*error)
+
+
+@contextmanager
+def variable_op_scope(
+    values: Any,
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> Iterator[VariableScope]:
+    """The old form of `variable_scope(name_or_scope, default_name, values, ...)`."""
+    with variable_scope(
+        name_or_scope,
+        default_name=default_name,
+        values=values,
+        initializer=initializer,
+        regularizer=regularizer,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        reuse=reuse,
+        dtype=dtype,
+        use_resource=use_resource,
+        constraint=constraint,
+    ) as scope:
+        yield scope

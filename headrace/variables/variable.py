@@ -1,0 +1,393 @@
+"""tf.Variable: what both kinds of variable (ref.py, resource.py) share.
+
+`Variable(...)` asks the creators (creation.py), which make one of the two kinds; both are Variables.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from headrace.formats import proto
+from headrace.graph.defaults import get_default_graph, get_default_session
+from headrace.graph.graph import Graph
+from headrace.graph.keys import GraphKeys
+from headrace.graph.tensor import Tensor
+from headrace.ops.operators import OPERATORS
+from headrace.ops.strided_slice import getitem
+from headrace.variables.modes import VariableAggregation, VariableSynchronization
+from headrace.variables.slices import SaveSliceInfo
+
+Creator = Callable[..., Any]
+
+
+class _Creators(threading.local):
+    """Creators of a graph that a thread has entered, innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Creator] = []
+
+
+def _creators(graph: Graph) -> list[Creator]:
+    stacks: _Creators = graph._scoped.setdefault("variable_creators", _Creators())
+    return stacks.stack
+
+
+@contextmanager
+def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
+    """Variables made inside are made by `variable_creator(next_creator, **arguments)`.
+
+    Args:
+      variable_creator: takes the next creator (an outer one, or the default) and the arguments of
+        `tf.Variable` as keywords; returns a variable.
+    """
+    stack = _creators(get_default_graph())
+    stack.append(variable_creator)
+    try:
+        yield
+    finally:
+        stack.remove(variable_creator)
+
+
+def _chain(creator: Creator, previous: Creator) -> Creator:
+    return lambda **arguments: creator(previous, **arguments)
+
+
+class VariableType(type):
+    """Calling `Variable` itself makes a variable of the kind that the creators choose."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is Variable:
+            return _create(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+def _create(*args: Any, **kwargs: Any) -> Any:
+    from headrace.variables.creation import default_creator
+
+    given = _SIGNATURE.bind(None, *args, **kwargs)
+    given.apply_defaults()
+    arguments = dict(given.arguments)
+    del arguments["self"]
+    if arguments["aggregation"] is None:
+        arguments["aggregation"] = VariableAggregation.NONE
+    creator: Creator = default_creator
+    for outer in _creators(get_default_graph()):
+        creator = _chain(outer, creator)
+    return creator(**arguments)
+
+
+def _scatter_method(kind: str) -> Callable[..., Any]:
+    def scatter(self: Any, sparse_delta: Any, use_locking: bool = False, name: Any = None) -> Any:
+        delta = slices_of(sparse_delta)
+        return self._scatter(kind, delta.indices, delta.values, use_locking, name)
+
+    scatter.__name__ = f"scatter_{kind}"
+    scatter.__doc__ = f"Apply '{kind}' to the rows that an IndexedSlices names; the new variable."
+    return scatter
+
+
+class Variable(metaclass=VariableType):
+    """State that outlives a step: a value of fixed type that ops read and update.
+
+    A variable must be initialised before it is read; `tf.global_variables_initializer()` makes a node
+    that does this for all of them.
+
+        w = tf.Variable(tf.zeros([784, 10]), name="weights")
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+    """
+
+    __array_priority__ = 100  # NumPy arrays leave binary operators to us
+    SaveSliceInfo = SaveSliceInfo
+
+    _synchronization: VariableSynchronization
+    _aggregation: Any
+    _trainable: bool
+    _initial_value: Tensor | None
+    _initializer_op: Any
+    _constraint: Any
+    _save_slice_info: SaveSliceInfo | None
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> None:
+        """A new variable.
+
+        Args:
+          initial_value: what it starts with: anything that converts to a tensor, or a function
+            without arguments that returns such a value.
+          trainable: also add it to `GraphKeys.TRAINABLE_VARIABLES`; default True, unless it is
+            synchronised on read.
+          collections: where to add it; default `[GraphKeys.GLOBAL_VARIABLES]`.
+          validate_shape: False allows an initial value of unknown shape.
+          caching_device: where reads are cached, if not at the variable's own device.
+          name: name of the variable, made unique.
+          variable_def: a VariableDef message: the variable is found in the graph, not made.
+          dtype: type that the initial value is converted to.
+          expected_shape: ignored; `shape` says it.
+          import_scope: with `variable_def`, the name scope under which the graph was imported.
+          constraint: a function that optimizers apply to the new value after an update.
+          use_resource: True for a resource variable, False for a reference.
+          synchronization: when copies in a replicated program are brought together.
+          aggregation: how updates in a replicated program are combined.
+          shape: the variable's shape, if it is not the initial value's.
+
+        Raises:
+          ValueError: `initial_value` is missing, or its shape is unknown with `validate_shape`.
+        """
+
+    # -- state that both kinds keep ------------------------------------------------------------
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        return self._synchronization
+
+    @property
+    def aggregation(self) -> Any:
+        return self._aggregation
+
+    @property
+    def initializer(self) -> Any:
+        """The node that gives the variable its initial value."""
+        return self._initializer_op
+
+    @property
+    def initial_value(self) -> Tensor | None:
+        return self._initial_value
+
+    @property
+    def constraint(self) -> Any:
+        return self._constraint
+
+    @property
+    def _distribute_strategy(self) -> None:
+        return None
+
+    def _set_save_slice_info(self, save_slice_info: SaveSliceInfo | None) -> None:
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        return self._save_slice_info
+
+    # -- what each kind gives -------------------------------------------------------------------
+    name: Any
+    dtype: Any
+    device: Any
+    graph: Any
+    op: Any
+    shape: Any
+    value: Any
+    read_value: Any
+
+    def _as_graph_element(self) -> Any:
+        raise NotImplementedError
+
+    def _scatter(self, kind: str, indices: Any, values: Any, use_locking: bool, name: Any) -> Any:
+        raise NotImplementedError
+
+    def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: Any) -> Any:
+        raise NotImplementedError
+
+    # -- updates of parts --------------------------------------------------------------------------
+    scatter_add = _scatter_method("add")
+    scatter_sub = _scatter_method("sub")
+    scatter_mul = _scatter_method("mul")
+    scatter_div = _scatter_method("div")
+    scatter_max = _scatter_method("max")
+    scatter_min = _scatter_method("min")
+    scatter_update = _scatter_method("update")
+
+    def batch_scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Set rows, batch by batch: the leading dimensions of the indices name the batch."""
+        from headrace.variables.update import batch_scatter_update
+
+        delta = slices_of(sparse_delta)
+        return batch_scatter_update(self, delta.indices, delta.values, use_locking, name)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Add updates at index vectors."""
+        return self._scatter_nd("add", indices, updates, name)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Subtract updates at index vectors."""
+        return self._scatter_nd("sub", indices, updates, name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Set the elements or slices at index vectors."""
+        return self._scatter_nd("update", indices, updates, name)
+
+    # -- derived from these -----------------------------------------------------------------------
+    @property
+    def _shared_name(self) -> str:
+        return str(self.name[: self.name.index(":")])
+
+    def get_shape(self) -> Any:
+        return self.shape
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session`, or in the default session."""
+        return self._as_graph_element().eval(session=session)
+
+    def initialized_value(self) -> Tensor:
+        """The variable's value, or its initial value where it has none yet.
+
+        Lets the initial value of one variable depend on that of another.
+        """
+        from headrace.functions.control_flow import cond
+        from headrace.functions.init_scope import init_scope
+        from headrace.variables.listing import is_variable_initialized
+
+        with init_scope():
+            chosen: Tensor = cond(
+                is_variable_initialized(self), self.read_value, lambda: self._initial_value
+            )
+            return chosen
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Give the variable a value in `session` without adding to the graph."""
+        session = session or get_default_session()
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be established"
+            )
+        session.run(self.initializer, {self.initializer.inputs[1]: value})
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
+        """The variable that a VariableDef describes; its nodes are in the default graph."""
+        from headrace.variables.creation import from_definition
+
+        return from_definition(variable_def, import_scope)
+
+    def _definition(self, export_scope: str | None, snapshot: Tensor) -> Any:
+        """The parts of VariableDef that both kinds have."""
+        message = proto.VariableDef(
+            variable_name=strip_scope(self.name, export_scope),
+            initializer_name=strip_scope(self.initializer.name, export_scope),
+            snapshot_name=strip_scope(snapshot.name, export_scope),
+            trainable=self.trainable,
+            synchronization=self.synchronization.value,
+            aggregation=self.aggregation.value,
+        )
+        if self._initial_value is not None:
+            message.initial_value_name = strip_scope(self._initial_value.name, export_scope)
+        if self._save_slice_info:
+            message.save_slice_info_def.MergeFrom(self._save_slice_info.to_proto(export_scope))
+        return message
+
+    def experimental_ref(self) -> Any:
+        from headrace.graph.tensor import TensorRef
+
+        return TensorRef(self)  # type: ignore[arg-type]
+
+    ref = experimental_ref
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable '{self.name}' shape={self.get_shape()} dtype={self.dtype.name}>"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """A slice; `v[...].assign(value)` writes to it."""
+        return getitem(self.value(), key, self)
+
+
+_SIGNATURE = inspect.signature(Variable.__init__)
+
+
+def _operator(method: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator of Tensor, on the variable's value."""
+
+    def run(self: Variable, *args: Any) -> Any:
+        return method(self.value(), *args)
+
+    run.__name__ = method.__name__
+    return run
+
+
+for _name, _method in OPERATORS.items():
+    if _name != "__getitem__":
+        setattr(Variable, _name, _operator(_method))
+
+
+# -- names and collections, for both kinds ---------------------------------------------------------
+def strip_scope(name: str, scope: str | None) -> str:
+    """`name` as seen from inside `scope`."""
+    if not scope:
+        return name
+    prefix = scope.rstrip("/") + "/"
+    return name[len(prefix) :] if name.startswith(prefix) else name
+
+
+def add_scope(name: str, scope: str | None) -> str:
+    """`name` as seen from outside of `scope`."""
+    if not scope:
+        return name
+    return f"{scope.rstrip('/')}/{name}"
+
+
+def checked_collections(collections: Any, trainable: bool, constraint: Any) -> list[Any]:
+    """The collections that a new variable goes to."""
+    if collections is None:
+        collections = [GraphKeys.GLOBAL_VARIABLES]
+    if not isinstance(collections, (list, tuple, set)):
+        raise ValueError(
+            "collections argument to Variable constructor must be a list, tuple, or set. Got "
+            f"{collections} of type {type(collections)}"
+        )
+    if constraint is not None and not callable(constraint):
+        raise ValueError("The `constraint` argument must be a callable.")
+    if trainable and GraphKeys.TRAINABLE_VARIABLES not in collections:
+        return [*collections, GraphKeys.TRAINABLE_VARIABLES]
+    return list(collections)
+
+
+def check_control_flow(initial_value: Tensor, name: str) -> None:
+    if initial_value.op._get_control_flow_context() is not None:
+        raise ValueError(
+            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
+            "loop or conditional. When creating a variable inside a loop or conditional, use a "
+            "lambda as the initializer."
+        )
+
+
+def slices_of(sparse_delta: Any) -> Any:
+    from headrace.ops.indexed_slices import IndexedSlices
+
+    if not isinstance(sparse_delta, IndexedSlices):
+        raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
+    return sparse_delta
