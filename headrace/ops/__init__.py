@@ -1,4 +1,4 @@
-"""Every op, declared once: signature, meaning in NumPy, shapes, gradient, compiled rule, samples."""
+"""Every op, declared once: signature, meaning in NumPy, shape, gradient, compiled rule, samples."""
 
 from __future__ import annotations
 

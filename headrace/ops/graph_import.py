@@ -10,7 +10,8 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from headrace.core import origin
 from headrace.core.dtypes import DType
@@ -40,7 +41,8 @@ _FORGIVEN = frozenset(
 )
 
 
-class Source(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Source:
     """Where an input comes from: a node of the GraphDef, or (`mapped`) a tensor or node of ours."""
 
     name: str
@@ -245,16 +247,17 @@ class Import:
         """Tensors (None where a loop closes later) and nodes to wait for."""
         data: list[Any] = []
         control: list[Node] = []
-        for name, index, mapped in self.sources[place]:
+        for source in self.sources[place]:
+            name, index, mapped = source.name, source.index, source.mapped
             if index == CONTROL:
                 node = mapped if mapped is not None else self.made[self.places[name]]
-                if node not in control:
+                if node is not None and node not in control:
                     control.append(node)
             elif mapped is not None:
                 data.append(mapped)
             else:
-                source = self.made[self.places[name]]
-                data.append(None if source is None else self._output(place, source, name, index))
+                made = self.made[self.places[name]]
+                data.append(None if made is None else self._output(place, made, name, index))
         return data, control
 
     def _output(self, place: int, source: Node, name: str, index: int) -> Tensor:

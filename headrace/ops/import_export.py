@@ -6,7 +6,7 @@ A graph can not know the declarations, which stand above it: `attach` gives it t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import BuildError, InvalidArgumentError
@@ -19,16 +19,13 @@ from headrace.ops.build import make_node
 from headrace.ops.declare import Op
 from headrace.ops.op_def import fill, kind_of, read
 
-if TYPE_CHECKING:
-    from headrace.plan.plan import Plan, PlanNode
-
 MAX_BYTES = 1 << 31  # what a message may hold
 
 
 def find_op(graph: Graph, name: str) -> Op:
     """The op of this name: a function of the graph's library, or a declared one."""
     function = graph._functions.get(name)
-    return function.op if function is not None else catalog.find(name)  # type: ignore[no-any-return]
+    return function.op if function is not None else catalog.find(name)
 
 
 # -- out ----------------------------------------------------------------------------------------
@@ -106,7 +103,7 @@ def _fill_attrs(message: Any, op: Op, attrs: Any) -> None:
         fill(message.attr[key], kind_of(value) if spec is None else spec.kind, value)
 
 
-def plan_node_to_proto(node: PlanNode) -> Any:
+def plan_node_to_proto(node: Any) -> Any:
     """The NodeDef of a node of a plan or piece."""
     message = proto.NodeDef(name=node.name, op=node.op.name, device=node.device)
     message.input.extend(_edge(*e) for e in node.inputs)
@@ -115,7 +112,7 @@ def plan_node_to_proto(node: PlanNode) -> Any:
     return message
 
 
-def plan_to_graph_def(plan: Plan) -> Any:
+def plan_to_graph_def(plan: Any) -> Any:
     """A plan or piece as a GraphDef, with the functions that it calls."""
     message = proto.GraphDef()
     message.node.extend(plan_node_to_proto(n) for n in plan.nodes.values())
