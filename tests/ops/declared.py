@@ -1,0 +1,100 @@
+"""Every declared op with its samples, as the generated tests see them.
+
+OPS=reduce,array pytest tests/ops     only the ops declared in these modules
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import headrace as tf
+from headrace.core.dtypes import as_dtype
+from headrace.graph.tensor import Tensor
+from headrace.ops import catalog
+from headrace.ops.declare import REGISTRY, Op
+from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.source import placeholder
+from headrace.ops.traits import CONTROL_FLOW, SOURCE
+
+
+@functools.lru_cache(maxsize=None)
+def ops() -> list[Op]:
+    chosen = os.environ.get("OPS", "")
+    if not chosen:
+        catalog.load_all()
+        return [REGISTRY[name] for name in sorted(REGISTRY)]
+    modules = {f"headrace.ops.{word}" for word in chosen.split(",")}
+    for module in modules:
+        importlib.import_module(module)
+    return [o for _, o in sorted(REGISTRY.items()) if o.__module__ in modules]
+
+
+def needs_samples(op: Op) -> bool:
+    """Ops without a kernel, or whose meaning is an effect, are tested by hand."""
+    return not (op.is_stateful or op.wants_context or op.reference is None) and not (
+        op.traits & {CONTROL_FLOW, SOURCE} or any(a.is_ref for a in op.signature.inputs)
+    )
+
+
+def samples(kind: type[Sample] = Sample) -> Iterator[tuple[str, Op, Sample]]:
+    for op in ops():
+        if op.sample_rule is None:
+            continue
+        rng = np.random.default_rng(zlib.crc32(op.name.encode()))
+        for i, sample in enumerate(op.sample_rule(rng)):
+            if type(sample) is kind:
+                yield f"{op.name}-{i}-{sample!r}", op, sample
+
+
+class Built:
+    """An op built on placeholders, in a graph of its own."""
+
+    def __init__(self, op: Op, sample: Sample, hide: tuple[int, int] | None = None) -> None:
+        self.graph, self.op, self.sample = tf.Graph(), op, sample
+        self.feeds: dict[Tensor, Any] = {}
+        self.hide = hide
+        with self.graph.as_default():
+            inputs = [self._argument(i, value) for i, value in enumerate(sample.inputs)]
+            result = op(*inputs, **sample.attrs)
+        self.node = result if isinstance(result, tf.Operation) else _first(result).op
+
+    def _argument(self, position: int, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._placeholder(position, v) for v in value]
+        return self._placeholder(position, value)
+
+    def _placeholder(self, position: int, value: Any) -> Tensor:
+        array = np.asarray(value)
+        shape: list[int | None] | None = list(array.shape)
+        if self.hide is not None and self.hide[0] == position:
+            if self.hide[1] < 0:
+                shape = None
+            elif self.hide[1] < array.ndim:
+                shape[self.hide[1]] = None
+        tensor = placeholder(dtype=as_dtype(array.dtype), shape=shape)
+        self.feeds[tensor] = array
+        return tensor
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return list(self.node.outputs)
+
+    def run(self, fetches: Any, feeds: dict[Tensor, Any] | None = None) -> Any:
+        with tf.Session(graph=self.graph) as session:
+            return session.run(fetches, self.feeds if feeds is None else feeds)
+
+
+def _first(result: Any) -> Tensor:
+    while isinstance(result, (list, tuple)):
+        result = result[0]
+    return result
+
+
+__all__ = ["Built", "ErrorSample", "Sample", "needs_samples", "ops", "samples"]
