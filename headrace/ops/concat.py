@@ -435,8 +435,7 @@ def parallel_shape(values, *, shape):
     require(shape.is_full, "shape attr must be fully defined.")
     row = replaced(shape, 0, 1)
     for v in values:
-        require(v.is_full, "All input shapes must be fully defined.")
-        require(v.rank and v.sizes[0] == 1, "Size of first dimension must be 1.")
+        require(v.rank is None or v.sizes[0] in (None, 1), "Size of first dimension must be 1.")
         row = merge(v, row)
     return shape
 

@@ -245,7 +245,7 @@ def expand_dims(input, dim):
 
 @expand_dims.gradient
 def _(node, dy):
-    return reshape(dy, shape_of(node.inputs[0])), None
+    return reshape(indexed_slices.dense(dy), shape_of(node.inputs[0])), None
 
 
 @expand_dims.lower
@@ -305,7 +305,7 @@ def squeeze(input, *, squeeze_dims):
 
 @squeeze.gradient
 def _(node, dy):
-    return reshape(dy, shape_of(node.inputs[0]))
+    return reshape(indexed_slices.dense(dy), shape_of(node.inputs[0]))
 
 
 @squeeze.lower
