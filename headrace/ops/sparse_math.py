@@ -305,7 +305,7 @@ def _(node, dy):
     from headrace.ops import array, cast, division, gather, reduce
 
     indices, _, shape, axes = node.inputs
-    kept = reduce.reduced_shape(shape, axes)
+    kept = reduce.kept_shape(shape, axes)
     dy = array.reshape(dy, kept)
     scale = division.floor_div(shape, cast.cast(kept, shape.dtype))
     return None, gather.gather_nd(dy, division.floor_div(indices, scale)), None, None
