@@ -41,7 +41,7 @@ def aggregate(parts: Sequence[Any], method: int | None) -> Any:
     return _add([convert_to_tensor(p) for p in parts], method)
 
 
-def _add(tensors: Sequence[Tensor], method: int) -> Tensor:
+def _add(tensors: Sequence[Tensor], method: int) -> Any:
     from headrace.ops import add_n, arithmetic
 
     if (
@@ -57,8 +57,8 @@ def _add(tensors: Sequence[Tensor], method: int) -> Tensor:
 
 def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """Rows one after the other: the same row may appear twice, it counts twice."""
-    from headrace.ops import cast, concat
     from headrace.core import dtypes
+    from headrace.ops import cast, concat
 
     indices = [p.indices for p in parts]
     if len({i.dtype.base for i in indices}) > 1:

@@ -156,7 +156,7 @@ def _check_given(y: Tensor, dy: Tensor) -> None:
         )
 
 
-def _ones(y: Tensor, name: str) -> Tensor:
+def _ones(y: Tensor, name: str) -> Any:
     from headrace.ops import array
 
     value = 1 if y.dtype.base.kind in "iu" else 1.0
@@ -184,7 +184,7 @@ class _Walk:
         between = _between(ys, xs, {t.op for t in stops})
         self.between = between
         self.loops = control_flow.State(between, ys, xs)
-        self.pending = {n: 0 for n in between}
+        self.pending = dict.fromkeys(between, 0)
         for node in between:
             for source in control_flow.inputs_of(node):
                 if source.op in between:
@@ -255,7 +255,7 @@ class _Walk:
         if parts is None:
             return [None] * len(node.outputs)
         out = []
-        for i, tensor in enumerate(node.outputs):
+        for i in range(len(node.outputs)):
             total = self.loops.aggregate(node, i, parts[i], self.method)
             parts[i] = [] if total is None else [total]
             out.append(total)
@@ -314,7 +314,7 @@ class _Walk:
         return found
 
 
-def _zeros_of(x: Tensor) -> Tensor:
+def _zeros_of(x: Tensor) -> Any:
     from headrace.ops import array, state
 
     if x.dtype.base is dtypes.resource and x.handle_data is not None:

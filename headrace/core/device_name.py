@@ -62,7 +62,8 @@ class DeviceSpec:
     def _set_device(self, kind: str, index: str, spec: str) -> None:
         if self.device_type is not None:
             raise ValueError(f"Cannot specify multiple device types: {spec}")
-        self.device_type = None if kind == "*" else kind.upper() if kind.lower() in ("cpu", "gpu") else kind  # fmt: skip
+        kind = kind.upper() if kind.lower() in ("cpu", "gpu") else kind
+        self.device_type = None if kind == "*" else kind
         self.device_index = _number(index, spec)
 
     def merge_from(self, other: DeviceSpec) -> None:

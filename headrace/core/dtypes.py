@@ -22,6 +22,7 @@ class DType:
     _enum: int
     _name: str
     numpy: np.dtype[Any]
+    _shown: Any
     kind: str  # f float, i signed, u unsigned, b bool, c complex, s string, r resource, v variant
     base: DType
     _ref: DType | None
@@ -111,7 +112,7 @@ class DType:
             case "b":
                 return which == "max"
             case "f":
-                return getattr(ml_dtypes.finfo(self.numpy), which)
+                return getattr(ml_dtypes.finfo(self.numpy), which)  # type: ignore[no-untyped-call]
             case "i" | "u":
                 return getattr(np.iinfo(self.numpy), which)
         raise TypeError(f"Cannot find {which}imum value of {self}.")
@@ -240,8 +241,10 @@ _BY_NUMPY: dict[Any, DType] = {
     d.numpy: d for d in (_BY_ENUM[e] for e in (1, 2, 3, 4, 5, 6, 8, 9, 10, 14, 17, 18, 19, 22, 23))
 }
 _BY_NUMPY |= {np.dtype(q.as_numpy_dtype): q for q in (qint8, quint8, qint32, qint16, quint16)}
-_BY_PYTHON: dict[Any, DType] = {float: float32, int: int64, bool: bool_, object: string, str: string, bytes: string}  # fmt: skip
-_BY_PYTHON |= {complex: complex128}
+_BY_PYTHON: dict[Any, DType] = {
+    float: float32, int: int64, bool: bool_, complex: complex128,
+    object: string, str: string, bytes: string,
+}  # fmt: skip
 
 # The sets that op declarations speak of.  Their order is that of TF's own lists.
 FLOATS = (bfloat16, float16, float32, float64)

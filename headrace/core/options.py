@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 
-@lru_cache(maxsize=None)
+@cache
 def shown() -> frozenset[str]:
     return frozenset(w for w in os.environ.get("HEADRACE_SHOW", "").replace(",", " ").split())
 
@@ -26,12 +26,12 @@ def show(word: str, text: str) -> None:
         print(f"--- {word}\n{text}", file=sys.stderr, flush=True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def verify() -> bool:
     return os.environ.get("HEADRACE_VERIFY", "0") not in ("", "0")
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_enabled() -> bool:
     return os.environ.get("HEADRACE_COMPILE", "1") not in ("", "0")
 

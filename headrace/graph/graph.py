@@ -226,7 +226,9 @@ class Graph(Collections):
             obj = obj if element is None else element
         if isinstance(obj, str):
             return self._element_by_name(obj, allow_tensor, allow_operation)
-        if isinstance(obj, Tensor) and allow_tensor or isinstance(obj, Node) and allow_operation:
+        if (isinstance(obj, Tensor) and allow_tensor) or (
+            isinstance(obj, Node) and allow_operation
+        ):
             if obj.graph is not self:
                 raise ValueError(f"{type(obj).__name__} {obj} is not an element of this graph.")
             return obj

@@ -88,7 +88,7 @@ class Op:
         assert _apply is not None, "import headrace.ops.build first"
         return _apply(self, args, kwargs)
 
-    def compute(self, arrays: Iterable[Any], attrs: dict[str, Any], ctx: Any = None) -> Any:
+    def compute(self, arrays: Iterable[Any], attrs: Any, ctx: Any = None) -> Any:
         """The meaning, on arguments grouped as in the signature."""
         assert self.reference is not None, f"{self.name} has no kernel"
         chosen = {name: attrs[name] for name in self.wants}

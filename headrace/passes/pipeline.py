@@ -1,18 +1,33 @@
-"""THE ordered list of passes, and how it is run."""
+"""THE ordered list of passes, and how it is run.  Layout and fusion come later: per device, in codegen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from headrace.core import options
+from headrace.passes.fold_constants import fold_constants
+from headrace.passes.merge_common import merge_common
+from headrace.passes.remove_identities import remove_identities
+from headrace.passes.simplify_arithmetic import simplify_arithmetic
 from headrace.plan.plan import Plan
+from headrace.plan.text import to_text
+from headrace.plan.verify import verify
 
 Pass = Callable[[Plan], Plan]
 
-
-PIPELINE: tuple[Pass, ...] = ()
+PIPELINE: tuple[Pass, ...] = (
+    remove_identities,  # feeds and fetches stay
+    fold_constants,  # never what has an effect
+    simplify_arithmetic,  # keeps NaN, infinities and signed zero
+    merge_common,
+)
 
 
 def improve(plan: Plan, pipeline: Sequence[Pass] = PIPELINE) -> Plan:
     for rewrite in pipeline:
         plan = rewrite(plan)
+        if options.verify():
+            verify(plan, rewrite.__name__)
+        if "passes" in options.shown():
+            options.show("passes", f"# {rewrite.__name__}\n{to_text(plan)}")
     return plan

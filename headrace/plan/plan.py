@@ -23,7 +23,7 @@ class Edge(NamedTuple):
     """Output `index` of the node called `node`."""
 
     node: str
-    index: int
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which nobody needs here
 
     def __str__(self) -> str:
         return self.node if self.index == 0 else f"{self.node}:{self.index}"

@@ -89,7 +89,7 @@ def _value(result: Any, wanted: np.dtype[Any]) -> Any:
         return result
     if hasattr(result, "add_done_callback"):
         return result
-    if wanted == object and not isinstance(result, np.ndarray):
+    if wanted.kind == "O" and not isinstance(result, np.ndarray):
         out = np.empty((), dtype=object)
         out[()] = result
         return out

@@ -103,5 +103,5 @@ def _strings(value: Any) -> Any:
     flat, items = out.reshape(-1), source.reshape(-1)
     for i in range(flat.size):
         item = items[i]
-        flat[i] = item if isinstance(item, bytes) else as_bytes(item if isinstance(item, str) else str(item))  # fmt: skip
+        flat[i] = as_bytes(item if isinstance(item, (bytes, str)) else str(item))
     return out

@@ -40,7 +40,8 @@ class PartialRun:
     def run(self, fetches: Any, feed_dict: Any) -> Any:
         structure = Fetches(self.graph, fetches)
         self._feed(feed_dict)
-        for element in [*structure.tensors, *structure.targets]:
+        elements: list[Tensor | Node] = [*structure.tensors, *structure.targets]
+        for element in elements:
             self._check_fetch(element)
         for tensor in structure.tensors:
             self._compute(self._edge(tensor).node)

@@ -83,9 +83,10 @@ def prepare(
     from headrace.plan.inline import inline
 
     plan = inline(prune(graph, feeds, fetches, targets))
+    # Placed first: what a node asks for counts even if the node is folded away afterwards.
+    plan = place(plan, settings.devices, settings.soft_placement)
     if settings.optimize:
         plan = improve(plan, settings.pipeline)
-    plan = place(plan, settings.devices, settings.soft_placement)
     if settings.log_placement:
         from headrace.placement.place import explain
 

@@ -98,7 +98,7 @@ class BaseSession:
                 return self._run_known(signature, feed_dict)
         return self._run_new(fetches, feed_dict, options, run_metadata)
 
-    def _known(self, fetches: Any, feed_dict: Any) -> _Signature | None:
+    def _known(self, fetches: Any, feed_dict: Any) -> Any:
         try:
             if feed_dict:
                 return self._cache.get(

@@ -1,0 +1,34 @@
+"""Identities, and checks that a value already passed, disappear.  Feeds and fetches stay.
+
+An identity of a reference stays: it is the moment at which a variable is read.  So does one with
+control inputs, or one that another node waits for: it orders effects.
+"""
+
+from __future__ import annotations
+
+from headrace.ops.traits import IDENTITY
+from headrace.plan.plan import Plan
+from headrace.plan.rewrite import Rule, apply_rules, rule
+
+
+def remove_identities(plan: Plan) -> Plan:
+    waited_for = {name for n in plan.nodes.values() for name in n.control}
+
+    @rule()
+    def drop(match):  # type: ignore[no-untyped-def]
+        """identity(x) -> x"""
+        node = match.node
+        if IDENTITY not in node.op.traits or node.control or node.name in waited_for:
+            return None
+        source = match.inputs[0]
+        if match.dtype(source).is_ref or _is_flow(match.producer(source).op.name):
+            return None
+        return source
+
+    rules: list[Rule] = [drop]
+    return apply_rules(plan, rules)
+
+
+def _is_flow(name: str) -> bool:
+    """An identity on a branch is a place to wait for: control edges of the branch start there."""
+    return name in ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")

@@ -1,0 +1,42 @@
+"""What is legal in a plan.  Run after every pass where HEADRACE_VERIFY is set, and in tests."""
+
+from __future__ import annotations
+
+from headrace.plan.plan import Plan, PlanNode
+
+
+def verify(plan: Plan, after: str = "") -> None:
+    """AssertionError, naming the node and the stage, for a plan that breaks a rule."""
+    seen: set[str] = set()
+    for node in plan.nodes.values():
+        problem = _problem(plan, node, seen)
+        assert problem is None, f"{after or 'plan'}: node {node.name} ({node.op.name}): {problem}"
+        seen.add(node.name)
+    for edge in plan.fetches:
+        assert edge.node in plan.nodes, f"{after}: the fetch {edge} has no node"
+        outputs = plan.nodes[edge.node].outputs
+        assert edge.index < len(outputs), f"{after}: the fetch {edge} is not an output"
+    for name in plan.feeds + plan.targets:
+        assert name in plan.nodes, f"{after}: {name} is fed or targeted and has no node"
+
+
+def _problem(plan: Plan, node: PlanNode, seen: set[str]) -> str | None:
+    if len(node.inputs) != len(node.input_types):
+        return f"{len(node.inputs)} inputs, {len(node.input_types)} types"
+    is_merge = node.op.name in ("Merge", "RefMerge")
+    for edge, declared in zip(node.inputs, node.input_types):
+        source = plan.nodes.get(edge.node)
+        if source is None:
+            return f"the input {edge} has no node"
+        if edge.index >= len(source.outputs):
+            return f"the input {edge} is not an output of its node"
+        if source.outputs[edge.index].dtype.base is not declared.base:
+            return f"the input {edge} is {source.outputs[edge.index].dtype}, not {declared}"
+        if declared.is_ref and not source.outputs[edge.index].dtype.is_ref:
+            return f"the input {edge} must be a reference"
+        if edge.node not in seen and not (is_merge and "NextIteration" in source.op.name):
+            return f"runs before its input {edge}"
+    for name in node.control:
+        if name not in seen:
+            return f"runs before its control input {name}"
+    return None
