@@ -1,7 +1,4 @@
-"""AvgPool and MaxPool over images, their gradients and the gradients of those.
-
-V2 has window and strides as inputs instead of attributes; the rest is the same.
-"""
+"""AvgPool and MaxPool over images, their gradients and the gradients of those."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from headrace.core.dtypes import (
     uint16,
 )  # fmt: skip
 from headrace.core.errors import UnimplementedError, require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import make_shape
 from headrace.ops import fill, pooling, reshape, source
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline, LibraryCall, view
@@ -47,7 +44,6 @@ WINDOW = {
     "padding": String("SAME", "VALID"),
     "data_format": String("NHWC", "NCHW", default="NHWC"),
 }
-V2 = {name: WINDOW[name] for name in ("padding", "data_format")}
 
 
 # -- what the options must be -------------------------------------------------------------------
@@ -93,8 +89,8 @@ def depth_window(ksize, strides, data_format, depth):
     return k
 
 
-def options(node, *names):
-    return {name: node.attrs[name] for name in names or WINDOW}
+def options(node):
+    return {name: node.attrs[name] for name in WINDOW}
 
 
 # -- shapes -------------------------------------------------------------------------------------
@@ -131,18 +127,6 @@ def max_pool_shape(input, *, ksize, strides, padding, data_format):
     return pool_shape("MaxPool", input, ksize, strides, padding, data_format, depth=True)
 
 
-def max_pool_v2_shape(input, ksize, strides, *, padding, data_format):
-    for values in (ksize, strides):
-        with_size(with_rank(values, 1).dim(0), 4)
-    sizes, steps = ksize.value, strides.value
-    if sizes is None or steps is None:
-        return UNKNOWN
-    return max_pool_shape(
-        input, ksize=sizes.tolist(), strides=steps.tolist(), padding=padding,
-        data_format=data_format,
-    )  # fmt: skip
-
-
 def like_input(orig_input, *rest):
     return with_rank(orig_input, 4)
 
@@ -151,12 +135,6 @@ def grad_grad_shape(orig_input, orig_output, grad, *, ksize, strides, padding, d
     out = max_pool_shape(
         orig_input, ksize=ksize, strides=strides, padding=padding, data_format=data_format
     )
-    merge(orig_input, grad)
-    return merge(orig_output, out)
-
-
-def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
-    out = max_pool_v2_shape(orig_input, ksize, strides, padding=padding, data_format=data_format)
     merge(orig_input, grad)
     return merge(orig_output, out)
 
@@ -341,36 +319,6 @@ def _(rng):
     yield ErrorSample(np.ones((1, 1, 1, 3)), **deep, raises="evenly divide the input depth")
 
 
-@op("MaxPoolV2", "input: T, ksize: int32, strides: int32 -> output: T", shape=max_pool_v2_shape,
-    attrs={"T": Type(MAX_TYPES, default=float32)} | V2 | MAX_FORMATS)  # fmt: skip
-def max_pool_v2(input, ksize, strides, *, padding, data_format):
-    """MaxPool with its window as an input."""
-    return max_pool.reference(
-        input, ksize=ksize.tolist(), strides=strides.tolist(), padding=padding,
-        data_format=data_format,
-    )  # fmt: skip
-
-
-@max_pool_v2.gradient
-def _(node, dy):
-    x, ksize, strides = node.inputs
-    given = options(node, *V2)
-    return max_pool_grad_v2(x, node.outputs[0], dy, ksize, strides, **given), None, None
-
-
-def split_options(chosen):
-    """Options of MaxPool as (inputs, attributes) of V2."""
-    inputs = [np.array(chosen[name], np.int32) for name in ("ksize", "strides")]
-    return inputs, {k: v for k, v in chosen.items() if k in V2}
-
-
-@max_pool_v2.samples
-def _(rng):
-    for shape, chosen in CASES:
-        inputs, attrs = split_options(chosen)
-        yield Sample(distinct(rng, shape), *inputs, **attrs)
-
-
 # -- the gradient of MaxPool --------------------------------------------------------------------
 def grad_windows(x, y, ksize, strides, padding, data_format):
     """The geometry of a gradient: x is channels last, y the output of MaxPool."""
@@ -433,31 +381,6 @@ def _(rng):
     yield ErrorSample(x, x, x, **PLAIN, raises="Expected orig_output shape")
 
 
-@op("MaxPoolGradV2",
-    "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
-    shape=like_input, attrs=V2 | {"T": Type(REALS, default=float32)})  # fmt: skip
-def max_pool_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
-    """MaxPoolGrad with its window as an input."""
-    return max_pool_grad.reference(
-        orig_input, orig_output, grad, ksize=ksize.tolist(), strides=strides.tolist(),
-        padding=padding, data_format=data_format,
-    )  # fmt: skip
-
-
-@max_pool_grad_v2.gradient
-def _(node, ddx):
-    x, y, _, ksize, strides = node.inputs
-    ddy = max_pool_grad_grad_v2(x, y, ddx, ksize, strides, **options(node, *V2))
-    return fill.zeros_like(x), fill.zeros_like(y), ddy, None, None
-
-
-@max_pool_grad_v2.samples
-def _(rng):
-    for x, y, chosen in grad_samples(rng):
-        inputs, attrs = split_options(chosen)
-        yield Sample(x, y, rng.normal(size=y.shape), *inputs, **attrs, grad=False)
-
-
 # -- and the gradient of that -------------------------------------------------------------------
 @op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T",
     shape=grad_grad_shape, attrs=WINDOW | {"T": REALS})  # fmt: skip
@@ -484,28 +407,3 @@ def _(node, dy):
 def _(rng):
     for x, y, chosen in grad_samples(rng):
         yield Sample(x, y, rng.normal(size=x.shape), **chosen, grad=False)
-
-
-@op("MaxPoolGradGradV2",
-    "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
-    shape=grad_grad_v2_shape, attrs=V2 | {"T": REALS})  # fmt: skip
-def max_pool_grad_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
-    """MaxPoolGradGrad with its window as an input."""
-    return max_pool_grad_grad.reference(
-        orig_input, orig_output, grad, ksize=ksize.tolist(), strides=strides.tolist(),
-        padding=padding, data_format=data_format,
-    )  # fmt: skip
-
-
-@max_pool_grad_grad_v2.gradient
-def _(node, dy):
-    x, y, _, ksize, strides = node.inputs
-    dx = max_pool_grad_v2(x, y, dy, ksize, strides, **options(node, *V2))
-    return fill.zeros_like(x), fill.zeros_like(y), dx, None, None
-
-
-@max_pool_grad_grad_v2.samples
-def _(rng):
-    for x, y, chosen in grad_samples(rng):
-        inputs, attrs = split_options(chosen)
-        yield Sample(x, y, rng.normal(size=x.shape), *inputs, **attrs, grad=False)
