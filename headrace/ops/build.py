@@ -22,7 +22,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import declare
+from headrace.ops import declare, operators
 from headrace.ops.convert import convert_to_tensor, graph_from_inputs
 from headrace.ops.declare import Op
 from headrace.ops.shape_rules import Input
@@ -510,3 +510,4 @@ def _tuple_type(op: Op) -> Any:
 
 
 declare._apply = apply
+assert operators.OPERATORS  # imported so that every tensor has its operators

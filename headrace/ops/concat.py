@@ -161,9 +161,11 @@ _MANY = 16
 def _parts_of(dy, values, axis):
     if isinstance(dy, IndexedSlices):
         return _slices_of_rows(dy, values, axis)
-    from headrace.ops import arithmetic
+    from headrace.ops.cast import cast
 
-    at = arithmetic.floor_mod(axis, reshape.rank_of(values[0]))
+    if axis.dtype.base is not int32:
+        axis = cast(axis, DstT=int32)
+    at = axis % reshape.rank_of(values[0])
     sizes = _shapes_of(values)
     if len(sizes) > _MANY:
         whole = constant.pack(sizes, axis=1)
@@ -205,19 +207,16 @@ def _split_columns(dy: IndexedSlices, values: list[Tensor], axis: int) -> list[I
 
 def _split_rows(dy: IndexedSlices, values: list[Tensor]) -> list[IndexedSlices]:
     """Each input gets the rows whose indices fall into its range."""
-    from headrace.ops import arithmetic, cast, comparison, gather, logical, strided_slice, where
+    from headrace.ops import cast, gather, logical, where
 
     kind = dy.indices.dtype.base
     start = constant.constant(0, kind)
     out = []
     for size in _shapes_of(values):
-        rows = cast.cast(strided_slice.getitem(size, 0), kind)
-        end = arithmetic.add(start, rows)
-        inside = logical.logical_and(
-            comparison.greater_equal(dy.indices, start), comparison.less(dy.indices, end)
-        )
+        end = start + cast.cast(size[0], DstT=kind)
+        inside = logical.logical_and(dy.indices >= start, dy.indices < end)
         chosen = reshape.squeeze(where.where(inside), [1])
-        indices = arithmetic.sub(gather.gather(dy.indices, chosen), start)
+        indices = gather.gather(dy.indices, chosen) - start
         out.append(IndexedSlices(gather.gather(dy.values, chosen), indices, size))
         start = end
     return out

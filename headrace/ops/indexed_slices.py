@@ -67,9 +67,7 @@ class IndexedSlices:
         return self._values.consumers()
 
     def __neg__(self) -> IndexedSlices:
-        from headrace.ops import arithmetic
-
-        return IndexedSlices(arithmetic.neg(self._values), self._indices, self._dense_shape)
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)  # type: ignore[operator]
 
     def __str__(self) -> str:
         tail = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
@@ -109,11 +107,11 @@ def _warn(value: IndexedSlices) -> None:
 
 
 def _dense(value: IndexedSlices, name: str | None = None) -> Tensor:
-    from headrace.ops import segment, strided_slice
+    from headrace.ops.segment import unsorted_segment_sum
+    from headrace.ops.strided_slice import getitem
 
-    rows = strided_slice.getitem(value.dense_shape, 0)
-    dense: Tensor = segment.unsorted_segment_sum(value.values, value.indices, rows, name=name)
-    return dense
+    rows = getitem(value.dense_shape, 0)  # type: ignore[arg-type]
+    return unsorted_segment_sum(value.values, value.indices, rows, name=name)  # type: ignore[no-any-return]
 
 
 def dense(value: Any) -> Any:

@@ -209,7 +209,9 @@ def _(rng):
         np.ones(6), np.array([4, -1], np.int32), raises="multiple of 4|divisible by 4"
     )
     yield ErrorSample(np.ones(6), np.array([-1, -1], np.int32), raises="Only one input size may be")
-    yield ErrorSample(np.ones(6), np.array([5], np.int32), raises="reshape a tensor with 6|has 5")
+    yield ErrorSample(
+        np.ones(6), np.array([1, 5], np.int32), raises="reshape a tensor with 6|has 5"
+    )
 
 
 # -- ExpandDims, Squeeze ------------------------------------------------------------------------

@@ -188,8 +188,10 @@ def grouped_input(data, ids, num_segments):
 
 def _unsorted_samples(rng):
     ids = np.array([2, 0, 2, -1], np.int32)
-    yield Sample(rng.uniform(1, 2, size=(4, 3)), ids, np.array(4, np.int32))
-    yield Sample(rng.uniform(1, 2, size=(2, 2, 3)), ids.reshape(2, 2), np.array(3))
+    yield Sample(
+        rng.uniform(1, 2, size=(4, 3)), ids, np.array(4, np.int32), note="gaps", grad=False
+    )
+    yield Sample(rng.uniform(1, 2, size=(2, 2, 3)), ids.reshape(2, 2) // 2, np.array(2))
     yield Sample(np.zeros((0, 3)), np.zeros(0, np.int32), np.array(2), note="empty")
     yield Sample(np.array([5, 6, 7], np.int32), np.array([0, 0, 1]), np.array(2), grad=False)
     yield ErrorSample(

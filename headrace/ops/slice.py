@@ -80,14 +80,10 @@ def slice_(input, begin, size):
 
 @slice_.gradient
 def _(node, dy):
-    from headrace.ops import arithmetic
-
     x, begin, _ = node.inputs
     kind = begin.dtype.base
     column = constant.pack([reshape.rank_of(x), 1])
-    end = arithmetic.sub(
-        arithmetic.sub(reshape.shape_of(x, kind), reshape.shape_of(node.outputs[0], kind)), begin
-    )
+    end = reshape.shape_of(x, kind) - reshape.shape_of(node.outputs[0], kind) - begin
     paddings = concat.concat_v2([reshape.reshape(begin, column), reshape.reshape(end, column)], 1)
     return pad.pad(dy, paddings), None, None
 

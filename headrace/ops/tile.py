@@ -72,18 +72,17 @@ def _(node, dy):
 def _even_axes(x):
     if x.shape.rank is not None:
         return constant.constant(np.arange(0, 2 * x.shape.rank, 2, dtype=np.int32))
-    from headrace.ops import arithmetic, sequence
+    from headrace.ops import sequence
 
-    return sequence.range_(0, arithmetic.mul(reshape.rank(x), 2), 2)
+    return sequence.range_(0, reshape.rank(x) * 2, 2)
 
 
 def _folded_rows(dy, multiples, sizes):
     """Row i of a tiled gradient belongs to row i mod n of the input."""
-    from headrace.ops import arithmetic, cast, segment, strided_slice
+    from headrace.ops import cast, segment
 
-    rows = cast.cast(strided_slice.getitem(sizes, 0), dy.indices.dtype.base)
-    place = arithmetic.floor_mod(dy.indices, rows)
-    return segment.unsorted_segment_sum(dy.values, place, rows)
+    rows = cast.cast(sizes[0], DstT=dy.indices.dtype.base)
+    return segment.unsorted_segment_sum(dy.values, dy.indices % rows, rows)
 
 
 @tile.lower
