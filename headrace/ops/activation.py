@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.dtypes import FLOATS, REALS, float32, qint8
-from headrace.ops import cast, exponential, fill
+from headrace.ops import exponential, fill, where
 from headrace.ops.declare import op
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
@@ -195,7 +195,7 @@ def elu_grad(gradients, outputs):
 @elu_grad.gradient
 def _(node, dy):
     y = node.inputs[1]
-    bent = dy * node.inputs[0] * cast.cast(y < 0, y.dtype)
+    bent = where.select(y < 0, dy * node.inputs[0], fill.zeros_like(y))
     return elu_grad(dy, y), bent
 
 
@@ -238,7 +238,7 @@ def selu_grad(gradients, outputs):
 @selu_grad.gradient
 def _(node, dy):
     y = node.inputs[1]
-    bent = dy * node.inputs[0] * cast.cast(y < 0, y.dtype)
+    bent = where.select(y < 0, dy * node.inputs[0], fill.zeros_like(y))
     return selu_grad(dy, y), bent
 
 

@@ -76,11 +76,8 @@ def flat_places(x, argmax, include_batch_in_index):
     if not include_batch_in_index and x.ndim:
         image = int(np.prod(x.shape[1:]))
         index = index + np.arange(len(x)).reshape(-1, 1, 1, 1) * image
-    bad = (index < 0) | (index >= x.size)
-    require(
-        not bad.any(),
-        f"Invalid argmax value: {argmax.ravel()[bad.ravel().argmax()]}" if bad.any() else "",
-    )
+    for bad in argmax[(index < 0) | (index >= x.size)]:
+        require(False, f"Invalid argmax value: {bad}")
     return index
 
 

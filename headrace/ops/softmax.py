@@ -97,7 +97,8 @@ def cross_entropy_shape(features, labels):
     out = broadcast(features, labels)
     if features.rank in (None, 2) and labels.rank in (None, 2) and out.rank is None:
         known = features if features.rank == 2 else labels
-        out = make_shape((None, None)) if known.rank is None else known.plain()
+        sizes = (None, None) if known.rank is None else known.sizes
+        out = make_shape(None if n == 1 else n for n in sizes)  # 1 may broadcast
     require(out.rank == 2, f"Shape must be broadcasted with rank 2, but is rank {out.rank}")
     return [make_shape(out.sizes[:1]), out]
 
