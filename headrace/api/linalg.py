@@ -1,3 +1,26 @@
-"""Public names of the family: linalg."""
+"""Public names of the family: linear algebra."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.functions.linalg": (
+        "{,linalg.}matmul linalg.matvec sparse_matmul {,linalg.}eye {,linalg.}trace linalg.adjoint "
+        "{,linalg.}cholesky_solve matrix_solve_ls linalg.lstsq=matrix_solve_ls self_adjoint_eig "
+        "linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals "
+        "{,linalg.}svd linalg.logdet linalg.matrix_rank linalg.pinv"
+    ),
+    "headrace.functions.norm": (
+        "{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize {,linalg.}global_norm"
+    ),
+    "headrace.functions.tensordot": "{,linalg.}tensordot",
+    "headrace.functions.einsum": "{,linalg.}einsum",
+    "headrace.functions.tridiagonal": "linalg.tridiagonal_solve linalg.tridiagonal_matmul",
+    "headrace.ops.linalg_solve": (
+        "matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant "
+        "linalg.slogdet=log_matrix_determinant matrix_solve linalg.solve=matrix_solve "
+        "matrix_triangular_solve linalg.triangular_solve=matrix_triangular_solve"
+    ),
+    "headrace.ops.linalg_factor": "{,linalg.}cholesky {,linalg.}qr linalg.lu",
+    "headrace.ops.linalg_function": (
+        "linalg.logm=matrix_logarithm matrix_square_root linalg.sqrtm=matrix_square_root"
+    ),
+    "headrace.ops.cross": "{,linalg.}cross",
+}

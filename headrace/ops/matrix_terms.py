@@ -25,7 +25,7 @@ def times(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False
         product = matrix.matmul(a, b, transpose_a=adjoint_a, transpose_b=adjoint_b)
     else:
         product = matrix.batch_matmul_v2(a, b, adj_x=adjoint_a, adj_y=adjoint_b, name="MatMul")
-    return product  # type: ignore[no-any-return]
+    return product
 
 
 def transposed(x: Tensor) -> Tensor:
@@ -49,34 +49,34 @@ def adjoint(x: Tensor) -> Tensor:
 def identity_like(x: Tensor) -> Tensor:
     """Identity matrices in the shape of the square matrices `x`."""
     ones = array.fill(array.shape(x)[:-1], constant(1, x.dtype))
-    return find("MatrixDiag")(ones)  # type: ignore[no-any-return]
+    return find("MatrixDiag")(ones)
 
 
 def diagonal_matrix(diagonal: Tensor) -> Tensor:
-    return find("MatrixDiag")(diagonal)  # type: ignore[no-any-return]
+    return find("MatrixDiag")(diagonal)
 
 
 def lower_triangle(x: Tensor) -> Tensor:
-    return find("MatrixBandPart")(x, -1, 0)  # type: ignore[no-any-return]
+    return find("MatrixBandPart")(x, -1, 0)
 
 
 def upper_triangle(x: Tensor) -> Tensor:
-    return find("MatrixBandPart")(x, 0, -1)  # type: ignore[no-any-return]
+    return find("MatrixBandPart")(x, 0, -1)
 
 
 def with_diagonal(x: Tensor, diagonal: Tensor) -> Tensor:
-    return find("MatrixSetDiag")(x, diagonal)  # type: ignore[no-any-return]
+    return find("MatrixSetDiag")(x, diagonal)
 
 
 def half_diagonal(x: Tensor) -> Tensor:
     """The matrices, their diagonal halved."""
-    return with_diagonal(x, find("MatrixDiagPart")(x) * constant(0.5, x.dtype))
+    return with_diagonal(x, half(diagonal(x)))
 
 
 def per_matrix(x: Tensor) -> Tensor:
     """One number per matrix, in a shape that broadcasts against the matrices."""
     sizes = array.concat_v2([array.shape(x), constant([1, 1])], 0)
-    return array.reshape(x, sizes)  # type: ignore[no-any-return]
+    return array.reshape(x, sizes)
 
 
 def half(x: Tensor) -> Tensor:
@@ -85,9 +85,14 @@ def half(x: Tensor) -> Tensor:
 
 def join_rows(parts: list[Tensor]) -> Tensor:
     """Matrices stacked below each other."""
-    return array.concat_v2(parts, -2)  # type: ignore[no-any-return]
+    return array.concat_v2(parts, -2)
 
 
 def stack_rows(rows: list[Tensor]) -> Tensor:
     """Vectors (the last dimension) as the rows of matrices."""
     return join_rows([array.expand_dims(row, -2) for row in rows])
+
+
+def diagonal(x: Tensor) -> Tensor:
+    """The main diagonal of every matrix."""
+    return find("MatrixDiagPart")(x)
