@@ -1,3 +1,52 @@
 """Public names of the family: math."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.functions.elementwise": (
+        "{,math.}abs=abs_ {,math.}negative {,math.}sign {,math.}square {,math.}sqrt {,math.}erf "
+        "{,math.,nn.}tanh math.bessel_i0e math.bessel_i1e"
+    ),
+    "headrace.functions.math": (
+        "{,math.}truediv div {,math.}divide div_no_nan math.divide_no_nan=div_no_nan "
+        "math.multiply_no_nan math.reciprocal_no_nan {,math.}floordiv {,math.}scalar_mul "
+        "{,math.}pow=pow_ math.polyval {,math.}add_n {,math.}accumulate_n {,math.}cumsum "
+        "{,math.}cumprod math.cumulative_logsumexp range=range_ {,dtypes.}complex=complex_ "
+        "{,math.}real {,math.}imag {,math.}angle {,math.}conj {,math.}round=round_ "
+        "{,math.,nn.}sigmoid {,math.}log_sigmoid nn.log_sigmoid {,math.}logical_xor"
+    ),
+    "headrace.functions.reduce": (
+        "{,math.}reduce_sum {,math.}reduce_mean {,math.}reduce_prod {,math.}reduce_max "
+        "{,math.}reduce_min {,math.}reduce_all {,math.}reduce_any {,math.}reduce_logsumexp "
+        "math.reduce_euclidean_norm math.reduce_variance math.reduce_std {,math.}count_nonzero "
+        "{,math.}argmax {,math.}argmin"
+    ),
+    "headrace.functions.cast": (
+        "{,dtypes.}cast {,dtypes.}saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 "
+        "to_complex64 to_complex128 bitcast"
+    ),
+    "headrace.ops.arithmetic": (
+        "{,math.}add {,math.}subtract=sub {,math.}multiply=mul {,math.}mod=floor_mod "
+        "{,math.}floormod=floor_mod truncatediv=truncate_div truncatemod=truncate_mod "
+        "realdiv=real_div floor_div {,math.}maximum {,math.}minimum {,math.}squared_difference "
+        "{,math.}reciprocal {,math.}rsqrt {,math.}exp {,math.}expm1 {,math.}log {,math.}log1p "
+        "{,math.}ceil {,math.}floor {,math.}rint math.xdivy math.xlogy"
+    ),
+    "headrace.ops.comparison": (
+        "{,math.}less {,math.}less_equal {,math.}greater {,math.}greater_equal {,math.}equal "
+        "{,math.}not_equal {,math.,debugging.}is_nan {,math.,debugging.}is_inf "
+        "{,math.,debugging.}is_finite"
+    ),
+    "headrace.ops.logical": "{,math.}logical_and {,math.}logical_or {,math.}logical_not",
+    "headrace.ops.trigonometry": (
+        "{,math.}sin {,math.}cos {,math.}tan {,math.}asin {,math.}acos {,math.}atan {,math.}atan2 "
+        "{,math.}sinh {,math.}cosh {,math.}asinh {,math.}acosh {,math.}atanh"
+    ),
+    "headrace.ops.special": (
+        "{,math.}lgamma {,math.}digamma {,math.}erfc {,math.}polygamma {,math.}zeta {,math.}igamma "
+        "{,math.}igammac {,math.}betainc math.nextafter=next_after"
+    ),
+    "headrace.ops.sequence": "lin_space linspace=lin_space",
+    "headrace.ops.bitwise": (
+        "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert "
+        "bitwise.left_shift bitwise.right_shift"
+    ),
+}

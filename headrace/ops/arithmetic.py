@@ -55,8 +55,9 @@ from headrace.ops.traits import AGGREGATE, COMMUTATIVE
 __all__ = [
     "abs_", "add", "add_v2", "ceil", "div", "div_no_nan", "exp", "expm1", "floor", "floor_div",
     "floor_mod", "inv", "log", "log1p", "magnitude", "maximum", "minimum", "mod",
-    "mul", "mul_no_nan", "neg", "pow_", "real_div", "reciprocal", "rint", "round_", "rsqrt", "sigmoid", "sign",
-    "sqrt", "square", "squared_difference", "sub", "truncate_div", "truncate_mod", "xdivy", "xlogy",
+    "mul", "mul_no_nan", "neg", "pow_", "real_div", "reciprocal", "rint", "round_", "rsqrt",
+    "sigmoid", "sign", "sqrt", "square", "squared_difference", "sub", "truncate_div", "truncate_mod",
+    "xdivy", "xlogy",
 ]  # fmt: skip
 
 SUMMABLE = (*FLOATS, uint8, int8, int16, *INDEX, *COMPLEX)

@@ -54,7 +54,8 @@ def _samples(low=-2.0):
 
 @op("Cumsum", _SIGNATURE, exclusive=False, reverse=False, T=NUMBERS, Tidx=_TIDX, shape=same)
 def cumsum(x, axis, *, exclusive, reverse):
-    """Running sums along an axis.  exclusive: without the current element; reverse: from the end."""
+    """Running sums along an axis.  exclusive: without the current element; reverse: from the
+    end."""
 
     def accumulate(values, along):
         return widen(values).cumsum(along, dtype=widen(values).dtype)
