@@ -1,0 +1,38 @@
+"""headrace WORD ...: run a TF1 program, say what is in use, list ops.
+
+headrace run program.py [args...]     run an unmodified TensorFlow 1.x program
+headrace doctor                       what this machine gives us, and why
+headrace ops [--missing RULE]         declared ops and what each has
+headrace mnist [--steps N]            train softmax regression on MNIST and print its accuracy
+headrace version
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+WORDS = {
+    "run": "headrace.tools.run",
+    "doctor": "headrace.tools.doctor",
+    "ops": "headrace.tools.coverage",
+    "mnist": "headrace.tools.mnist",
+    "version": "headrace.tools.version",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(__doc__)
+        return 0
+    if words[0] not in WORDS:
+        print(f"headrace: no such command: {words[0]}\n{__doc__}", file=sys.stderr)
+        return 2
+    result: int = importlib.import_module(WORDS[words[0]]).main(words[1:])
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())
