@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int8, int16, uint8, uint16, uint32, uint64
+from headrace.core.dtypes import (
+    INDEX,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from headrace.core.errors import require
+from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.ops.declare import op
 from headrace.ops.families import binary, unary
 from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_rules import require_rank
 from headrace.ops.traits import COMMUTATIVE
 
 INTEGERS = (int8, int16, *INDEX, uint8, uint16, uint32, uint64)
@@ -83,3 +99,43 @@ population_count = unary(
     samples=lambda rng: iter([Sample(_X), Sample(_X.astype(np.uint64)), Sample(_X[:0])]),
 )  # fmt: skip
 population_count.no_gradient()
+
+
+def compare_and_bitpack_shape(input, threshold):
+    require(input.rank != 0, "Shape must be at least rank 1 but is rank 0")
+    require_rank(threshold, 0)
+    if input.rank is None:
+        return UNKNOWN
+    *rest, last = input.sizes
+    require(
+        last is None or last % 8 == 0,
+        f"Dimension size must be evenly divisible by 8 but is {last}",
+    )
+    return make_shape((*rest, None if last is None else last // 8))
+
+
+@op("CompareAndBitpack", "input: T, threshold: T -> output: uint8",
+    T=(bool_, float16, float32, float64, int8, int16, *INDEX),
+    shape=compare_and_bitpack_shape)  # fmt: skip
+def compare_and_bitpack(input, threshold):
+    """Which elements are above the threshold, eight to a byte, the first in the highest bit."""
+    require(
+        threshold.ndim == 0, f"Compare must be a scalar, but saw shape: {list(threshold.shape)}"
+    )
+    require(input.ndim, "Input should be at least a vector, but saw a scalar.")
+    require(
+        input.shape[-1] % 8 == 0,
+        f"Inner dimension of input should be divisible by 8, but saw shape: {list(input.shape)}",
+    )
+    return np.packbits(input > threshold, axis=-1)
+
+
+compare_and_bitpack.no_gradient()
+
+
+@compare_and_bitpack.samples
+def _(rng):
+    yield Sample(rng.normal(size=(2, 16)), np.array(0.0), grad=False)
+    yield Sample(rng.normal(size=8) > 0, np.array(False))
+    yield Sample(np.zeros((0, 8), np.int32), np.array(0, np.int32), note="empty")
+    yield ErrorSample(np.ones((2, 3)), np.array(0.0), raises="divisible by 8")

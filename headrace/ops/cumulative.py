@@ -38,12 +38,13 @@ def _scan(accumulate, identity, x, axis, exclusive, reverse):
     return np.flip(out, axis) if reverse else out
 
 
-def _samples(low=-2.0):
+def _samples(low=-2.0, exclusive_gradient=True):
     def samples(rng):
         for exclusive in (False, True):
             for reverse in (False, True):
                 x = rng.uniform(low, 2, size=(2, 3, 4))
                 options = {"exclusive": exclusive, "reverse": reverse}
+                options["grad"] = exclusive_gradient or not exclusive
                 yield Sample(x, np.array(1, np.int32), **options)
                 yield Sample(x, np.array(-1), **options)
         yield Sample(np.zeros((0, 3)), np.array(0, np.int32), exclusive=True, note="empty")
@@ -121,4 +122,4 @@ def _(node, dy):
     return sub(part(comparison.greater(dy, 0), dy), part(comparison.less(dy, 0), -dy)), None
 
 
-cumulative_logsumexp.samples(_samples())
+cumulative_logsumexp.samples(_samples(exclusive_gradient=False))

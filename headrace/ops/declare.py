@@ -85,7 +85,9 @@ class Op:
 
     # -- use ---------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        assert _apply is not None, "import headrace.ops.build first"
+        if _apply is None:
+            import headrace.ops.build  # noqa: F401  (sets it)
+        assert _apply is not None
         return _apply(self, args, kwargs)
 
     def compute(self, arrays: Iterable[Any], attrs: Any, ctx: Any = None) -> Any:

@@ -8,6 +8,7 @@ less = compare("Less", np.less, T=REALS, emit=lambda e, x, y: x < y)
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -102,7 +103,7 @@ def _finish(
     traits: Iterable[Trait],
     attrs: dict[str, Any],
 ) -> Op:
-    reference.__doc__ = doc
+    reference.__doc__, reference.__module__ = doc, _declaring_module()
     types = {} if T is None else {"T": T}
     declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=types | attrs)(
         reference
@@ -114,6 +115,14 @@ def _finish(
     if samples is not None:
         declared.samples(samples)
     return declared
+
+
+def _declaring_module() -> str:
+    """The module whose block calls a family."""
+    frame = sys._getframe(1)
+    while frame.f_globals["__name__"] == __name__ and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
 
 
 def normal(*shape: int) -> Callable[..., Any]:

@@ -94,13 +94,13 @@ def _reduction_samples(*, of=None, grad=True):
 # -- gradients: spread what was summed back over the input --------------------------------------
 def kept_shape(shape, axes):
     """`shape` with 1 for the reduced axes: plain sizes where all is known, else a tensor."""
+    if isinstance(shape, tuple):
+        gone = {int(a) % len(shape) for a in np.ravel(axes)}
+        return tuple(1 if a in gone else n for a, n in enumerate(shape))
     from headrace.ops import array, partition
     from headrace.ops.cast import cast
     from headrace.ops.sequence import range_
 
-    if isinstance(shape, tuple):
-        gone = {int(a) % len(shape) for a in np.ravel(axes)}
-        return tuple(1 if a in gone else n for a, n in enumerate(shape))
     shape, axes = cast(shape, DstT=int32), cast(axes, DstT=int32)
     rank = array.size(shape)
     axes = (axes + rank) % rank
