@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import make_shape
+from headrace.functions.math import real
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import (
@@ -24,7 +25,6 @@ from headrace.ops import (
     reduce,
     where,
 )
-from headrace.ops import complex as complex_ops
 from headrace.ops import matrix_terms as terms
 from headrace.ops import sparse_matmul as sparse_matmul_op
 from headrace.ops.constant import constant, pack
@@ -294,8 +294,7 @@ def svd(
     s, u, v = linalg_spectral.svd(
         tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name
     )
-    s = complex_ops.real(s) if s.dtype.is_complex else s
-    return (s, u, v) if compute_uv else s
+    return (real(s), u, v) if compute_uv else real(s)
 
 
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
@@ -310,9 +309,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """
     with name_scope(name, "logdet", [matrix]):
         diagonal = terms.diagonal(linalg_factor.cholesky(matrix))
-        if diagonal.dtype.is_complex:
-            diagonal = complex_ops.real(diagonal)
-        total = reduce.sum_(exponential.log(diagonal), [-1])
+        total = reduce.sum_(exponential.log(real(diagonal)), [-1])
         return total * constant(2, total.dtype)
 
 
