@@ -191,9 +191,12 @@ class Import:
         users: list[list[int]] = [[] for _ in self.defs]
         waiting: list[int] = []
         for place, sources in enumerate(self.sources):
-            inputs = {self.places[s.name] for s in sources if s.mapped is None}
-            if self.defs[place].op in _MERGE:
-                inputs = {i for i in inputs if self.defs[i].op not in _NEXT}
+            may_loop = self.defs[place].op in _MERGE
+            inputs = {
+                self.places[s.name]
+                for s in sources
+                if s.mapped is None and not (may_loop and self._is_back_edge(s))
+            }
             waiting.append(len(inputs))
             for i in inputs:
                 users[i].append(place)
@@ -209,6 +212,9 @@ class Import:
                     heapq.heappush(ready, user)
         if processed < len(self.defs):
             raise _refused(f"{len(self.defs) - processed} nodes in a cycle")
+
+    def _is_back_edge(self, source: Source) -> bool:
+        return source.index != CONTROL and self.defs[self.places[source.name]].op in _NEXT
 
     def _op(self, name: str) -> Op:
         if name not in self.ops:

@@ -9,7 +9,7 @@ from headrace.core.shapes import Shape, as_shape
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
 from headrace.graph.attrs import FunctionName, Literal
-from headrace.ops.signature import REQUIRED, Arg, Attr
+from headrace.ops.signature import REQUIRED, Arg, Attr, Signature
 from headrace.ops.traits import Trait
 
 
@@ -30,6 +30,35 @@ def to_op_def(op: Any) -> Any:
     if op.deprecated:
         message.deprecation.version, message.deprecation.explanation = op.deprecated
     return message
+
+
+def to_signature(message: Any) -> Signature:
+    """The signature that an OpDef message describes: of a function, or of somebody else's op."""
+    attrs = {a.name: _to_attr(a) for a in message.attr}
+    inputs = tuple(_to_arg(a) for a in message.input_arg)
+    outputs = tuple(_to_arg(a) for a in message.output_arg)
+    inferred = {a for i in inputs for a in (i.type_attr, i.list_attr, i.number_attr) if a}
+    return Signature(inputs, outputs, attrs, frozenset(inferred))
+
+
+def _to_arg(message: Any) -> Arg:
+    return Arg(
+        message.name,
+        as_dtype(message.type) if message.type else None,
+        message.type_attr or None,
+        message.type_list_attr or None,
+        message.number_attr or None,
+        message.is_ref,
+    )
+
+
+def _to_attr(message: Any) -> Attr:
+    return Attr(
+        message.type,
+        read(message.default_value) if message.HasField("default_value") else REQUIRED,
+        message.minimum if message.has_minimum else None,
+        read(message.allowed_values) if message.HasField("allowed_values") else None,
+    )
 
 
 def _fill_arg(message: Any, arg: Arg) -> None:

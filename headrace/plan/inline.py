@@ -1,9 +1,353 @@
-"""Function calls are replaced by the bodies they call."""
+"""Function calls are replaced by the bodies they call; If and While become Switch, Merge and frames.
+
+A call runs all of its body or, on a branch that is not taken, nothing of it.  So where the plan has
+control flow, or the call waits for something, its inputs pass through Identity nodes, and body nodes
+without inputs wait for those.  The call's own name becomes a NoOp that ends when the body has run.
+"""
 
 from __future__ import annotations
 
-from headrace.plan.plan import Plan
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.core import device_name, dtypes
+from headrace.core.errors import NotFoundError, OpError, at
+from headrace.core.shapes import SCALAR
+from headrace.graph.attrs import FunctionName
+from headrace.ops.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
+from headrace.ops.declare import Op
+from headrace.ops.function_body import Body
+from headrace.ops.source import identity, no_op
+from headrace.ops.traits import CONTROL_FLOW
+from headrace.plan.plan import Edge, Output, Plan, PlanNode
+from headrace.plan.prune import prune
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall"})
+_IFS = frozenset({"If", "StatelessIf"})
+_WHILES = frozenset({"While", "StatelessWhile"})
+_GRADIENT = "SymbolicGradient"
 
 
 def inline(plan: Plan) -> Plan:
-    return plan
+    """The plan without calls of functions, but for recursive ones and those marked `noinline`."""
+    if not any(_may_expand(n) for n in plan.nodes.values()):
+        return plan
+    return _Inliner(plan).run()
+
+
+def _may_expand(node: PlanNode) -> bool:
+    name = node.op.name
+    return (
+        hasattr(node.op, "function")
+        or name in _CALLS
+        or name in _IFS
+        or name in _WHILES
+        or name == _GRADIENT
+    )
+
+
+class _Inliner:
+    """One plan's work.  New nodes are collected in order; edges to calls are redirected at the end."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.functions: dict[str, Any] = dict(plan.functions)
+        self.nodes: dict[str, PlanNode] = {}
+        self.moved: dict[Edge, Edge] = {}
+        self.targets: list[str] = []
+        self.outputs: dict[Edge, Output] = {}
+        self.names = set(plan.nodes)
+
+    def run(self) -> Plan:
+        plan = self.plan
+        for node in plan.nodes.values():
+            self._note(node)
+        strict = any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values())
+        for node in plan.nodes.values():
+            self._visit(node, (), strict)
+        nodes = [
+            replace(n, inputs=tuple(map(self._resolved, n.inputs)), number=i)
+            for i, n in enumerate(self.nodes.values())
+        ]
+        return plan.rebuilt(
+            nodes,
+            fetches=tuple(map(self._resolved, plan.fetches)),
+            targets=(*plan.targets, *self.targets),
+            functions=self.functions,
+        )
+
+    def _resolved(self, edge: Edge) -> Edge:
+        while edge in self.moved:
+            edge = self.moved[edge]
+        return edge
+
+    def _note(self, node: PlanNode) -> None:
+        for i, output in enumerate(node.outputs):
+            self.outputs[Edge(node.name, i)] = output
+
+    def _add(self, node: PlanNode) -> None:
+        self._note(node)
+        self.nodes[node.name] = node
+
+    def _output(self, edge: Edge) -> Output:
+        return self.outputs[self._resolved(edge)]
+
+    # -- which node becomes what ---------------------------------------------------------------
+    def _visit(self, node: PlanNode, chain: tuple[str, ...], strict: bool) -> None:
+        """`chain`: the functions around; `strict`: values may be dead here."""
+        try:
+            if not _may_expand(node) or not self._expand(node, chain, strict):
+                self._add(node)
+        except OpError as error:
+            raise at(error, node) from None
+
+    def _expand(self, node: PlanNode, chain: tuple[str, ...], strict: bool) -> bool:
+        name = node.op.name
+        if name in _IFS:
+            return self._expand_if(node, chain)
+        if name in _WHILES:
+            return self._expand_while(node, chain)
+        if name == _GRADIENT:
+            from headrace.autodiff.function_gradient import gradient_body
+
+            f = node.attrs["f"]
+            if f"gradient of {f.name}" in chain:
+                return False
+            body = gradient_body(self._function(f.name), f.attrs, self.functions)
+            self._put_body(node, node.inputs, body, (*chain, f"gradient of {f.name}"), strict)
+            return True
+        function = getattr(node.op, "function", None)
+        inputs, attrs = node.inputs, node.attrs
+        if function is None:
+            f = node.attrs["f"]
+            function, attrs = self._function(f.name), dict(f.attrs)
+            inputs = inputs[1:] if name == "RemoteCall" else inputs
+        if function.name in chain or not function.is_inlined or node.attrs.get("_noinline"):
+            return False
+        body = function.body_graph(attrs)
+        self._put_body(node, inputs, body, (*chain, function.name), strict)
+        return True
+
+    def _function(self, name: str) -> Any:
+        found = self.functions.get(name)
+        if found is None:
+            raise NotFoundError(None, None, f"Function {name} is not defined.")
+        return found
+
+    # -- a call --------------------------------------------------------------------------------
+    def _put_body(
+        self,
+        call: PlanNode,
+        inputs: Sequence[Edge],
+        body: Body,
+        chain: tuple[str, ...],
+        strict: bool,
+    ) -> None:
+        body = body.for_shapes([self._output(e).shape for e in inputs])
+        for name, function in body.graph._functions.items():
+            self.functions.setdefault(name, function)
+        plan = prune(body.graph, body.inputs, body.outputs, body.targets)
+        strict = strict or any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values())
+        guarded = strict or bool(call.control)
+        given = [self._argument(call, i, e, guarded) for i, e in enumerate(inputs)]
+        ready = self._ready(call, given) if guarded else None
+        renamed = {n: self._name(f"{call.name}/{n}") for n in plan.nodes if n not in plan.feeds}
+        sources = {Edge(feed, 0): edge for feed, edge in zip(plan.feeds, given)}
+
+        def source(edge: Edge) -> Edge:
+            return sources.get(edge) or Edge(renamed[edge.node], edge.index)
+
+        for old in plan.nodes.values():
+            if old.name in plan.feeds:
+                continue
+            control = tuple(renamed[c] for c in old.control)
+            if ready is not None and not old.inputs and not control:
+                control = (ready,)
+            new = replace(
+                old,
+                name=renamed[old.name],
+                inputs=tuple(map(source, old.inputs)),
+                control=control,
+                attrs=_own_frame(old.attrs, call.name),
+                device=device_name.merge(call.device, old.device),
+                origins=(*old.origins, *call.origins),
+            )
+            self._note(new)
+            self._visit(new, chain, strict)
+        results = [source(e) for e in plan.fetches]
+        for i, edge in enumerate(results):
+            self.moved[Edge(call.name, i)] = edge
+        effects = [renamed[t] for t in plan.targets]
+        self.targets += effects
+        ended = dict.fromkeys([*(self._resolved(e).node for e in results), *effects])
+        waits = tuple(ended) + ((ready,) if ready is not None else ())
+        self._add(self._node(call, no_op, call.name, (), waits))
+
+    def _argument(self, call: PlanNode, place: int, edge: Edge, guarded: bool) -> Edge:
+        """An input of the body: a reference is read at the call."""
+        output = self._output(edge)
+        if not guarded and not output.dtype.is_ref:
+            return edge
+        name = self._name(f"{call.name}/input_{place}")
+        return self._identity(call, name, edge, call.control)
+
+    def _ready(self, call: PlanNode, given: Sequence[Edge]) -> str:
+        name = self._name(f"{call.name}/inputs_ready")
+        waits = tuple(dict.fromkeys(e.node for e in given)) or call.control
+        self._add(self._node(call, no_op, name, (), waits))
+        return name
+
+    def _name(self, name: str) -> str:
+        found, count = name, 0
+        while found in self.names:
+            count += 1
+            found = f"{name}_{count}"
+        self.names.add(found)
+        return found
+
+    # -- small nodes ---------------------------------------------------------------------------
+    def _node(
+        self,
+        call: PlanNode,
+        op: Op,
+        name: str,
+        inputs: Sequence[Edge],
+        control: Sequence[str] = (),
+        attrs: dict[str, Any] | None = None,
+        outputs: Sequence[Output] = (),
+    ) -> PlanNode:
+        types = tuple(self._output(e).dtype.base for e in inputs)
+        return PlanNode(
+            name, op, tuple(inputs), tuple(control), attrs or {}, tuple(outputs), types,
+            call.device, call.origins, call.number,
+        )  # fmt: skip
+
+    def _emit(
+        self,
+        call: PlanNode,
+        op: Op,
+        name: str,
+        inputs: Sequence[Edge],
+        control: Sequence[str] = (),
+        attrs: dict[str, Any] | None = None,
+        outputs: Sequence[Output] | None = None,
+    ) -> Edge:
+        """Add a node of a type attribute T, whose outputs are like its first input."""
+        first = self._output(inputs[0])
+        first = Output(first.dtype.base, first.shape)
+        name = self._name(f"{call.name}/{name}")
+        node = self._node(
+            call, op, name, inputs, control, {"T": first.dtype} | (attrs or {}), outputs or [first]
+        )
+        self._add(node)
+        return Edge(name, 0)
+
+    def _identity(self, call: PlanNode, name: str, edge: Edge, control: Sequence[str]) -> Edge:
+        output = self._output(edge)
+        plain = Output(output.dtype.base, output.shape)
+        self._add(self._node(call, identity, name, [edge], control, {"T": plain.dtype}, [plain]))
+        return Edge(name, 0)
+
+    def _call(
+        self, call: PlanNode, part: str, f: FunctionName, inputs: Sequence[Edge],
+        control: Sequence[str], chain: tuple[str, ...],
+    ) -> tuple[str, list[Edge]]:  # fmt: skip
+        """A call of one part of an If or While: its name, and the edges of its results."""
+        function = self._function(f.name)
+        body = function.body_graph(f.attrs)
+        outputs = [Output(t.dtype, t.shape) for t in body.outputs]
+        name = self._name(f"{call.name}/{part}")
+        node = self._node(call, function.op, name, inputs, control, dict(f.attrs), outputs)
+        self._note(node)
+        self._visit(node, chain, True)
+        return name, [Edge(name, i) for i in range(len(outputs))]
+
+    # -- conditionals --------------------------------------------------------------------------
+    def _expand_if(self, node: PlanNode, chain: tuple[str, ...]) -> bool:
+        pred, inputs = node.inputs[0], node.inputs[1:]
+        condition = self._output(pred)
+        if condition.dtype.base is not dtypes.bool_ or condition.shape.rank not in (None, 0):
+            return False
+        pair = [Output(dtypes.bool_, SCALAR)] * 2
+        pivot = self._emit(node, switch, "pred", [pred, pred], node.control, outputs=pair)
+        branches = []
+        for side, part in ((0, "else_branch"), (1, "then_branch")):
+            live = self._emit(node, identity, part + "_taken", [Edge(pivot.node, side)])
+            chosen = []
+            for i, edge in enumerate(inputs):
+                output = self._output(edge)
+                both = [Output(output.dtype.base, output.shape)] * 2
+                split = self._emit(node, switch, f"{part}_in_{i}", [edge, pred], node.control,
+                                   outputs=both)  # fmt: skip
+                chosen.append(Edge(split.node, side))
+            name, results = self._call(node, part, node.attrs[part], chosen, [live.node], chain)
+            ended = self._emit(node, identity, part + "_done", [live], [name])
+            branches.append((results, ended))
+        (others, other_end), (results, end) = branches
+        for i, (a, b) in enumerate(zip(others, results)):
+            joined = self._merge(node, f"output_{i}", [a, b], node.outputs[i])
+            self.moved[Edge(node.name, i)] = joined
+        done = self._merge(node, "done", [other_end, end], Output(dtypes.bool_, SCALAR))
+        self._add(self._node(node, no_op, node.name, (), [done.node]))
+        return True
+
+    def _merge(self, node: PlanNode, name: str, inputs: Sequence[Edge], output: Output) -> Edge:
+        outputs = [Output(output.dtype.base, output.shape), Output(dtypes.int32, SCALAR)]
+        return self._emit(node, merge, name, inputs, attrs={"N": 2}, outputs=outputs)
+
+    def _loop_outputs(self, node: PlanNode, body: Body) -> list[Output]:
+        """Types of the loop's variables, and what of their shapes holds in every iteration."""
+        shapes = [self._output(e).shape for e in node.inputs]
+        while True:
+            after = [t.shape for t in body.for_shapes(shapes).outputs]
+            agreed = [a.most_specific_compatible_shape(b) for a, b in zip(shapes, after)]
+            if [s._sizes for s in agreed] == [s._sizes for s in shapes]:
+                return [Output(o.dtype.base, s) for o, s in zip(node.outputs, shapes)]
+            shapes = agreed
+
+    # -- loops ---------------------------------------------------------------------------------
+    def _expand_while(self, node: PlanNode, chain: tuple[str, ...]) -> bool:
+        condition, step = node.attrs["cond"], node.attrs["body"]
+        results = self._function(condition.name).body_graph(condition.attrs).outputs
+        if not node.inputs or len(results) != 1 or results[0].dtype is not dtypes.bool_:
+            return False
+        frame = {
+            "frame_name": node.name, "is_constant": False,
+            "parallel_iterations": node.attrs["parallel_iterations"],
+        }  # fmt: skip
+        outputs = self._loop_outputs(node, self._function(step.name).body_graph(step.attrs))
+        merges, backs = [], []
+        for i, (edge, output) in enumerate(zip(node.inputs, outputs)):
+            first = self._emit(node, enter, f"enter_{i}", [edge], node.control, frame)
+            back = Edge(self._name(f"{node.name}/next_{i}"), 0)
+            self.outputs[back] = output
+            merges.append(self._merge(node, f"merge_{i}", [first, back], output))
+            backs.append(back)
+        _, (again,) = self._call(node, "cond", condition, merges, [], chain)
+        name = self._name(f"{node.name}/loop_cond")
+        scalar = [Output(dtypes.bool_, SCALAR)]
+        self._add(self._node(node, loop_cond, name, [again], outputs=scalar))
+        inside = []
+        for i, (edge, output) in enumerate(zip(merges, outputs)):
+            split = self._emit(node, switch, f"switch_{i}", [edge, Edge(name, 0)],
+                               outputs=[output] * 2)  # fmt: skip
+            self.moved[Edge(node.name, i)] = self._emit(node, exit_, f"exit_{i}", [split])
+            inside.append(self._emit(node, identity, f"body_in_{i}", [Edge(split.node, 1)]))
+        _, values = self._call(node, "body", step, inside, [], chain)
+        for back, value in zip(backs, values):
+            output = self._output(value)
+            self._add(
+                self._node(node, next_iteration, back.node, [value], (), {"T": output.dtype.base},
+                           [Output(output.dtype.base, output.shape)])
+            )  # fmt: skip
+        ends = tuple(self.moved[Edge(node.name, i)].node for i in range(len(outputs)))
+        self._add(self._node(node, no_op, node.name, (), ends))
+        return True
+
+
+def _own_frame(attrs: Any, call: str) -> Any:
+    """A loop inside a body is another one at every call."""
+    if "frame_name" not in attrs:
+        return attrs
+    return dict(attrs) | {"frame_name": f"{call}/{attrs['frame_name']}"}

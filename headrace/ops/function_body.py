@@ -1,0 +1,98 @@
+"""What a call runs: a graph, its arguments and results, and the nodes that run for their effect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import Shape
+from headrace.formats import proto
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.ops.function_graph import FunctionGraph
+from headrace.ops.graph_import import Import
+from headrace.ops.traits import STATEFUL
+
+MAX_SHAPES = 64  # bodies kept for arguments of different shapes
+
+
+class Body:
+    """Ready to be planned.  The graph may hold other nodes too."""
+
+    def __init__(
+        self,
+        graph: FunctionGraph,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        targets: Sequence[Node] = (),
+    ) -> None:
+        self.graph, self.inputs, self.outputs = graph, tuple(inputs), tuple(outputs)
+        self.targets = tuple(targets)
+        self._for_shapes: dict[object, Body] = {}
+
+    def for_shapes(self, shapes: Sequence[Shape]) -> Body:
+        """The same body, with what follows from the shapes of the arguments inferred again."""
+        if all(
+            known.rank is None or known._sizes == t.shape._sizes
+            for known, t in zip(shapes, self.inputs)
+        ):
+            return self
+        key = tuple(s._sizes for s in shapes)
+        found = self._for_shapes.get(key)
+        if found is None:
+            if len(self._for_shapes) >= MAX_SHAPES:
+                self._for_shapes.clear()
+            try:
+                found = self._rebuilt(shapes)
+            except (InvalidArgumentError, ValueError):
+                found = self  # the step will say what is wrong, naming the user's node
+            self._for_shapes[key] = found
+        return found
+
+    def _rebuilt(self, shapes: Sequence[Shape]) -> Body:
+        graph = self.graph
+        copy = FunctionGraph(graph.name, graph.outer_graph)
+        copy._functions, copy.seed = graph._functions, graph.seed
+        moved: dict[str, Tensor] = {}
+        for tensor, shape in zip(self.inputs, shapes):
+            merged = tensor.shape.merge_with(shape)
+            argument = copy.add_argument(tensor.dtype, merged, tensor.op.name)
+            argument.handle_data = tensor.handle_data
+            moved[tensor.op.name] = argument
+        message = graph.as_graph_def(add_shapes=True)
+        body = proto.GraphDef(versions=message.versions)
+        for node in message.node:
+            if node.name in moved:
+                continue
+            new = body.node.add()
+            new.CopyFrom(node)
+            del new.input[:]
+            new.input.extend(i for i in node.input if i[0] != "^" or i[1:] not in moved)
+        job = Import(copy, body, {(name, 0): t for name, t in moved.items()}, "")
+        with copy.as_default():
+            job.run([])
+        for made, node in zip(job.made, body.node):
+            assert made is not None
+            made.origin = graph._nodes[node.name].origin
+
+        def find(tensor: Tensor) -> Tensor:
+            argument = moved.get(tensor.op.name)
+            if argument is not None:
+                return argument
+            return copy._nodes[tensor.op.name].outputs[tensor.value_index]
+
+        return Body(
+            copy,
+            list(moved.values()),
+            [find(t) for t in self.outputs],
+            [copy._nodes[n.name] for n in self.targets],
+        )
+
+
+def effects(graph: FunctionGraph) -> tuple[Node, ...]:
+    """Nodes of a body that run although no result needs them."""
+    arguments = {t.op for t in graph.inputs}
+    stateful = [
+        n for n in graph.get_operations() if STATEFUL in n.declaration.traits and n not in arguments
+    ]
+    return tuple(dict.fromkeys([*stateful, *graph.control_returns]))
