@@ -1,0 +1,104 @@
+"""Local response normalisation, its gradient, and half the squared norm (L2Loss)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core.dtypes import FLOATS, bfloat16, float16, float32
+from headrace.core.errors import require
+from headrace.ops.declare import op
+from headrace.ops.precision import widen
+from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_checks import merge, with_rank
+from headrace.ops.shape_rules import scalar
+from headrace.ops.signature import Type
+
+LRN_ATTRS = {
+    "depth_radius": 5,
+    "bias": 1.0,
+    "alpha": 1.0,
+    "beta": 0.5,
+    "T": Type((float16, bfloat16, float32), default=float32),
+}
+
+
+def neighbours(x, radius):
+    """Per channel, the sum over the channels at most `radius` away."""
+    total = np.cumsum(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 0)]), axis=-1, dtype=np.float64)
+    at = np.arange(x.shape[-1])
+    high, low = np.minimum(at + radius + 1, x.shape[-1]), np.maximum(at - radius, 0)
+    return (total[..., high] - total[..., low]).astype(x.dtype)
+
+
+@op("LRN", "input: T -> output: T", shape=lambda x: with_rank(x, 4), attrs=LRN_ATTRS)
+def lrn(input, *, depth_radius, bias, alpha, beta):
+    """input / (bias + alpha * sum of the squares of its neighbours along the channels) ** beta"""
+    require(input.ndim == 4, "in must be 4-dimensional")
+    x = widen(input)
+    return x * (bias + alpha * neighbours(x * x, depth_radius)) ** -beta
+
+
+def options(node):
+    return {name: node.attrs[name] for name in ("depth_radius", "bias", "alpha", "beta")}
+
+
+@lrn.gradient
+def _(node, dy):
+    return lrn_grad(dy, node.inputs[0], node.outputs[0], **options(node))
+
+
+@lrn.samples
+def _(rng):
+    x = rng.normal(size=(2, 2, 3, 7)).astype(np.float32)
+    yield Sample(x)
+    yield Sample(x, depth_radius=1, bias=2.0, alpha=0.3, beta=0.75)
+    yield Sample(x[:0], note="empty")
+    yield ErrorSample(x[0], raises="must be rank 4 but is rank 3")
+
+
+@op("LRNGrad", "input_grads: T, input_image: T, output_image: T -> output: T",
+    shape=lambda dy, x, y: with_rank(merge(dy, merge(x, y)), 4), attrs=LRN_ATTRS)  # fmt: skip
+def lrn_grad(input_grads, input_image, output_image, *, depth_radius, bias, alpha, beta):
+    """The gradient of LRN with respect to its input."""
+    dy, x, y = (widen(a) for a in (input_grads, input_image, output_image))
+    require(dy.ndim == 4 and x.ndim == 4, "inputs must be 4-dimensional")
+    require(
+        dy.shape == x.shape == y.shape,
+        "input_grads, input_image, and out_image should have the same shape",
+    )
+    norm = bias + alpha * neighbours(x * x, depth_radius)
+    # Each x counts in the norm of its neighbours, too.
+    shared = neighbours(dy * y / norm, depth_radius)
+    return dy * norm**-beta - 2 * alpha * beta * x * shared
+
+
+@lrn_grad.samples
+def _(rng):
+    x = rng.normal(size=(2, 2, 3, 7)).astype(np.float32)
+    chosen = {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
+    y = lrn.reference(x, **chosen).astype(np.float32)
+    yield Sample(rng.normal(size=x.shape).astype(np.float32), x, y, **chosen)
+
+
+@op("L2Loss", "t: T -> output: T", T=FLOATS, shape=scalar)
+def l2_loss(t):
+    """sum(t ** 2) / 2"""
+    return np.sum(np.square(widen(t))) / 2
+
+
+@l2_loss.gradient
+def _(node, dy):
+    return node.inputs[0] * dy
+
+
+@l2_loss.lower
+def _(e, t):
+    total = e.compute((), lambda: e.reduce("sum", t.shape, lambda *i: t[i] * t[i]))
+    return e.compute((), lambda: total[()] * 0.5)
+
+
+@l2_loss.samples
+def _(rng):
+    yield Sample(rng.normal(size=(3, 4)))
+    yield Sample(np.float64(3.0), note="scalar")
+    yield Sample(np.zeros((0, 3)), note="empty")
