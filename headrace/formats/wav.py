@@ -35,7 +35,7 @@ def write(audio: Any, sample_rate: int) -> bytes:
     scaled = np.asarray(audio, np.float32) * np.float32(SCALE)
     rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))  # halves away from zero
     samples = np.nan_to_num(np.clip(rounded, -SCALE, SCALE - 1)).astype("<i2")
-    return header + samples.tobytes()
+    return header + bytes(samples)
 
 
 class _Reader:

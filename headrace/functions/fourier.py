@@ -39,7 +39,8 @@ def _padded(x: Tensor, rank: int, fft_length: Tensor, is_spectrum: bool) -> Tens
     """`x` with zeros behind, where fft_length asks for more than there is."""
     if x.shape.rank is not None and 0 in x.shape.sizes:
         return x
-    lengths, inner = partial_vector(fft_length), x.shape[-rank:]
+    lengths: Any = partial_vector(fft_length)
+    inner = x.shape[-rank:]
     if lengths is not None and None not in lengths and x.shape.rank is not None and inner.is_full:
         needed = [*lengths[:-1], lengths[-1] // 2 + 1] if is_spectrum else lengths
         missing = [max(0, n - size) for n, size in zip(needed, inner.sizes)]

@@ -94,7 +94,7 @@ def _power_norm(size: Tensor, ord: Any, axes: Any, is_matrix: bool) -> Tensor:
     return arithmetic.pow_(total, constant(1.0 / ord, size.dtype))
 
 
-def _largest_singular_value(tensor: Tensor, axes: tuple[int, int]) -> Tensor:
+def _largest_singular_value(tensor: Tensor, axes: Any) -> Tensor:
     """Puts the two axes last, and back."""
     rank = tensor.shape.rank
     if rank is not None:

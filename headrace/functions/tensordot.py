@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,11 @@ def _as_matrix(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor, Any, Any]:
     perm = summed + free if is_right else free + summed
     static: list[Dim] = [sizes[i] for i in free]
     if x.shape.is_full:
-        shape = [int(np.prod([sizes[i] for i in part], dtype=np.int64)) for part in (free, summed)]
+        shape = [math.prod(sizes[i] or 0 for i in part) for part in (free, summed)]
         turned = array.transpose(x, perm)
         return array.reshape(turned, shape[::-1] if is_right else shape), static, static
-    all_sizes = array.shape(x)
-    chosen = (convert_to_tensor(part, dtype=dtypes.int32) for part in (free, summed))
-    return (*_flattened(x, *chosen, perm, all_sizes, is_right), static)
+    chosen = [convert_to_tensor(part, dtype=dtypes.int32) for part in (free, summed)]
+    return (*_flattened(x, chosen[0], chosen[1], perm, is_right), static)
 
 
 def _as_matrix_at_run_time(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor, Any, None]:
@@ -109,12 +109,13 @@ def _as_matrix_at_run_time(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor
     axes = where.select(comparison.greater_equal(axes, 0), axes, axes + count)
     free = find("ListDiff")(range_(0, count, 1), axes)[0]
     perm = array.concat_v2([axes, free] if is_right else [free, axes], 0)
-    return (*_flattened(x, free, axes, perm, array.shape(x), is_right), None)
+    return (*_flattened(x, free, axes, perm, is_right), None)
 
 
 def _flattened(
-    x: Tensor, free: Tensor, summed: Tensor, perm: Any, sizes: Tensor, is_right: bool
+    x: Tensor, free: Tensor, summed: Tensor, perm: Any, is_right: bool
 ) -> tuple[Tensor, Tensor]:
+    sizes = array.shape(x)
     free_sizes, summed_sizes = gather.gather(sizes, free), gather.gather(sizes, summed)
     shape = [reduce.prod(part, 0) for part in (free_sizes, summed_sizes)]
     turned = array.transpose(x, perm)

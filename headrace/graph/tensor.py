@@ -8,14 +8,50 @@ from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from headrace.graph.graph import Graph
     from headrace.graph.node import Node
+
+    Operator = Callable[[Any, Any], "Tensor"]
 
 
 class Tensor:
     """A symbolic value.  Operators (+, [], ...) are given to it by `ops.operators`."""
 
     __array_priority__ = 100  # NumPy arrays leave binary operators to us
+
+    if TYPE_CHECKING:  # what `ops.operators` gives
+        __getitem__: Operator
+        __add__: Operator
+        __radd__: Operator
+        __sub__: Operator
+        __rsub__: Operator
+        __mul__: Operator
+        __rmul__: Operator
+        __truediv__: Operator
+        __rtruediv__: Operator
+        __floordiv__: Operator
+        __rfloordiv__: Operator
+        __mod__: Operator
+        __rmod__: Operator
+        __pow__: Operator
+        __rpow__: Operator
+        __matmul__: Operator
+        __rmatmul__: Operator
+        __and__: Operator
+        __rand__: Operator
+        __or__: Operator
+        __ror__: Operator
+        __xor__: Operator
+        __rxor__: Operator
+        __lt__: Operator
+        __le__: Operator
+        __gt__: Operator
+        __ge__: Operator
+        __neg__: Callable[[Any], Tensor]
+        __invert__: Callable[[Any], Tensor]
+        __abs__: Callable[[Any], Tensor]
 
     def __init__(self, op: Node, value_index: int, dtype: DType, shape: Shape) -> None:
         self._node = op

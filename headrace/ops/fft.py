@@ -131,8 +131,8 @@ def _cut(x, fft_length, rank, is_forward):
             f"Input dimension {x.ndim - rank + i} must have length of at least {least} but got: "
             f"{size}",
         )
-    inside = x[(..., *(slice(n) for n in needed))]
-    return inside, half if is_forward and lengths[-1] else lengths
+    inside = (..., *(slice(n) for n in needed))
+    return x[inside], half if is_forward and lengths[-1] else lengths
 
 
 def _real_transform(rank, suffix, axes_text):

@@ -160,7 +160,8 @@ def _eliminate_with_pivots(above, on, below, x):
         factor = np.where(keep, below[i + 1], first[i]) / larger
         upper = np.where(keep, second[i], on[i + 1]), np.where(keep, x[i], x[i + 1])
         lower = np.where(keep, on[i + 1], second[i]), np.where(keep, x[i + 1], x[i])
-        first[i], second[i], x[i] = larger, *upper
+        first[i] = larger
+        second[i], x[i] = upper
         first[i + 1] = lower[0] - factor * upper[0]
         x[i + 1] = lower[1] - factor * upper[1]
         if i < n - 2:
