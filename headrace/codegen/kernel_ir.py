@@ -225,8 +225,12 @@ def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) ->
 def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Any]:
     if op in ("var", "acc"):
         return frozenset((extra,))
-    inner = frozenset().union(*(a.free for a in args)) if args else frozenset()
-    return inner - frozenset(extra[1]) if op == "reduce" else inner
+    if op in ("loop", "result"):  # what they become in lifted kernels
+        return frozenset(((op, extra),))
+    inner: frozenset[Any] = frozenset().union(*(a.free for a in args))
+    if op == "reduce":
+        return inner - frozenset(extra[1])
+    return inner - {("loop", n) for n in extra[1]} if op == "fold" else inner
 
 
 # -- building ------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class Builder:
 
     def name(self) -> str:
         self._count += 1
-        return f"%{self._count}x"
+        return f"%x{self._count}"
 
     @contextmanager
     def at(self, block: Block) -> Iterator[None]:

@@ -1,6 +1,8 @@
-"""exp, log and what follows from them.  Float and double; a few ulp at most (tests hold the bounds).
+"""exp, log and what follows from them.  Float and double; a few ulp at most (tests hold the
+bounds).
 
-exp: x = n ln2 + r, e^x = 2^n e^r.   log: x = 2^e m, m in [sqrt(1/2), sqrt(2)), log x = e ln2 + log m.
+exp: x = n ln2 + r, e^x = 2^n e^r.   log: x = 2^e m, m in [sqrt(1/2), sqrt(2)), log x = e ln2 +
+log m.
 """
 
 from __future__ import annotations
@@ -135,7 +137,8 @@ def pow_double(x: Num, y: Num) -> Num:
 
 def sinh_double(x: Num) -> Num:
     t = expm1(x.abs())
-    return ((t + t / (t + 1.0)) * 0.5).with_sign_of(x)
+    both = (t < float("inf")).pick(t + t / (t + 1.0), t)
+    return (both * 0.5).with_sign_of(x)
 
 
 def cosh_double(x: Num) -> Num:
@@ -146,12 +149,14 @@ def cosh_double(x: Num) -> Num:
 def asinh_double(x: Num) -> Num:
     a = x.abs()
     square = a * a
-    return log1p(a + square / ((square + 1.0).sqrt() + 1.0)).with_sign_of(x)
+    above = a + square / ((square + 1.0).sqrt() + 1.0)
+    return log1p((square < float("inf")).pick(above, a)).with_sign_of(x)
 
 
 def acosh_double(x: Num) -> Num:
     above = x - 1.0
-    return log1p(above + (above * (x + 1.0)).sqrt())
+    result = log1p(above + (above * (x + 1.0)).sqrt())
+    return (x < 1.0).pick(x.of(float("nan")), result)
 
 
 def atanh_double(x: Num) -> Num:

@@ -1,4 +1,4 @@
-"""`Num`: a value with arithmetic, so that formulas read as formulas while they emit instructions."""
+"""`Num`: a value with arithmetic, so that formulas read as formulas while they emit code."""
 
 from __future__ import annotations
 
@@ -95,7 +95,11 @@ class Num:
 
     # -- comparisons: an i1 Num; false for NaN -----------------------------------------------
     def _compare(self, code: str, other: Any) -> Num:
-        full = f"fcmp o{code}" if self.is_float else f"icmp {'' if code in ('eq', 'ne') else 's'}{code}"
+        full = (
+            f"fcmp o{code}"
+            if self.is_float
+            else f"icmp {'' if code in ('eq', 'ne') else 's'}{code}"
+        )
         return Num(self.b, self.b.compare(full, self.value, self.of(other).value))
 
     def __lt__(self, other: Any) -> Num:

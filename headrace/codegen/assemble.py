@@ -1,0 +1,346 @@
+"""Items -> entries: kernels compiled, calls prepared, every array given its place.
+
+In: stages, updates and checks of one region.  Out: a `Program`, ready to run with these shapes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen import library, llvm, memory, native, threads
+from headrace.codegen.cache import kernel_address
+from headrace.codegen.fusion import AssembleItem, CallItem, Fusion, Group, Item, ScatterItem
+from headrace.codegen.inline import weight
+from headrace.codegen.kernel_ir import Compute, Tensor, Var, loads, var
+from headrace.codegen.lift import Lifted, lift
+from headrace.codegen.loops import Kernel
+from headrace.codegen.program import CheckInfo, Entry, Program
+from headrace.codegen.schedule import is_flat, schedule_group, schedule_scatter, schedule_store
+from headrace.codegen.stages import Check, Update
+from headrace.codegen.stages import memory as memory_of
+from headrace.core import options
+
+PARALLEL_COST = 1 << 16  # element-operations below which a kernel stays on one thread
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One entry before addresses are known."""
+
+    reads: list[Tensor]
+    writes: list[Tensor]
+    entry: Entry
+    scratch: int = 0
+    block: memory.Block | None = None
+    name: str = ""
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Everything that one program is made from."""
+
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    updates: list[Update]
+    checks: list[Check]
+    steps: list[Step] = field(default_factory=list)
+    in_place: dict[Tensor, bool] = field(default_factory=dict)
+
+
+def assemble(
+    inputs: list[Tensor], outputs: list[Tensor], updates: list[Update], checks: list[Check]
+) -> Program:
+    a = Assembly(inputs, outputs, own_values(updates, outputs), checks)
+    fusion = Fusion(outputs, a.updates, checks)
+    items = order(fusion)
+    options.show("regions", describe_items(items))
+    stored = stored_tensors(fusion)
+    for item in items:
+        a.steps.extend(steps_of(item, stored, fusion))
+        a.steps.extend(check_steps(a, item, fusion))
+    a.in_place = {u.variable: may_be_in_place(u, items) for u in a.updates}
+    return lay_out(a)
+
+
+def own_values(updates: list[Update], outputs: list[Tensor]) -> list[Update]:
+    """Each variable's new value gets memory of its own: an input, a constant or a value that another
+    variable takes too is copied."""
+    taken: set[Tensor] = set()
+    found = []
+    for u in updates:
+        root = memory_of(u.value)
+        shared = root.source is None or root in taken or root is not u.value
+        value = _copied(u.value) if shared else u.value
+        taken.add(value)
+        found.append(Update(u.variable, value))
+    return found
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    loops = tuple(Var(n) for n in tensor.shape)
+    return Tensor(tensor.shape, tensor.dtype, source=Compute(loops, tensor[tuple(map(var, loops))]))
+
+
+def order(fusion: Fusion) -> list[Item]:
+    """Updates move up to where their operands are ready: gradients then die early."""
+    made = fusion.place
+    pulled: dict[int, int] = {}
+    for position, item in enumerate(fusion.items):
+        if not isinstance(item, Group) or not all(m.tensor in fusion.updates for m in item.members):
+            continue
+        after = [made[memory_of(x.extra)] for m in item.members for x in loads(m.body)
+                 if memory_of(x.extra) in made and made[memory_of(x.extra)] != position]  # fmt: skip
+        after += [made[t] for t in fusion.checked]
+        for m in item.members:
+            readers = fusion.readers.get(fusion.updates[m.tensor], ())
+            after += [p for p in readers if p != position]
+        pulled[position] = max((p for p in after if p < position), default=-1)
+    keys = {p: (pulled.get(p, p), p in pulled, p) for p in range(len(fusion.items))}
+    return [fusion.items[p] for p in sorted(keys, key=keys.__getitem__)]
+
+
+def stored_tensors(fusion: Fusion) -> set[Tensor]:
+    """Arrays that must be in memory: asked for, or read by another item than makes them."""
+    stored = {memory_of(t) for t in fusion.inlining.required}
+    for tensor, positions in fusion.readers.items():
+        if any(p != fusion.place.get(tensor) for p in positions):
+            stored.add(tensor)
+    return stored
+
+
+def may_be_in_place(update: Update, items: list[Item]) -> bool:
+    """The old value is read by nobody after, and beside the update only at the same index."""
+    seen = False
+    for item in items:
+        if isinstance(item, Group) and any(m.tensor is update.value for m in item.members):
+            seen = True
+            for m in item.members:
+                for x in loads(m.body):
+                    if memory_of(x.extra) is update.variable and not (
+                        is_flat(item) and _is_own_index(x, m.loops)
+                    ):
+                        return False
+        elif isinstance(item, ScatterItem) and item.tensor is update.value:
+            seen = True
+            if item.scatter.into is not update.variable:
+                return False
+            read = loads(item.scatter.value, *item.scatter.place)
+            if any(memory_of(x.extra) is update.variable for x in read):
+                return False
+        elif seen and update.variable in reads_of(item):
+            return False
+    return True
+
+
+def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
+    at = [i for i, n in zip(load.args, load.extra.shape) if n != 1]
+    return len(at) == len(loops) and all(i is var(v) for i, v in zip(at, loops))
+
+
+def reads_of(item: Item) -> set[Tensor]:
+    match item:
+        case Group(members=members):
+            return {memory_of(x.extra) for m in members for x in loads(m.body)}
+        case ScatterItem(scatter=s, start=start):
+            bodies = [s.value, *s.place] + ([start.body] if start else [])
+            return {memory_of(x.extra) for x in loads(*bodies)} | ({s.into} if not start else set())
+        case AssembleItem(parts=parts):
+            return {memory_of(x.extra) for _, made in parts for x in loads(made.body)}
+        case CallItem(called=called):
+            return {memory_of(t) for t in called.inputs}
+
+
+# -- entries -------------------------------------------------------------------------------------
+def steps_of(item: Item, stored: set[Tensor], fusion: Fusion) -> list[Step]:
+    match item:
+        case Group():
+            if all(m.tensor.count == 0 for m in item.members):
+                return []
+            name = "+".join(m.tensor.name or "stage" for m in item.members[:3])
+            return [kernel_step(schedule_group(item, stored, name))]
+        case ScatterItem(tensor=tensor, scatter=scatter, start=start):
+            return scatter_steps(tensor, scatter, start, fusion)
+        case AssembleItem(tensor=tensor, parts=parts):
+            return [kernel_step(schedule_store(tensor, made, offset)) for offset, made in parts]
+        case CallItem(called=called, outputs=outputs):
+            return library.steps(called, outputs, Step)
+
+
+def scatter_steps(
+    tensor: Tensor, scatter: Any, start: Compute | None, fusion: Fusion
+) -> list[Step]:
+    steps = []
+    target = fusion.updates.get(tensor)
+    if start is not None:
+        steps.append(kernel_step(schedule_store(tensor, start, None)))
+    elif target is None or scatter.into is not target:
+        copied = _copied(scatter.into).source
+        assert isinstance(copied, Compute)
+        steps.append(kernel_step(schedule_store(tensor, copied, None)))
+    if prod(v.extent for v in scatter.vars):
+        changed = kernel_step(schedule_scatter(tensor, scatter))
+        changed.reads.append(tensor)
+        steps.append(changed)
+    return steps
+
+
+def kernel_step(kernel: Kernel) -> Step:
+    lifted = lift(kernel)
+    options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
+    address = kernel_address(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
+    params = (ctypes.c_int64 * max(len(lifted.params), 1))(*lifted.params)
+    team, grain = parallel(kernel)
+    entry = Entry(
+        native.KERNEL,
+        [address, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
+        [], [], keep=[params], uses_team=team > 1,
+    )  # fmt: skip
+    return _with_buffers(entry, lifted, team, kernel.name)
+
+
+def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Step:
+    """Row temporaries share one scratch block; the other buffers are arrays."""
+    reads: list[Tensor] = []
+    writes: list[Tensor] = []
+    scratch = 0
+    for number, tensor in enumerate(lifted.buffers):
+        if number in lifted.temporaries:
+            entry.places.append(("scratch", scratch))
+            scratch += memory.align(lifted.params[lifted.temporaries[number]] * team)
+            continue
+        entry.places.append((tensor, number in lifted.written))
+        (writes if number in lifted.written else reads).append(tensor)
+    return Step(reads, writes, entry, scratch, name=name)
+
+
+def parallel(kernel: Kernel) -> tuple[int, int]:
+    """Threads, and how many rows (or elements) belong together."""
+    cost = 0
+    for sweep in kernel.sweeps:
+        inner = prod(v.extent for v in sweep.loops)
+        for action in sweep.actions:
+            cost += inner * (2 + weight(action.value) + _folded(action.value))
+    rows = prod(v.extent for v in kernel.rows)
+    grain = 256 if kernel.is_ranged else 1
+    if cost * rows < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
+        return 1, grain
+    return threads.count(), grain
+
+
+def _folded(value: Any) -> int:
+    from headrace.codegen.kernel_ir import walk
+
+    return sum(2 * prod(v.extent for v in x.extra[1]) for x in walk(value) if x.op == "reduce")
+
+
+def check_steps(a: Assembly, item: Item, fusion: Fusion) -> list[Step]:
+    """A check follows the item that computes its last part."""
+    found = []
+    for number, check in enumerate(a.checks):
+        last = check.value if check.value is not None else check.bad
+        if fusion.items[fusion.place[last]] is item:
+            entry = Entry(native.CHECK, [], [(check.bad, False)], [])
+            entry.check = number
+            reads = [check.bad] + ([check.value] if check.value is not None else [])
+            found.append(Step(reads, [], entry, name="check"))
+    return found
+
+
+# -- layout --------------------------------------------------------------------------------------
+def lay_out(a: Assembly) -> Program:
+    """Bases: 0 is the arena, then inputs, constants, new values of variables, outputs."""
+    bases: dict[Tensor, int] = {}
+    news: dict[Tensor, int] = {}
+    for tensor in a.inputs:
+        bases[tensor] = len(bases) + 1
+    count = len(bases) + 1
+    constants: list[np.ndarray[Any, Any]] = []
+    for step in a.steps:
+        for tensor in step.reads:
+            if tensor.source is None and tensor not in bases:
+                assert tensor.value is not None, f"{tensor} has no value"
+                constants.append(np.ascontiguousarray(tensor.value, tensor.dtype.numpy))
+                bases[tensor] = count
+                count += 1
+    first_new = count
+    for u in a.updates:
+        news[u.value] = bases[u.value] = count
+        count += 1
+    first_output = count
+    fresh: list[Tensor] = []
+    for tensor in map(memory_of, a.outputs):
+        if tensor not in bases and tensor.source is not None:
+            fresh.append(tensor)
+            bases[tensor] = count
+            count += 1
+    blocks = arena_blocks(a, bases)
+    total = memory.plan([*blocks.values(), *(s.block for s in a.steps if s.block)])
+    every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
+    options.show("memory", memory.describe(every, total))
+    entries = [place(s, bases, blocks) for s in a.steps]
+    checks = [
+        CheckInfo(
+            c, _at(c.bad, bases, blocks), None if c.value is None else _at(c.value, bases, blocks)
+        )
+        for c in a.checks
+    ]
+    return Program(
+        a.inputs, constants, a.updates, a.in_place, fresh, a.outputs, entries, checks, total,
+        first_new, first_output, count,
+    )  # fmt: skip
+
+
+def arena_blocks(a: Assembly, bases: dict[Tensor, int]) -> dict[Tensor, memory.Block]:
+    blocks: dict[Tensor, memory.Block] = {}
+    for number, step in enumerate(a.steps):
+        for tensor in [*step.writes, *step.reads]:
+            if tensor in bases:
+                continue
+            block = blocks.get(tensor)
+            if block is None:
+                blocks[tensor] = memory.Block(tensor.nbytes, number, number, repr(tensor))
+            else:
+                block.last = number
+        if step.scratch:
+            step.block = memory.Block(step.scratch, number, number, f"scratch of {step.name}")
+    return blocks
+
+
+def _at(
+    tensor: Tensor, bases: dict[Tensor, int], blocks: dict[Tensor, memory.Block]
+) -> tuple[int, int]:
+    return (bases[tensor], 0) if tensor in bases else (0, blocks[tensor].offset)
+
+
+def place(step: Step, bases: dict[Tensor, int], blocks: dict[Tensor, memory.Block]) -> Entry:
+    """The entry with (base, offset) for every array."""
+    found: list[int] = []
+    for what, extra in step.entry.places:
+        if what == "scratch":
+            assert step.block is not None
+            found += [0, step.block.offset + extra]
+        else:
+            found += _at(what, bases, blocks)
+    step.entry.pairs = found
+    return step.entry
+
+
+def describe_items(items: list[Item]) -> str:
+    lines = []
+    for item in items:
+        match item:
+            case Group(members=members):
+                lines.append(f"kernel rows {item.row_rank}: " + ", ".join(
+                    f"{m.tensor!r}{' (row)' if m.is_row else ''}" for m in members))  # fmt: skip
+            case CallItem(called=called, outputs=outputs):
+                lines.append(f"{called.call.kind} {list(called.inputs)} -> {outputs}")
+            case ScatterItem(tensor=tensor):
+                lines.append(f"scatter {tensor!r}")
+            case AssembleItem(tensor=tensor, parts=parts):
+                lines.append(f"assemble {tensor!r} of {len(parts)}")
+    return "\n".join(lines)

@@ -1,0 +1,92 @@
+"""Compiled code by content: in memory, and on disk for the next process.
+
+A file holds one object, after a line with the hash of the rest.  Its name is the hash of what it was
+made from, of this package's code generator and of the processor, so nothing in it can be out of date;
+it is written under another name and renamed, so no reader sees half of it; and one that does not match
+its hash is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from headrace.codegen import compile as compiler
+from headrace.codegen.target import host
+from headrace.core import options
+
+_addresses: dict[str, int] = {}
+_lock = threading.RLock()
+
+
+def kernel_address(identity: str, write: Callable[[str], str]) -> int:
+    """The address of the function that `write(symbol)` is the LLVM text of."""
+    with _lock:
+        found = _addresses.get(identity)
+        if found is None:
+            key = hashlib.sha256(f"{generator_hash()}\n{identity}".encode()).hexdigest()[:40]
+            symbol = f"k_{key}"
+            data = _read(key)
+            if data is None:
+                text = write(symbol)
+                options.show("llvm", text)
+                data = compiler.to_object(text)
+                _write(key, data)
+            found = _addresses[identity] = compiler.load(data, symbol)
+        return found
+
+
+@lru_cache(maxsize=1)
+def generator_hash() -> str:
+    """Changes with the sources of the code generator and with the processor."""
+    digest = hashlib.sha256(host().key.encode())
+    folder = Path(__file__).parent
+    for path in sorted(
+        [*folder.glob("llvm*.py"), *folder.glob("math/*.py"), folder / "compile.py"]
+    ):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _path(key: str) -> Path:
+    return options.cache_directory() / "kernels" / key[:2] / key
+
+
+def _read(key: str) -> bytes | None:
+    try:
+        content = _path(key).read_bytes()
+    except OSError:
+        return None
+    head, _, data = content.partition(b"\n")
+    if head != hashlib.sha256(data).hexdigest().encode():
+        return None
+    return data
+
+
+def _write(key: str, data: bytes) -> None:
+    """Best effort: a cache that cannot be written costs time, nothing else."""
+    path = _path(key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+            os.replace(name, path)
+        except OSError:
+            os.unlink(name)
+    except OSError:
+        return
+
+
+def _fresh_lock() -> None:
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_fresh_lock)

@@ -1,0 +1,304 @@
+"""Stages -> groups, each of which becomes one kernel; library calls and scatters stand between
+them.
+
+A group has rows: leading dimensions that all its members share.  A member may read another one
+only at its own row, so the group runs row by row and its inner values stay in cache or
+registers.  Members are `Pointwise` (one value per index; a reduction down the columns counts as
+one) or `RowReduction` (one value per row).  The order of items is an order of execution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from headrace.codegen.inline import Inlining, collect, has_reduction, weight
+from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, loads, var, walk
+from headrace.codegen.lift import linear, strides
+from headrace.codegen.stages import Assembled, Called, Check, Scatter, Update, memory
+
+MAX_MEMBERS, MAX_WEIGHT = 48, 400
+FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A stage in a group.  `loops` are its dimensions of more than one element."""
+
+    tensor: Tensor
+    loops: tuple[Var, ...]
+    body: Expr
+    is_row: bool  # a RowReduction
+
+    @property
+    def rank(self) -> int:
+        return len(self.loops)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(v.extent for v in self.loops)
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Stages that run in one kernel."""
+
+    members: list[Member] = field(default_factory=list)
+    exact: int | None = None  # how many dimensions are rows, if a member fixes that
+    limit: int = 1 << 30  # and at most how many may be
+
+    def find(self, tensor: Tensor) -> Member | None:
+        for m in self.members:
+            if m.tensor is tensor:
+                return m
+        return None
+
+    @property
+    def row_rank(self) -> int:
+        return self.exact if self.exact is not None else min(self.limit, self.members[0].rank)
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        return [m.tensor for m in self.members]
+
+
+@dataclass(slots=True, eq=False)
+class ScatterItem:
+    """Fill an array, then change it place by place."""
+
+    tensor: Tensor
+    scatter: Scatter
+    start: Compute | None  # how to fill it; None: a copy of `into`
+
+
+@dataclass(slots=True, eq=False)
+class AssembleItem:
+    tensor: Tensor
+    parts: list[tuple[tuple[int, ...], Compute]]
+
+
+@dataclass(slots=True, eq=False)
+class CallItem:
+    outputs: list[Tensor]
+    called: Called
+
+
+Item = Group | ScatterItem | AssembleItem | CallItem
+
+
+class Fusion:
+    """One program's items, in order."""
+
+    def __init__(self, outputs: list[Tensor], updates: list[Update], checks: list[Check]) -> None:
+        self.updates = {u.value: u.variable for u in updates}
+        self.checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
+        roots = [*outputs, *self.checked, *self.updates]
+        self.inlining = Inlining(collect(roots), set(roots))
+        self.bodies = self.inlining.bodies
+        self.items: list[Item] = []
+        self.place: dict[Tensor, int] = {}  # where an array is made
+        self.readers: dict[Tensor, list[int]] = {}  # items that read it from memory
+        self.required = {memory(t) for t in self.inlining.required}
+        calls: dict[int, CallItem] = {}
+        for tensor in self.inlining.order:
+            self.add(tensor, calls)
+
+    # -- items -------------------------------------------------------------------------------
+    def add(self, tensor: Tensor, calls: dict[int, CallItem]) -> None:
+        source = tensor.source
+        if tensor in self.bodies:
+            self.add_compute(tensor, self.bodies[tensor])
+        elif isinstance(source, Called):
+            item = calls.get(id(source.call))
+            if item is None:
+                item = calls[id(source.call)] = CallItem([], source)
+                self.append(item, [], source.inputs)
+            item.outputs.append(tensor)
+            self.place[tensor] = self.items.index(item)
+        elif isinstance(source, Scatter):
+            self.add_scatter(tensor, source)
+        elif isinstance(source, Assembled):
+            self.add_assembled(tensor, source)
+
+    def append(self, item: Item, made: list[Tensor], read: object) -> None:
+        self.items.append(item)
+        position = len(self.items) - 1
+        for t in made:
+            self.place[t] = position
+        self.note_reads(position, read)
+
+    def note_reads(self, position: int, read: object) -> None:
+        for t in read:  # type: ignore[attr-defined]
+            self.readers.setdefault(memory(t), []).append(position)
+
+    def add_scatter(self, tensor: Tensor, source: Scatter) -> None:
+        expand = self.inlining.expand
+        place = tuple(expand(p) for p in source.place)
+        value = expand(source.value)
+        start = self.inlining.inlined.get(source.into)
+        read = [x.extra for x in loads(value, *place)]
+        read += [x.extra for x in loads(start.body)] if start else [source.into]
+        scatter = Scatter(source.into, source.vars, place, value, source.how)
+        self.append(ScatterItem(tensor, scatter, start), [tensor], read)
+
+    def add_assembled(self, tensor: Tensor, source: Assembled) -> None:
+        parts = []
+        for offset, part in source.parts:
+            made = self.inlining.inlined.get(part) or _copy(part)
+            parts.append((offset, made))
+        read = [x.extra for _, made in parts for x in loads(made.body)]
+        self.append(AssembleItem(tensor, parts), [tensor], read)
+
+    def add_compute(self, tensor: Tensor, made: Compute) -> None:
+        loops = tuple(v for v in made.vars if v.extent != 1)
+        is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
+        member = Member(tensor, loops, made.body, is_row)
+        read = [x.extra for x in loads(member.body)]
+        for position in self.candidates(member, read):
+            group = self.items[position]
+            assert isinstance(group, Group)
+            if self.may_write(tensor, position) and self.join(group, member):
+                self.place[tensor] = position
+                self.note_reads(position, read)
+                return
+        group = Group()
+        joined = self.join(group, member)
+        assert joined
+        self.append(group, [tensor], read)
+
+    # -- choosing a group --------------------------------------------------------------------
+    def candidates(self, member: Member, read: list[Tensor]) -> list[int]:
+        """Groups that this stage could join: the latest one it depends on, or, if it depends on
+        none, one that reads the same array."""
+        places = [self.place[t] for t in map(memory, read) if t in self.place]
+        latest = max(places, default=-1)
+        found = [latest] if latest >= 0 and isinstance(self.items[latest], Group) else []
+        for position in range(len(self.items) - 1, max(latest, len(self.items) - 9), -1):
+            group = self.items[position]
+            if isinstance(group, Group) and self.shares(group, member, read):
+                found.append(position)
+        return found
+
+    def shares(self, group: Group, member: Member, read: list[Tensor]) -> bool:
+        """The group reads an array that this stage reads, over the same loops."""
+        mine = {memory(t) for t in read if t.count > 1}
+        for other in group.members:
+            if other.extents == member.extents and other.is_row == member.is_row:
+                if any(memory(x.extra) in mine for x in loads(other.body)):
+                    return True
+        return False
+
+    def may_write(self, tensor: Tensor, position: int) -> bool:
+        """An update comes after the checks, and after whatever reads the old value: then it can
+        happen in place."""
+        variable = self.updates.get(tensor)
+        if variable is None:
+            return True
+        if any(self.place.get(t, position) >= position for t in self.checked):
+            return False
+        return all(p <= position for p in self.readers.get(variable, ()))
+
+    def join(self, group: Group, member: Member) -> bool:
+        """Add the member if the group's rows allow it."""
+        exact, limit = group.exact, min(group.limit, member.rank)
+        related = False
+        if member.is_row:
+            if exact is not None and exact != member.rank:
+                return False
+            exact = member.rank
+        for load in loads(member.body):
+            other = group.find(load.extra)
+            if other is None:
+                if group.members and group.find(memory(load.extra)) is not None:
+                    return False  # through a reshape: not row by row
+                continue
+            related = True
+            matched = _matched(load, other, member)
+            if other.is_row:
+                if matched < other.rank:
+                    return False
+                exact = other.rank if exact is None else exact
+            elif matched < other.rank and (exact is None or matched < exact):
+                return False
+            elif matched == other.rank != member.rank:
+                limit = min(limit, other.rank)
+        if exact is not None and (exact > limit or any(m.rank < exact for m in group.members)):
+            return False
+        if group.members and not self.fits(group, member, exact, limit, related):
+            return False
+        group.exact, group.limit = exact, limit
+        group.members.append(member)
+        return True
+
+    def fits(
+        self, group: Group, member: Member, exact: int | None, limit: int, related: bool
+    ) -> bool:
+        first = group.members[0]
+        rank = exact if exact is not None else min(limit, first.rank)
+        if member.extents[:rank] != first.extents[:rank]:
+            return False
+        if exact is None and not related and member.extents != first.extents:
+            return False
+        everything = [*group.members, member]
+        if any(m.extents != first.extents for m in everything) and any(
+            has_reduction(m.body) and not m.is_row for m in everything
+        ):
+            return False  # a reduction down columns needs the lanes of its own result
+        if any(m.is_row and m.rank != rank for m in everything):
+            return False
+        if exact is not None or any(m.extents != first.extents for m in everything):
+            rows = prod(member.extents[:rank])
+            longest = max(_row_length(m, rank) for m in everything)
+            if rows < FEW_ROWS and longest > LONG_ROW:
+                return False
+        total = sum(weight(m.body) for m in everything)
+        return len(everything) <= MAX_MEMBERS and total <= MAX_WEIGHT
+
+
+def _row_length(m: Member, rank: int) -> int:
+    inner = prod(m.extents[rank:])
+    for x in walk(m.body):
+        if x.op == "reduce":
+            inner = max(inner, prod(v.extent for v in x.extra[1]))
+    return inner
+
+
+def _matched(load: Expr, other: Member, member: Member) -> int:
+    """How many leading dimensions of `other` are read at the reader's own index."""
+    index = [i for i, n in zip(load.args, other.tensor.shape) if n != 1]
+    matched = 0
+    for i, mine in zip(index, member.loops):
+        if i is not var(mine):
+            break
+        matched += 1
+    return matched
+
+
+def _copy(tensor: Tensor) -> Compute:
+    loops = tuple(Var(n) for n in tensor.shape)
+    return Compute(loops, tensor[tuple(map(var, loops))])
+
+
+def goes_down_columns(body: Expr, loops: tuple[Var, ...]) -> bool:
+    """Whether the reduction had better run one result per lane: what it reads is contiguous along
+    the result, not along the reduction."""
+    if not loops:
+        return False
+    across = along = 0
+    for x in walk(body):
+        if x.op != "reduce":
+            continue
+        inner = [v for v in x.extra[1] if v.extent != 1]
+        if not inner:
+            continue
+        for load in loads(x.args[0]):
+            steps = {
+                atom.extra: step
+                for atom, step in linear(load.args, strides(load.extra.shape))[0]
+                if atom.op == "var"
+            }
+            along += abs(steps.get(inner[-1], 0)) == 1
+            across += abs(steps.get(loops[-1], 0)) == 1
+    if along or not across:
+        return False
+    return True

@@ -1,0 +1,131 @@
+"""Accumulators: how partial results are kept in registers and combined at the end."""
+
+from __future__ import annotations
+
+from headrace.codegen import llvm_ops
+from headrace.codegen.kernel_ir import BF16, BOOL, F16, F32, I64, Kind
+from headrace.codegen.llvm_ops import number, register_type
+from headrace.codegen.llvm_text import Builder, Value, constant, vector
+
+_CODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
+
+
+def identity(how: str, kind: Kind) -> float | int | bool:
+    """What changes nothing when it is combined."""
+    if how in ("sum", "any"):
+        return 0
+    if how in ("prod", "all"):
+        return 1
+    largest = how in ("min", "argmin")
+    if kind.is_float:
+        return float("inf") if largest else float("-inf")
+    if kind is BOOL:
+        return largest
+    low = -(1 << (kind.bits - 1)) if kind.is_signed else 0
+    return low + (1 << kind.bits) - 1 if largest else low
+
+
+class Fold:
+    """One reduction: `copies` accumulators of `lanes` lanes on the stack, later in registers."""
+
+    def __init__(self, b: Builder, how: str, kind: Kind, lanes: int, copies: int) -> None:
+        self.b, self.how, self.lanes, self.copies = b, how, lanes, copies
+        self.is_arg = how.startswith("arg")
+        self.kind = kind
+        # Half floats add up in float; the result is rounded once.
+        self.inner = F32 if kind in (F16, BF16) else kind
+        self.result_kind = I64 if self.is_arg else kind
+        self.type = register_type(self.inner, lanes)
+        start = number(identity(how, kind), self.inner, lanes)
+        self.cells = [b.stack(self.type) for _ in range(copies)]
+        self.places = [b.stack(vector("i64", lanes)) for _ in range(copies)] if self.is_arg else []
+        for cell in self.cells:
+            self._put(cell, start)
+        for place in self.places:
+            self._put(place, constant(0, vector("i64", lanes)))
+
+    def _put(self, cell: Value, x: Value) -> None:
+        self.b.do(f"store {x.type} {x.text}, ptr {cell.text}")
+
+    def _get(self, cell: Value, type: str) -> Value:
+        return self.b.emit(f"load {type}, ptr {cell.text}", type)
+
+    def add(
+        self, values: tuple[Value, ...], mask: Value | None, positions: tuple[Value, ...] | None
+    ) -> None:
+        b = self.b
+        for copy, value in enumerate(values):
+            old = self._get(self.cells[copy], self.type)
+            if positions is not None:
+                better = self._beats(value, old)
+                if mask is not None:
+                    better = b.op("and", better, mask)
+                place = self._get(self.places[copy], vector("i64", self.lanes))
+                self._put(self.cells[copy], b.select(better, value, old))
+                self._put(self.places[copy], b.select(better, positions[copy], place))
+                continue
+            new = llvm_ops.OPS[_CODES[self.how]](b, self.inner, old, value)
+            self._put(self.cells[copy], new if mask is None else b.select(mask, new, old))
+
+    def _beats(self, x: Value, y: Value) -> Value:
+        """x comes before y: it is larger (smaller), or the first NaN."""
+        b = self.b
+        code = "gt" if self.how == "argmax" else "lt"
+        better = llvm_ops.OPS[code](b, self.inner, x, y)
+        if not self.inner.is_float:
+            return better
+        x_nan, y_number = b.compare("fcmp uno", x, x), b.compare("fcmp ord", y, y)
+        return b.op("or", better, b.op("and", x_nan, y_number))
+
+    def per_lane(self) -> tuple[Value, ...]:
+        """The results, one vector per copy, nothing combined."""
+        if self.is_arg:
+            return tuple(self._get(p, vector("i64", self.lanes)) for p in self.places)
+        return tuple(
+            llvm_ops.rounded(self.b, self._get(c, self.type), self.kind) for c in self.cells
+        )
+
+    def finish(self) -> Value:
+        """All copies and lanes combined into one scalar."""
+        if self.is_arg:
+            return self._finish_arg()
+        combine = llvm_ops.OPS[_CODES[self.how]]
+        total, *rest = (self._get(c, self.type) for c in self.cells)
+        for other in rest:
+            total = combine(self.b, self.inner, total, other)
+        half = self.lanes // 2
+        while half:
+            if half > 1:
+                upper = self.b.shuffle(total, [*range(half, 2 * half)])
+                lower = self.b.shuffle(total, [*range(half)])
+            else:
+                upper, lower = self.b.lane(total, 1), self.b.lane(total, 0)
+            total = combine(self.b, self.inner, lower, upper)
+            half //= 2
+        return llvm_ops.rounded(self.b, total, self.kind)
+
+    def _finish_arg(self) -> Value:
+        b = self.b
+        places = vector("i64", self.lanes)
+        pairs = [
+            (b.lane(value, i), b.lane(place, i))
+            for value, place in (
+                (self._get(c, self.type), self._get(p, places))
+                for c, p in zip(self.cells, self.places)
+            )
+            for i in range(self.lanes)
+        ]
+        best, at = pairs[0]
+        for value, place in pairs[1:]:
+            earlier = b.compare("icmp slt", place, at)
+            tie = b.op("and", self._same(value, best), earlier)
+            better = b.op("or", self._beats(value, best), tie)
+            best, at = b.select(better, value, best), b.select(better, place, at)
+        return at
+
+    def _same(self, x: Value, y: Value) -> Value:
+        equal = llvm_ops.OPS["eq"](self.b, self.inner, x, y)
+        if not self.inner.is_float:
+            return equal
+        x_nan, y_nan = self.b.compare("fcmp uno", x, x), self.b.compare("fcmp uno", y, y)
+        return self.b.op("or", equal, self.b.op("and", x_nan, y_nan))

@@ -1,0 +1,67 @@
+"""Where every array of a program is.  In: blocks with sizes and lifetimes.  Out: offsets in one arena.
+
+Greedy: the largest block first, each at the lowest place where no block that lives at the same time is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ALIGNMENT = 64
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Memory that is needed from step `first` to step `last`, both included."""
+
+    size: int
+    first: int
+    last: int
+    name: str = ""
+    offset: int = -1
+
+    def overlaps(self, other: Block) -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+
+def align(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def plan(blocks: list[Block]) -> int:
+    """Give every block its offset; the size of the arena."""
+    placed: list[Block] = []
+    total = 0
+    for block in sorted(blocks, key=lambda b: (-b.size, b.first)):
+        size = align(block.size)
+        at = 0
+        for other in sorted((p for p in placed if p.overlaps(block)), key=lambda p: p.offset):
+            if at + size <= other.offset:
+                break
+            at = max(at, other.offset + align(other.size))
+        block.offset = at
+        placed.append(block)
+        total = max(total, at + size)
+    return total
+
+
+def most_alive(blocks: list[Block]) -> int:
+    """The lower bound: bytes alive at the fullest step."""
+    changes: dict[int, int] = {}
+    for b in blocks:
+        changes[b.first] = changes.get(b.first, 0) + align(b.size)
+        changes[b.last + 1] = changes.get(b.last + 1, 0) - align(b.size)
+    alive = top = 0
+    for step in sorted(changes):
+        alive += changes[step]
+        top = max(top, alive)
+    return top
+
+
+def describe(blocks: list[Block], total: int) -> str:
+    lines = [f"arena {total} bytes, at most {most_alive(blocks)} alive, {len(blocks)} blocks"]
+    lines += [
+        f"  {b.offset:>10} {b.size:>10}  steps {b.first}-{b.last}  {b.name}"
+        for b in sorted(blocks, key=lambda b: b.offset)
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,326 @@
+"""The loop that runs a program: walks a table of entries and calls what they name.
+
+An entry is a list of 64-bit words; its first word is its kind, its second its length.  Arrays are named by
+(base, offset): `bases` holds the addresses of this run's arrays.  The loop is LLVM code like a kernel,
+compiled once; functions of libraries reach it through the table `rt`, so the code can be cached.
+
+    int run(words, count, bases, rt, scratch, status)      0 done, 1 a check failed, 2 cancelled,
+                                                           3 a library failed; status[0]: which entry
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+from headrace.codegen import threads
+
+KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL = range(6)
+RT_WORDS = 8
+OK, FAILED_CHECK, CANCELLED, FAILED_LIBRARY = range(4)
+
+_TEXT = r"""
+; kernel entry: kind, length, function, params, work, threads, grain, count, (base, offset)*
+define internal void @pointers(ptr %pairs, i64 %count, ptr %bases, ptr %out) #0 {
+entry:
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %body, label %done
+body:
+  %at = shl i64 %i, 1
+  %pb = getelementptr i64, ptr %pairs, i64 %at
+  %base = load i64, ptr %pb
+  %po = getelementptr i64, ptr %pb, i64 1
+  %offset = load i64, ptr %po
+  %slot = getelementptr ptr, ptr %bases, i64 %base
+  %start = load ptr, ptr %slot
+  %address = getelementptr i8, ptr %start, i64 %offset
+  %target = getelementptr ptr, ptr %out, i64 %i
+  store ptr %address, ptr %target
+  %next = add i64 %i, 1
+  br label %head
+done:
+  ret void
+}
+
+define internal i64 @word(ptr %entry, i64 %i) #1 {
+  %p = getelementptr i64, ptr %entry, i64 %i
+  %v = load i64, ptr %p
+  ret i64 %v
+}
+
+; job: function, buffers, params, work, grain, rt
+define internal void @share(ptr %job) #0 {
+  %rt = call i64 @word(ptr %job, i64 5)
+  %rtp = inttoptr i64 %rt to ptr
+  %f1 = call i64 @word(ptr %rtp, i64 1)
+  %num = inttoptr i64 %f1 to ptr
+  %f2 = call i64 @word(ptr %rtp, i64 2)
+  %all = inttoptr i64 %f2 to ptr
+  %t32 = call i32 %num()
+  %n32 = call i32 %all()
+  %t = sext i32 %t32 to i64
+  %n = sext i32 %n32 to i64
+  %work = call i64 @word(ptr %job, i64 3)
+  %grain = call i64 @word(ptr %job, i64 4)
+  %g1 = sub i64 %grain, 1
+  %up = add i64 %work, %g1
+  %blocks = udiv i64 %up, %grain
+  %b0 = mul i64 %blocks, %t
+  %b1 = udiv i64 %b0, %n
+  %begin0 = mul i64 %b1, %grain
+  %t1 = add i64 %t, 1
+  %e0 = mul i64 %blocks, %t1
+  %e1 = udiv i64 %e0, %n
+  %end0 = mul i64 %e1, %grain
+  %bc = icmp slt i64 %begin0, %work
+  %begin = select i1 %bc, i64 %begin0, i64 %work
+  %ec = icmp slt i64 %end0, %work
+  %end = select i1 %ec, i64 %end0, i64 %work
+  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %go, label %done
+go:
+  %f = call i64 @word(ptr %job, i64 0)
+  %fp = inttoptr i64 %f to ptr
+  %b = call i64 @word(ptr %job, i64 1)
+  %bp = inttoptr i64 %b to ptr
+  %p = call i64 @word(ptr %job, i64 2)
+  %pp = inttoptr i64 %p to ptr
+  call void %fp(ptr %bp, ptr %pp, i64 %begin, i64 %end, i64 %t)
+  br label %done
+done:
+  ret void
+}
+
+define i64 @run(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status) #0 {
+start:
+  %job = alloca [6 x i64], align 8
+  br label %head
+head:
+  %entry = phi ptr [ %words, %start ], [ %following, %next ]
+  %i = phi i64 [ 0, %start ], [ %i1, %next ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %body, label %finished
+finished:
+  ret i64 0
+body:
+  %cancelp = getelementptr i64, ptr %status, i64 1
+  %cancel = load atomic i64, ptr %cancelp monotonic, align 8
+  %stop = icmp ne i64 %cancel, 0
+  br i1 %stop, label %cancelled, label %dispatch
+cancelled:
+  store i64 %i, ptr %status
+  ret i64 2
+dispatch:
+  %kind = load i64, ptr %entry
+  switch i64 %kind, label %next [ i64 0, label %kernel
+                                  i64 1, label %execute
+                                  i64 2, label %gemm32
+                                  i64 3, label %gemm64
+                                  i64 4, label %check
+                                  i64 5, label %fill ]
+
+kernel:
+  %kf = call i64 @word(ptr %entry, i64 2)
+  %kfp = inttoptr i64 %kf to ptr
+  %kp = call i64 @word(ptr %entry, i64 3)
+  %kpp = inttoptr i64 %kp to ptr
+  %work = call i64 @word(ptr %entry, i64 4)
+  %threads = call i64 @word(ptr %entry, i64 5)
+  %grain = call i64 @word(ptr %entry, i64 6)
+  %kn = call i64 @word(ptr %entry, i64 7)
+  %pairs = getelementptr i64, ptr %entry, i64 8
+  call void @pointers(ptr %pairs, i64 %kn, ptr %bases, ptr %scratch)
+  %alone = icmp sle i64 %threads, 1
+  br i1 %alone, label %single, label %team
+single:
+  call void %kfp(ptr %scratch, ptr %kpp, i64 0, i64 %work, i64 0)
+  br label %next
+team:
+  store i64 %kf, ptr %job
+  %j1 = getelementptr i64, ptr %job, i64 1
+  %si = ptrtoint ptr %scratch to i64
+  store i64 %si, ptr %j1
+  %j2 = getelementptr i64, ptr %job, i64 2
+  store i64 %kp, ptr %j2
+  %j3 = getelementptr i64, ptr %job, i64 3
+  store i64 %work, ptr %j3
+  %j4 = getelementptr i64, ptr %job, i64 4
+  store i64 %grain, ptr %j4
+  %j5 = getelementptr i64, ptr %job, i64 5
+  %ri = ptrtoint ptr %rt to i64
+  store i64 %ri, ptr %j5
+  %pf = call i64 @word(ptr %rt, i64 0)
+  %pfp = inttoptr i64 %pf to ptr
+  %th32 = trunc i64 %threads to i32
+  call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
+  br label %next
+
+; execute entry: kind, length, primitive, stream, arguments, count, (base, offset)*, memory*
+execute:
+  %prim = call i64 @word(ptr %entry, i64 2)
+  %primp = inttoptr i64 %prim to ptr
+  %stream = call i64 @word(ptr %entry, i64 3)
+  %streamp = inttoptr i64 %stream to ptr
+  %args = call i64 @word(ptr %entry, i64 4)
+  %argsp = inttoptr i64 %args to ptr
+  %an = call i64 @word(ptr %entry, i64 5)
+  %apairs = getelementptr i64, ptr %entry, i64 6
+  call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
+  %an2 = shl i64 %an, 1
+  %memories = getelementptr i64, ptr %apairs, i64 %an2
+  %sf = call i64 @word(ptr %rt, i64 3)
+  %sfp = inttoptr i64 %sf to ptr
+  br label %ahead
+ahead:
+  %ai = phi i64 [ 0, %execute ], [ %ai1, %abody ]
+  %amore = icmp slt i64 %ai, %an
+  br i1 %amore, label %abody, label %acall
+abody:
+  %mp = getelementptr ptr, ptr %memories, i64 %ai
+  %mem = load ptr, ptr %mp
+  %hp = getelementptr ptr, ptr %scratch, i64 %ai
+  %handle = load ptr, ptr %hp
+  %sr = call i32 %sfp(ptr %mem, ptr %handle)
+  %ai1 = add i64 %ai, 1
+  br label %ahead
+acall:
+  %ef = call i64 @word(ptr %rt, i64 4)
+  %efp = inttoptr i64 %ef to ptr
+  %an32 = trunc i64 %an to i32
+  %er = call i32 %efp(ptr %primp, ptr %streamp, i32 %an32, ptr %argsp)
+  %good = icmp eq i32 %er, 0
+  br i1 %good, label %next, label %broken
+broken:
+  store i64 %i, ptr %status
+  ret i64 3
+
+; gemm entry: kind, length, function, transpose a, transpose b, m, n, k, lda, ldb, ldc, alpha, beta,
+;             batch, step a, step b, step c, (base, offset) of a, b, c
+gemm32:
+  br label %gemm
+gemm64:
+  br label %gemm
+gemm:
+  %wide = phi i1 [ false, %gemm32 ], [ true, %gemm64 ]
+  %gf = call i64 @word(ptr %entry, i64 2)
+  %gfp = inttoptr i64 %gf to ptr
+  %ta0 = call i64 @word(ptr %entry, i64 3)
+  %ta = trunc i64 %ta0 to i32
+  %tb0 = call i64 @word(ptr %entry, i64 4)
+  %tb = trunc i64 %tb0 to i32
+  %m0 = call i64 @word(ptr %entry, i64 5)
+  %m = trunc i64 %m0 to i32
+  %n0 = call i64 @word(ptr %entry, i64 6)
+  %n = trunc i64 %n0 to i32
+  %k0 = call i64 @word(ptr %entry, i64 7)
+  %k = trunc i64 %k0 to i32
+  %lda0 = call i64 @word(ptr %entry, i64 8)
+  %lda = trunc i64 %lda0 to i32
+  %ldb0 = call i64 @word(ptr %entry, i64 9)
+  %ldb = trunc i64 %ldb0 to i32
+  %ldc0 = call i64 @word(ptr %entry, i64 10)
+  %ldc = trunc i64 %ldc0 to i32
+  %alpha0 = call i64 @word(ptr %entry, i64 11)
+  %alpha = bitcast i64 %alpha0 to double
+  %beta0 = call i64 @word(ptr %entry, i64 12)
+  %beta = bitcast i64 %beta0 to double
+  %batch = call i64 @word(ptr %entry, i64 13)
+  %stepa = call i64 @word(ptr %entry, i64 14)
+  %stepb = call i64 @word(ptr %entry, i64 15)
+  %stepc = call i64 @word(ptr %entry, i64 16)
+  %gpairs = getelementptr i64, ptr %entry, i64 17
+  call void @pointers(ptr %gpairs, i64 3, ptr %bases, ptr %scratch)
+  %pa = load ptr, ptr %scratch
+  %pb1 = getelementptr ptr, ptr %scratch, i64 1
+  %pb = load ptr, ptr %pb1
+  %pc1 = getelementptr ptr, ptr %scratch, i64 2
+  %pc = load ptr, ptr %pc1
+  %alpha32 = fptrunc double %alpha to float
+  %beta32 = fptrunc double %beta to float
+  br label %ghead
+ghead:
+  %g = phi i64 [ 0, %gemm ], [ %g1, %gnext ]
+  %gmore = icmp slt i64 %g, %batch
+  br i1 %gmore, label %gbody, label %next
+gbody:
+  %ao = mul i64 %g, %stepa
+  %a = getelementptr i8, ptr %pa, i64 %ao
+  %bo = mul i64 %g, %stepb
+  %b = getelementptr i8, ptr %pb, i64 %bo
+  %co = mul i64 %g, %stepc
+  %c = getelementptr i8, ptr %pc, i64 %co
+  br i1 %wide, label %dgemm, label %sgemm
+sgemm:
+  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a, i32 %lda,
+                 ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
+  br label %gnext
+dgemm:
+  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a, i32 %lda,
+                 ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
+  br label %gnext
+gnext:
+  %g1 = add i64 %g, 1
+  br label %ghead
+
+; check entry: kind, length, base, offset
+check:
+  %cpairs = getelementptr i64, ptr %entry, i64 2
+  call void @pointers(ptr %cpairs, i64 1, ptr %bases, ptr %scratch)
+  %cp = load ptr, ptr %scratch
+  %found = load i64, ptr %cp
+  %fine = icmp eq i64 %found, 9223372036854775807
+  br i1 %fine, label %next, label %failed
+failed:
+  store i64 %i, ptr %status
+  ret i64 1
+
+; fill entry: kind, length, bytes, base, offset: zeros
+fill:
+  %fbytes = call i64 @word(ptr %entry, i64 2)
+  %fpairs = getelementptr i64, ptr %entry, i64 3
+  call void @pointers(ptr %fpairs, i64 1, ptr %bases, ptr %scratch)
+  %fillp = load ptr, ptr %scratch
+  call void @llvm.memset.p0.i64(ptr %fillp, i8 0, i64 %fbytes, i1 false)
+  br label %next
+
+next:
+  %length = call i64 @word(ptr %entry, i64 1)
+  %following = getelementptr i64, ptr %entry, i64 %length
+  %i1 = add i64 %i, 1
+  br label %head
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+attributes #0 = { nounwind }
+attributes #1 = { nounwind alwaysinline }
+"""
+
+
+@lru_cache(maxsize=1)
+def runner() -> Any:
+    """The compiled loop, as a function that releases the interpreter while it runs."""
+    from headrace.codegen.cache import kernel_address
+
+    address = kernel_address(_TEXT, lambda symbol: _TEXT.replace("@run(", f"@{symbol}("))
+    word = ctypes.c_int64
+    pointer = ctypes.c_void_p
+    kind = ctypes.CFUNCTYPE(word, pointer, word, pointer, pointer, pointer, pointer)
+    return kind(address)
+
+
+@lru_cache(maxsize=1)
+def runtime_table() -> Any:
+    """Addresses of library functions that the loop calls; 0 where a library is absent."""
+    table = (ctypes.c_int64 * RT_WORDS)()
+    gomp = threads.libgomp()
+    if gomp is not None:
+        for i, name in enumerate(("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")):
+            table[i] = address_of(getattr(gomp, name))
+    return table
+
+
+def address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -1,0 +1,59 @@
+"""The processor we compile for.  Loads llvmlite, so it is asked only when something is compiled."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Target:
+    """The host processor as LLVM sees it."""
+
+    cpu: str
+    features: str
+    vector_bits: int
+    machine: Any
+
+    @property
+    def key(self) -> str:
+        """What compiled code depends on besides its source."""
+        import llvmlite
+
+        text = f"{self.cpu} {self.features} {llvmlite.__version__}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def lanes(self, bits: int) -> int:
+        return max(self.vector_bits // bits, 1)
+
+    @property
+    def has_half(self) -> bool:
+        """Whether float16 converts in hardware; without it LLVM would call functions we lack."""
+        return "+f16c" in self.features or "+fullfp16" in self.features or "arm" in self.cpu
+
+
+@cache
+def host() -> Target:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    wide = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    flat = features.flatten()
+    target = llvm.Target.from_default_triple()
+    cpu = llvm.get_host_cpu_name()
+    machine = target.create_target_machine(
+        cpu=cpu, features=flat, opt=2, reloc="pic", codemodel="default", jit=True
+    )
+    return Target(cpu, flat, wide, machine)
+
+
+@cache
+def is_available() -> bool:
+    """Whether llvmlite is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("llvmlite") is not None

@@ -1,0 +1,84 @@
+"""The thread team: the system's libgomp, which oneDNN uses too.
+
+Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.  Before a
+fork the forking thread's team is dissolved, so that parent and child both start a fresh one; without
+libgomp everything runs on the calling thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import threading
+from functools import lru_cache
+from typing import Any
+
+SPIN_COUNT = "1000"
+_PAUSE_HARD = 2
+
+
+@lru_cache(maxsize=1)
+def libgomp() -> Any | None:
+    """The library, or None where the system has none."""
+    given = os.environ.get("GOMP_SPINCOUNT")
+    if given is None:
+        os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT  # read once, when the library is loaded
+    try:
+        library = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+    finally:
+        if given is None:
+            del os.environ["GOMP_SPINCOUNT"]
+    _protect_forks(library)
+    return library
+
+
+def _protect_forks(library: Any) -> None:
+    pause = getattr(library, "omp_pause_resource_all", None)
+    if pause is not None:
+        pause.argtypes, pause.restype = [ctypes.c_int], ctypes.c_int
+        os.register_at_fork(before=lambda: pause(_PAUSE_HARD))
+    else:
+        # An old libgomp cannot dissolve a team: the child works on one thread.
+        os.register_at_fork(after_in_child=lambda: library.omp_set_num_threads(1))
+
+
+@lru_cache(maxsize=1)
+def count() -> int:
+    """How many threads a large kernel uses."""
+    wanted = os.environ.get("HEADRACE_THREADS") or os.environ.get("OMP_NUM_THREADS")
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if wanted and wanted.isdigit() and int(wanted) > 0:
+        cores = min(int(wanted), cores)
+    library = libgomp()
+    if library is None:
+        return 1
+    library.omp_set_num_threads(cores)
+    return cores
+
+
+# Programs that use the team take turns: two teams would only share the same cores.
+team = threading.Lock()
+
+
+def _fresh_lock() -> None:
+    global team
+    team = threading.Lock()  # another thread may have held it when the process forked
+
+
+os.register_at_fork(after_in_child=_fresh_lock)
+
+
+def set_for_this_thread() -> None:
+    """libgomp keeps the number of threads per calling thread."""
+    library = libgomp()
+    if library is not None and not getattr(_set, "done", False):
+        library.omp_set_num_threads(count())
+        _set.done = True
+
+
+_set = threading.local()
