@@ -1,3 +1,6 @@
-"""Public names of the family: control_flow."""
+"""Public names of the family: control flow."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.functions.cond": "cond case",
+    "headrace.functions.grouping": "group tuple=tuple_",
+}

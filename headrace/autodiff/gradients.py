@@ -331,7 +331,7 @@ def _trainable(tensor: Tensor) -> bool:
 
 def _gated(grads: Sequence[Any]) -> list[Any]:
     """No gradient of a node is used before all of them are computed."""
-    from headrace.functions.control import tuple_
+    from headrace.functions.grouping import tuple_
 
     return list(tuple_(grads))
 

@@ -1,0 +1,207 @@
+"""Contexts of conditionals and loops.  While one is entered, every node that is made belongs to it:
+its inputs from outside come in through Switch (a branch) or Enter (a loop), and nodes without inputs
+wait for the context's pivot, so that they run only when, and as often as, the context runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.graph import Graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.ops import control_flow as primitives
+
+
+def output_context(node: Node) -> Any:
+    """The context in which a node's outputs live: an Exit's outputs are outside of its loop."""
+    context = node._get_control_flow_context()
+    if node.type in ("Exit", "RefExit") and context is not None:
+        context = context.outer_context
+    return context
+
+
+class FlowContext:
+    """What conditionals and loops share."""
+
+    def __init__(self, graph: Graph | None = None) -> None:
+        self.graph = graph or get_default_graph()
+        self._outer = self.graph._get_control_flow_context()
+        self._stack: list[Any] = []
+        self._values: set[Tensor] = set()  # tensors that may be used inside as they are
+        self._inside: dict[Tensor, Tensor] = {}  # outside -> what stands for it inside
+        self.name = ""
+
+    @property
+    def outer_context(self) -> Any:
+        return self._outer
+
+    @property
+    def grad_state(self) -> Any:
+        """The state of the gradient loop that this context belongs to."""
+        raise NotImplementedError
+
+    @property
+    def back_prop(self) -> bool:
+        raise NotImplementedError
+
+    def Enter(self) -> None:
+        self._stack.append(self.graph._get_control_flow_context())
+        self.graph._set_control_flow_context(self)
+
+    def Exit(self) -> None:
+        self.graph._set_control_flow_context(self._stack.pop())
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        self.Enter()
+        try:
+            yield
+        finally:
+            self.Exit()
+
+    def contains(self, context: Any) -> bool:
+        """Is `context` this one, or inside of it?"""
+        while context is not None:
+            if context is self:
+                return True
+            context = context.outer_context
+        return False
+
+    def has_node(self, node: Node) -> bool:
+        return self.contains(output_context(node))
+
+    def AddName(self, tensor: Tensor) -> None:
+        self._values.add(tensor)
+
+    def AddValue(self, tensor: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def AddOp(self, node: Node) -> None:
+        raise NotImplementedError
+
+    def AddInnerOp(self, node: Node) -> None:
+        """A node of a context inside of this one was made."""
+        if self._outer is not None:
+            self._outer.AddInnerOp(node)
+
+    def while_context(self) -> Any:
+        """The innermost loop around, this context included."""
+        return None if self._outer is None else self._outer.while_context()
+
+    GetWhileContext = while_context
+
+    def _keep_private(self, node: Node) -> None:
+        """What runs on a branch or many times can not be fed or fetched from outside."""
+        if self._outer is not None or node.type not in ("Exit", "RefExit"):
+            self.graph.prevent_fetching(node)
+            for tensor in node.outputs:
+                self.graph.prevent_feeding(tensor)
+
+    def _drop_outside_control(self, node: Node) -> list[Node]:
+        """Control inputs from outside are dropped: the pivot has waited for them."""
+        inside = [n for n in node.control_inputs if self._controls_inside(n)]
+        outside = [n for n in node.control_inputs if n not in inside]
+        if outside:
+            node._remove_all_control_inputs()
+            node._add_control_inputs(inside)
+        return outside
+
+    def _controls_inside(self, node: Node) -> bool:
+        loop, mine = _loop_of(output_context(node)), self.while_context()
+        return loop is mine if mine is not None else True
+
+
+def _loop_of(context: Any) -> Any:
+    return None if context is None else context.while_context()
+
+
+class CondContext(FlowContext):
+    """One branch of a conditional: `branch` is 1 where `pred` is true."""
+
+    def __init__(self, pred: Tensor, pivot: Tensor, branch: int, name: str = "cond_text") -> None:
+        super().__init__(pred.graph)
+        self.name = self.graph.unique_name(name)
+        self._pred, self._pivot, self.branch = pred, pivot, branch
+        self._values |= {pred, pivot}
+
+    @property
+    def pred(self) -> Tensor:
+        return self._pred
+
+    @property
+    def pivot(self) -> Tensor:
+        return self._pivot
+
+    @property
+    def grad_state(self) -> Any:
+        loop = self.while_context()
+        return None if loop is None else loop.grad_state
+
+    @property
+    def back_prop(self) -> bool:
+        loop = self.while_context()
+        return False if loop is None else bool(loop.back_prop)
+
+    def AddValue(self, tensor: Tensor) -> Tensor:
+        if tensor in self._values:
+            return self._inside.get(tensor, tensor)
+        self._values.add(tensor)
+        source = tensor
+        if self._outer is not None:
+            source = self._outer.AddValue(tensor)
+            self._values.add(source)
+            self._inside[source] = source
+        with self.graph.control_dependencies(None):
+            inside: Tensor = switch_any(source, self._pred)[self.branch]
+            if self._outer is not None:
+                self._outer.AddInnerOp(inside.op)
+        self.graph.prevent_fetching(inside.op)
+        inside.op._set_control_flow_context(self)
+        # The outer loop, if any, must see the Switch as its own.
+        self._values.add(inside)
+        self._inside[tensor] = inside
+        return inside
+
+    def AddOp(self, node: Node) -> None:
+        if not node.inputs:
+            self._drop_outside_control(node)
+            if not any(self.has_node(n) for n in node.control_inputs):
+                node._add_control_input(self._pivot.op)
+        else:
+            for index, tensor in enumerate(list(node.inputs)):
+                if node.type == "Merge" and tensor.op.type == "NextIteration":
+                    continue
+                inside = self.AddValue(tensor)
+                if inside is not tensor:
+                    node._update_input(index, inside)
+            self._drop_outside_control(node)
+            if node.type in self.graph._functions or node.type == "SymbolicGradient":
+                node._add_control_input(self._pivot.op)
+        self._values |= set(node.outputs)
+        self._keep_private(node)
+        if self._outer is not None:
+            self._outer.AddInnerOp(node)
+
+    def output(self, tensor: Tensor) -> Tensor:
+        """A result of the branch: a tensor from outside goes through the Switch too."""
+        if tensor not in self._values:
+            return self.AddValue(tensor)
+        return self._inside.get(tensor, tensor)
+
+
+def switch_any(data: Tensor, pred: Tensor) -> Any:
+    """Switch, or RefSwitch for a reference."""
+    with data.graph.colocate_with(data.op, ignore_existing=True):
+        if data.dtype.is_ref:
+            return primitives.ref_switch(data, pred)
+        return primitives.switch(data, pred)
+
+
+def merge_any(inputs: Sequence[Tensor], name: str | None = None) -> Any:
+    if all(t.dtype.is_ref for t in inputs):
+        return primitives.ref_merge(list(inputs), name=name)
+    return primitives.merge(list(inputs), name=name)
