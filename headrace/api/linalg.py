@@ -22,5 +22,6 @@ NAMES: dict[str, str] = {
     "headrace.ops.linalg_function": (
         "linalg.logm=matrix_logarithm matrix_square_root linalg.sqrtm=matrix_square_root"
     ),
+    "headrace.functions.special": "{,math.}lbeta math.bessel_i0 math.bessel_i1",
     "headrace.ops.cross": "{,linalg.}cross",
 }
