@@ -74,7 +74,8 @@ def _value(value: Any) -> str:
     if isinstance(value, Literal):
         if value.array.size > 64:
             return f"<{_type(value.dtype)}{list(value.array.shape)}>"
-        return f"{_type(value.dtype)}{value.array.tolist()!r}"
+        numbers = repr(value.array.tolist())
+        return _type(value.dtype) + (numbers if value.array.ndim else f"({numbers})")
     if isinstance(value, FunctionName):
         return f"fn:{value.name}"
     if isinstance(value, tuple):
@@ -183,7 +184,7 @@ def _infer(op: Any, attrs: dict[str, Any], types: list[Any], outputs: tuple[Outp
 
 
 def _parse_value(text: str, kind: str | None) -> Any:
-    literal = re.match(r"^(\w+?)(\[.*\]|-?[\d.].*|True|False|nan|-?inf)$", text)
+    literal = re.match(r"^([a-z]+\d*)(\[.*\]|\(.*\))$", text)
     if kind == "type":
         return _dtype(text)
     if kind == "shape":

@@ -24,7 +24,7 @@ from headrace.ops.source import placeholder
 from headrace.ops.traits import CONTROL_FLOW, SOURCE
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def ops() -> list[Op]:
     chosen = os.environ.get("OPS", "")
     if not chosen:

@@ -92,7 +92,9 @@ def test_commutes(op, sample):
 
 def differentiable(built):
     return [
-        t for t in built.feeds if t.dtype.is_floating and t.dtype.size == 8 and t.shape.num_elements()
+        t
+        for t in built.feeds
+        if t.dtype.is_floating and t.dtype.size == 8 and t.shape.num_elements()
     ]
 
 
