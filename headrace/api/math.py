@@ -44,6 +44,31 @@ NAMES: dict[str, str] = {
         "{,math.}lgamma {,math.}digamma {,math.}erfc {,math.}polygamma {,math.}zeta {,math.}igamma "
         "{,math.}igammac {,math.}betainc math.nextafter=next_after"
     ),
+    "headrace.functions.clip": (
+        "clip_by_value clip_by_norm clip_by_global_norm clip_by_average_norm {,linalg.}global_norm"
+    ),
+    "headrace.functions.confusion": "{,math.,train.}confusion_matrix",
+    "headrace.functions.checks": (
+        "{,debugging.}Assert {,debugging.}assert_equal {,debugging.}assert_none_equal "
+        "{,debugging.}assert_less {,debugging.}assert_less_equal {,debugging.}assert_greater "
+        "{,debugging.}assert_greater_equal {,debugging.}assert_negative "
+        "{,debugging.}assert_positive {,debugging.}assert_non_negative "
+        "{,debugging.}assert_non_positive {,debugging.}assert_near"
+    ),
+    "headrace.functions.rank_checks": (
+        "{,debugging.}assert_rank {,debugging.}assert_rank_at_least {,debugging.}assert_rank_in "
+        "{,debugging.}assert_scalar debugging.assert_shapes {,debugging.}assert_type "
+        "{,debugging.}assert_integer {,debugging.}assert_same_float_dtype "
+        "{,debugging.}assert_proper_iterable"
+    ),
+    "headrace.functions.numerics": (
+        "verify_tensor_all_finite debugging.assert_all_finite=verify_tensor_all_finite "
+        "add_check_numerics_ops {,debugging.}is_numeric_tensor "
+        "{,math.,debugging.}is_non_decreasing {,math.,debugging.}is_strictly_increasing "
+        "{,math.}bincount histogram_fixed_width histogram_fixed_width_bins"
+    ),
+    "headrace.ops.checks": "{,debugging.}check_numerics",
+    "headrace.ops.fingerprint": "fingerprint",
     "headrace.ops.sequence": "lin_space linspace=lin_space",
     "headrace.ops.bitwise": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert "
