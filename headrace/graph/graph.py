@@ -53,6 +53,7 @@ class Graph(Collections):
         self._local: ThreadStacks | None = None
         self._attr_scopes: dict[str, Any] = {}
         self._gradient_overrides: dict[str, str] = {}
+        self._kernel_labels: dict[str, str] = {}
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Node] = set()
         self._functions: dict[str, Any] = {}
@@ -93,6 +94,8 @@ class Graph(Collections):
             override = self._gradient_overrides.get(op.name)
             if override is not None:
                 attrs = attrs | {"_gradient_op_type": override}
+            if op.name in self._kernel_labels:
+                attrs = attrs | {"_kernel": self._kernel_labels[op.name]}
             node = Node(
                 self, op, name, inputs, input_types, control, extra | attrs if extra else attrs,
                 outputs, made or origin.here(), len(self._ordered) + 1,
@@ -457,6 +460,21 @@ class Graph(Collections):
             yield
         finally:
             self._gradient_overrides = old
+
+    @contextmanager
+    def _kernel_label_map(self, op_to_kernel_label_map: dict[str, str]) -> Iterator[None]:
+        """Nodes of these ops made inside ask for a kernel by its label (an attribute for others:
+        here every op has one kernel)."""
+        if not isinstance(op_to_kernel_label_map, dict):
+            raise TypeError(
+                "op_to_kernel_label_map must be a dictionary mapping strings to strings"
+            )
+        old = self._kernel_labels
+        self._kernel_labels = old | op_to_kernel_label_map
+        try:
+            yield
+        finally:
+            self._kernel_labels = old
 
     def __enter__(self) -> Any:
         raise TypeError("use `with graph.as_default():`")

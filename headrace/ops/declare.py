@@ -21,6 +21,7 @@ It returns an array, or a tuple with one entry per output (a list for an output 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
@@ -131,6 +132,11 @@ class Op:
         from headrace.ops.op_def import to_op_def
 
         return to_op_def(self)
+
+    @property
+    def __name__(self) -> str:
+        """What TF calls the builder: mat_mul for MatMul."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.name).lower()
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

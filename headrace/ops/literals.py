@@ -21,6 +21,10 @@ def literal(
 ) -> Literal:
     """`tf.constant`'s value: converted, and filled up to `shape` with its last element."""
     wanted = None if dtype is None else as_dtype(dtype).base
+    if shape is not None and not isinstance(value, (np.ndarray, np.generic)):
+        shape = as_shape(shape)
+        if shape.num_elements() == 0:  # TF does not look at the value then, not even for its type
+            value = np.empty(shape.as_list(), (wanted or dtypes.float32).numpy)
     array, found = to_array(value, wanted)
     if shape is not None:
         array = _filled(array, as_shape(shape), verify_shape)
