@@ -136,7 +136,7 @@ class Op:
     @property
     def __name__(self) -> str:
         """What TF calls the builder: mat_mul for MatMul."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", self.name).lower()
+        return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=.)(?=[A-Z][a-z])", "_", self.name).lower()
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
