@@ -1,12 +1,63 @@
-"""Library calls behind one interface: oneDNN where it is, else generated kernels and a BLAS."""
+"""Library calls behind one interface: oneDNN where it can, else generated kernels and a BLAS.
+
+In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region can be
+lowered accordingly: a call that nobody does is expressed in stages (codegen.fallback) or declined.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from headrace.codegen import blas, native, onednn
 from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.onednn_api import LibraryError
+from headrace.codegen.program import Entry
 from headrace.codegen.stages import Called
+from headrace.codegen.stages import memory as memory_of
+from headrace.ops.emit import LibraryCall, View
+
+
+def reads(call: LibraryCall, written: tuple[str, ...]) -> list[View]:
+    return [v for name, v in call.views.items() if name not in written]
+
+
+def is_empty(call: LibraryCall) -> bool:
+    return any(0 in v.shape for v in call.views.values())
+
+
+def choose(call: LibraryCall) -> str | None:
+    """'onednn', 'blas', or None where no library does it."""
+    if onednn.supports(call):
+        try:
+            onednn.executions(call)
+        except LibraryError:
+            pass
+        else:
+            return "onednn"
+    return "blas" if blas.supports(call) else None
 
 
 def steps(called: Called, outputs: list[Tensor], step: Any) -> list[Any]:
-    raise NotImplementedError(called.call.kind)
+    """The program steps of a call that `choose` accepted."""
+    call = called.call
+    if is_empty(call):
+        return [_zeros(memory_of(t), step) for t in outputs if t.count]
+    if onednn.supports(call):
+        try:
+            made = onednn.executions(call)
+        except LibraryError:
+            pass
+        else:
+            return [_step(onednn.entry_of(e), call.kind, step) for e in made]
+    return [_step(e, call.kind, step) for e in blas.entries(call)]
+
+
+def _zeros(tensor: Tensor, step: Any) -> Any:
+    """A product over nothing."""
+    return step([], [tensor], Entry(native.FILL, [tensor.nbytes], [(tensor, True)], []))
+
+
+def _step(entry: Entry, name: str, step: Any) -> Any:
+    read = [t for t, written in entry.places if not written]
+    wrote = [t for t, written in entry.places if written]
+    return step(read, wrote, entry, name=name)

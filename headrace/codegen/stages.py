@@ -46,9 +46,14 @@ class Called:
     inputs: tuple[Tensor, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """Memory that a library call uses for itself."""
+
+
 NO_PLACE = (1 << 63) - 1
 
-Source = Compute | Scatter | ViewOf | Assembled | Called
+Source = Compute | Scatter | ViewOf | Assembled | Called | Temporary
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,232 @@
+"""oneDNN's C API through ctypes: descriptors, primitives, memory.  Loaded on first use.
+
+Every handle is an object that frees it.  A call that does not succeed raises `Unsupported` (this library
+cannot do it) or `LibraryError` (we asked wrongly).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import importlib.metadata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from headrace.codegen import native, threads
+
+UNIMPLEMENTED = 3
+MAX_DIMS = 12
+FORMAT_ANY = 1
+CPU, IN_ORDER, SCRATCHPAD_USER = 1, 1, 1
+FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
+BACKWARD, BACKWARD_DATA = 128, 160
+CONVOLUTION_DIRECT, POOL_MAX, POOL_AVERAGE, POOL_AVERAGE_INSIDE = 0x1, 0x1FF, 0x2FF, 0x3FF
+USE_GLOBAL_STATISTICS, USE_SCALE, USE_SHIFT = 1, 2, 4
+RELU, BINARY_ADD = 0x20, 0x1FFF0
+
+TYPES = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6, "f64": 7}
+IMPLEMENTATION = 8  # what to query
+MD = {"src": 129, "diff_src": 130, "weights": 131, "diff_weights": 132, "dst": 133, "diff_dst": 134,
+      "workspace": 135, "scratchpad": 136}  # fmt: skip
+ARG = {"src": 1, "src_1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "variance": 50,
+       "scale": 51, "shift": 52, "workspace": 64, "scratchpad": 80, "diff_src": 129,
+       "diff_dst": 145, "diff_weights": 161, "diff_bias": 169, "diff_scale": 255,
+       "diff_shift": 256, "post_op": 32768}  # fmt: skip
+
+
+class LibraryError(Exception):
+    """oneDNN refused a call."""
+
+
+class Unsupported(LibraryError):
+    """oneDNN has no implementation of this."""
+
+
+def path() -> str | None:
+    """The library's file, wherever pip put it."""
+    try:
+        files = importlib.metadata.files("onednn-cpu-gomp") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name.startswith("libdnnl.so.3"):
+            return str(file.locate())
+    return None
+
+
+@lru_cache(maxsize=1)
+def library() -> Any | None:
+    """The loaded library, or None where the wheel or libgomp is missing."""
+    found = path()
+    if found is None or threads.libgomp() is None:
+        return None
+    try:
+        lib = ctypes.CDLL(found)
+    except OSError:
+        return None
+    lib.dnnl_memory_desc_get_size.restype = ctypes.c_size_t
+    lib.dnnl_primitive_desc_query_md.restype = ctypes.c_void_p
+    table = native.runtime_table()
+    table[3] = native.address_of(lib.dnnl_memory_set_data_handle)
+    table[4] = native.address_of(lib.dnnl_primitive_execute)
+    threads.count()
+    return lib
+
+
+def check(status: int, what: str) -> None:
+    if status == UNIMPLEMENTED:
+        raise Unsupported(what)
+    if status:
+        raise LibraryError(f"{what}: status {status}")
+
+
+class Handle:
+    """A pointer that is destroyed with its owner."""
+
+    __slots__ = ("_destroy", "keep", "pointer")
+
+    def __init__(self, pointer: int, destroy: str | None, *keep: Any) -> None:
+        self.pointer, self.keep = pointer, keep
+        self._destroy = getattr(_lib(), destroy) if destroy else None
+
+    def __del__(self) -> None:
+        if self._destroy is not None:
+            self._destroy(ctypes.c_void_p(self.pointer))
+
+    @property
+    def _as_parameter_(self) -> Any:
+        return ctypes.c_void_p(self.pointer)
+
+
+def _lib() -> Any:
+    found = library()
+    assert found is not None, "oneDNN is not there"
+    return found
+
+
+def _made(function: str, destroy: str | None, *args: Any, keep: tuple[Any, ...] = ()) -> Handle:
+    out = ctypes.c_void_p()
+    check(getattr(_lib(), function)(ctypes.byref(out), *args), function)
+    return Handle(out.value or 0, destroy, *keep)
+
+
+def dims(values: Sequence[int]) -> Any:
+    if len(values) > MAX_DIMS:
+        raise Unsupported("too many dimensions")
+    return (ctypes.c_int64 * MAX_DIMS)(*values)
+
+
+@lru_cache(maxsize=1)
+def engine() -> Handle:
+    return _made("dnnl_engine_create", None, CPU, ctypes.c_size_t(0))
+
+
+def stream() -> Handle:
+    return _made("dnnl_stream_create", "dnnl_stream_destroy", engine(), IN_ORDER)
+
+
+class Layout:
+    """A memory descriptor: sizes, type, and where elements are."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+    @property
+    def _as_parameter_(self) -> Any:
+        return ctypes.c_void_p(self.handle.pointer)
+
+    @property
+    def nbytes(self) -> int:
+        return int(_lib().dnnl_memory_desc_get_size(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and bool(_lib().dnnl_memory_desc_equal(self, other))
+
+    __hash__ = object.__hash__
+
+
+def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
+    handle = _made(
+        "dnnl_memory_desc_create_with_strides", "dnnl_memory_desc_destroy",
+        len(shape), dims(shape), TYPES[kind], dims(strides),
+    )  # fmt: skip
+    return Layout(handle)
+
+
+def any_layout(shape: Sequence[int], kind: str) -> Layout:
+    """Let the library choose."""
+    handle = _made(
+        "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
+        len(shape), dims(shape), TYPES[kind], FORMAT_ANY,
+    )  # fmt: skip
+    return Layout(handle)
+
+
+def attributes(post_ops: Sequence[tuple[Any, ...]] = ()) -> Handle:
+    """Scratch memory is ours; `post_ops` are ("sum", scale), ("relu",) or ("add", layout)."""
+    attr = _made("dnnl_primitive_attr_create", "dnnl_primitive_attr_destroy")
+    lib = _lib()
+    check(lib.dnnl_primitive_attr_set_scratchpad_mode(attr, SCRATCHPAD_USER), "scratchpad mode")
+    if post_ops:
+        chain = _made("dnnl_post_ops_create", "dnnl_post_ops_destroy")
+        for name, *rest in post_ops:
+            _append(lib, chain, name, rest)
+        check(lib.dnnl_primitive_attr_set_post_ops(attr, chain), "post-ops")
+    return attr
+
+
+def _append(lib: Any, chain: Handle, name: str, rest: list[Any]) -> None:
+    real = ctypes.c_float
+    match name:
+        case "sum":
+            check(lib.dnnl_post_ops_append_sum(chain, real(rest[0]), 0, 0), "sum post-op")
+        case "relu":
+            check(lib.dnnl_post_ops_append_eltwise(chain, RELU, real(0), real(0)), "relu post-op")
+        case "add":
+            check(lib.dnnl_post_ops_append_binary(chain, BINARY_ADD, rest[0]), "add post-op")
+
+
+class Description:
+    """A primitive descriptor: what to do, on which layouts."""
+
+    def __init__(self, kind: str, *args: Any, keep: tuple[Any, ...] = ()) -> None:
+        self.handle = _made(
+            f"dnnl_{kind}_primitive_desc_create", "dnnl_primitive_desc_destroy", *args, keep=keep
+        )
+
+    @property
+    def _as_parameter_(self) -> Any:
+        return ctypes.c_void_p(self.handle.pointer)
+
+    def layout(self, name: str, index: int = 0) -> Layout:
+        found = _lib().dnnl_primitive_desc_query_md(self, MD[name], index)
+        return Layout(Handle(found or 0, None, self.handle))
+
+    def size(self, name: str) -> int:
+        layout = self.layout(name)
+        return layout.nbytes if layout.handle.pointer else 0
+
+    @property
+    def implementation(self) -> str:
+        text = ctypes.c_char_p()
+        check(
+            _lib().dnnl_primitive_desc_query(self, IMPLEMENTATION, 0, ctypes.byref(text)),
+            "implementation",
+        )
+        return (text.value or b"").decode()
+
+    def primitive(self) -> Handle:
+        return _made("dnnl_primitive_create", "dnnl_primitive_destroy", self, keep=(self.handle,))
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
+
+
+def memory(layout: Layout) -> Handle:
+    """A memory object without memory: its address is set before each use."""
+    return _made(
+        "dnnl_memory_create", "dnnl_memory_destroy", layout, engine(), ctypes.c_void_p(0),
+        keep=(layout.handle,),
+    )  # fmt: skip
