@@ -2,5 +2,6 @@
 
 NAMES: dict[str, str] = {
     "headrace.functions.cond": "cond case",
+    "headrace.functions.while_loop": "while_loop",
     "headrace.functions.grouping": "group tuple=tuple_",
 }

@@ -98,14 +98,9 @@ def _branch(context: CondContext, function: Callable[[], Any]) -> tuple[Any, lis
         result = function()
         if result is None:
             return None, []
-        result = nest.map_structure(_flow_of, result, expand_composites=False)
         flat = [_tensor(context, item) for item in nest.flatten(result, expand_composites=True)]
+    context.leave(flat)
     return result, flat
-
-
-def _flow_of(item: Any) -> Any:
-    """A TensorArray is carried by its flow."""
-    return item
 
 
 def _tensor(context: CondContext, item: Any) -> Tensor:
@@ -261,7 +256,8 @@ def _checked_default(pairs: list[Any]) -> tuple[Callable[[], Any], list[Any]]:
     from headrace.ops import constant, reduce
 
     preds = constant.pack([p for p, _ in pairs], name="preds_c")
-    message = f"None of the conditions evaluated as True. Conditions: ({', '.join(p.name for p, _ in pairs)}), Values:"
+    names = ", ".join(p.name for p, _ in pairs)
+    message = f"None of the conditions evaluated as True. Conditions: ({names}), Values:"
     assertion = Assert(reduce.any_(preds, [0]), [message, preds], summarize=len(pairs))
     _, last = pairs[-1]
 
@@ -278,5 +274,9 @@ def _exclusive(preds: Sequence[Tensor]) -> Any:
 
     packed = constant.pack(list(preds), name="preds_c")
     true = reduce.sum_(cast.cast(packed, DstT=dtypes.int32), [0], name="num_true_conds")
-    message = f"More than one condition evaluated as True but exclusive=True. Conditions: ({', '.join(p.name for p in preds)}), Values:"
+    names = ", ".join(p.name for p in preds)
+    message = (
+        "More than one condition evaluated as True but exclusive=True. "
+        f"Conditions: ({names}), Values:"
+    )
     return Assert(comparison.less(true, 2), [message, packed], summarize=len(preds))

@@ -88,6 +88,12 @@ class FlowContext:
         if self._outer is not None:
             self._outer.AddInnerOp(node)
 
+    def leave(self, results: Sequence[Tensor]) -> None:
+        """What comes out is a value of the outer context."""
+        if self._outer is not None:
+            for tensor in results:
+                self._outer.AddName(tensor)
+
     def while_context(self) -> Any:
         """The innermost loop around, this context included."""
         return None if self._outer is None else self._outer.while_context()

@@ -71,6 +71,7 @@ def _items(plan: Plan) -> list[Item]:
         if kind is Kind.ENTER:
             item.frame, item.is_constant = node.attrs["frame_name"], node.attrs["is_constant"]
             item.enters = enters[item.frame]
+            item.parallel = node.attrs["parallel_iterations"]
         items.append(item)
     for number, node in enumerate(plan.nodes.values()):
         for position, edge in enumerate(node.inputs):

@@ -6,6 +6,7 @@ Dead values.  The output that Switch did not choose is DEAD; an item with a dead
 passes that on, except Merge, which runs with its first live input and is dead only if all are.
 A dead NextIteration ends there: the loop stops.  A dead Exit is passed on only when its frame is done
 without a live one.
+Iterations overlap, but no more than `parallel` of them: what goes further waits until the oldest is done.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Item:
     back_inputs: int = 0  # of a Merge: inputs that come from NextIteration
     frame: str = ""  # of an Enter
     is_constant: bool = False
+    parallel: int = 10
     enters: int = 0  # of an Enter: how many Enters its frame has
 
 
@@ -58,6 +60,7 @@ class Iteration:
     values: dict[int, list[Any]] = field(default_factory=dict)
     waiting: dict[int, int] = field(default_factory=dict)  # inputs that have not arrived
     dead: dict[int, int] = field(default_factory=dict)  # dead inputs that have
+    outstanding: int = 0  # ready or running items, and child frames
 
 
 @dataclass(slots=True)
@@ -65,12 +68,14 @@ class Frame:
     name: str
     parent: Iteration | None
     pending_enters: int
+    parallel: int = 10
+    oldest: int = 0  # iterations below are done
+    deferred: list[tuple[Item, int, Any]] = field(default_factory=list)  # for later iterations
     iterations: dict[int, Iteration] = field(default_factory=dict)
     invariants: list[tuple[Item, Any]] = field(default_factory=list)
     children: dict[str, Frame] = field(default_factory=dict)
     dead_exits: dict[int, Item] = field(default_factory=dict)
     live_exits: set[int] = field(default_factory=set)
-    outstanding: int = 0  # ready or running items, and child frames
 
 
 @dataclass(slots=True, eq=False)
@@ -107,14 +112,13 @@ class StepState:
                 self._enter(item, iteration, outputs[0])
             case Kind.NEXT:
                 if not ready.dead:
-                    target = self._iteration(iteration.frame, iteration.number + 1)
-                    self._pass_on(item, target, outputs, ready.dead)
+                    self._next(item, iteration.frame, iteration.number + 1, outputs)
             case Kind.EXIT:
                 self._exit(item, iteration, outputs[0])
             case _:
                 self._pass_on(item, iteration, outputs, ready.dead)
         self.unfinished -= 1
-        self._finished_in(iteration.frame)
+        self._finished_in(iteration)
         return self._take()
 
     # -- moving values -----------------------------------------------------------------------
@@ -174,7 +178,7 @@ class StepState:
 
     def _release(self, item: Item, iteration: Iteration, dead: bool) -> None:
         values = iteration.values.pop(item.number, [])
-        iteration.frame.outstanding += 1
+        iteration.outstanding += 1
         self.unfinished += 1
         self._ready.append(Ready(item, iteration, values, dead))
 
@@ -187,18 +191,23 @@ class StepState:
         found = frame.iterations.get(number)
         if found is None:
             found = frame.iterations[number] = Iteration(frame, number)
-            frame.iterations.pop(number - 2, None)  # nothing goes back two iterations
             for item, value in frame.invariants:
                 self._pass_on(item, found, [value], value is DEAD)
         return found
+
+    def _next(self, item: Item, frame: Frame, number: int, outputs: Any) -> None:
+        if number - frame.oldest >= frame.parallel:
+            frame.deferred.append((item, number, outputs))
+        else:
+            self._pass_on(item, self._iteration(frame, number), outputs, False)
 
     def _enter(self, item: Item, iteration: Iteration, value: Any) -> None:
         key = f"{item.frame};{iteration.number}"
         frame = iteration.frame.children.get(key)
         if frame is None:
-            frame = Frame(item.frame, iteration, item.enters)
+            frame = Frame(item.frame, iteration, item.enters, item.parallel)
             iteration.frame.children[key] = frame
-            iteration.frame.outstanding += 1
+            iteration.outstanding += 1
             self._iteration(frame, 0)
         frame.pending_enters -= 1
         if item.is_constant:
@@ -218,17 +227,34 @@ class StepState:
         assert frame.parent is not None, "Exit outside of a frame"
         self._pass_on(item, frame.parent, [value], False)
 
-    def _finished_in(self, frame: Frame) -> None:
-        frame.outstanding -= 1
-        self._close_if_done(frame)
+    def _finished_in(self, iteration: Iteration) -> None:
+        iteration.outstanding -= 1
+        if not iteration.outstanding:
+            self._close_if_done(iteration.frame)
 
     def _close_if_done(self, frame: Frame) -> None:
-        if frame.parent is None or frame.outstanding or frame.pending_enters:
+        """Forget iterations from the oldest on, as far as they are done; then perhaps the frame.
+
+        An iteration gets values from the one before it (and the first from Enters): once that one
+        is done and nothing of its own is under way, nothing can come any more.
+        """
+        if frame.parent is None or frame.pending_enters:
             return
-        parent = frame.parent
+        while True:
+            oldest = frame.iterations.get(frame.oldest)
+            if oldest is None or oldest.outstanding:
+                break
+            del frame.iterations[frame.oldest]
+            frame.oldest += 1
+            waiting, frame.deferred = frame.deferred, []
+            for item, number, outputs in waiting:
+                self._next(item, frame, number, outputs)
+        if not frame.iterations and not frame.deferred:
+            self._close(frame, frame.parent)
+
+    def _close(self, frame: Frame, parent: Iteration) -> None:
         for number, item in frame.dead_exits.items():
             if number not in frame.live_exits:
                 self._pass_on(item, parent, [DEAD], True)
-        frame.iterations.clear()
-        parent.frame.children.pop(f"{frame.name};{parent.number}", None)
-        self._finished_in(parent.frame)
+        del parent.frame.children[f"{frame.name};{parent.number}"]
+        self._finished_in(parent)
