@@ -23,6 +23,7 @@ _POSIX = {
 }  # fmt: skip
 _CONTROL = {"a": "\\x07", "f": "\\x0c", "t": "\\t", "n": "\\n", "r": "\\r", "v": "\\x0b"}
 _MAX_REPEAT = 1000
+_NOT_UTF8 = "\\ud800-\\udfff"  # surrogates stand for bytes that nothing but \\C matches
 _COUNT = re.compile(r"[*+?]|\{(\d+)(?:(,)(\d*))?\}")
 
 
@@ -154,7 +155,7 @@ class _Translator:
                 self.at = end + 1
             return f"({self._group(flags)})"
         if char == ".":
-            return "[\\s\\S]" if "s" in flags else "[^\\n]"
+            return f"[^{_NOT_UTF8}]" if "s" in flags else f"[^\\n{_NOT_UTF8}]"
         if char == "^":
             return "(?m:^)" if "m" in flags else "\\A"
         if char == "$":
@@ -198,8 +199,8 @@ class _Translator:
         if char in "AzbBC":
             return {"A": "\\A", "z": "\\Z", "C": "[\\s\\S]", "b": "(?a:\\b)", "B": "(?a:\\B)"}[char]
         if char.lower() in _PERL:
-            negated = "^" if char.isupper() else ""
-            return f"[{negated}{_PERL[char.lower()]}]"
+            inner = _PERL[char.lower()]
+            return f"[^{inner}{_NOT_UTF8}]" if char.isupper() else f"[{inner}]"
         if char in "pP":
             return f"[{self._property(char, start)}]"
         return self._character(char, start)
@@ -272,7 +273,8 @@ class _Translator:
                 continue
             parts.append(self._range(start))
         self.at += 1
-        return "[" + ("^" if negated else "") + "".join(parts) + "]"
+        inside = "".join(parts)
+        return f"[^{inside}{_NOT_UTF8}]" if negated else f"[{inside}]"
 
     def _posix(self) -> str:
         end = self.source.find(":]", self.at)

@@ -72,7 +72,7 @@ def add_shape(ai, av, a_shape, bi, bv, b_shape, thresh):
     "b_shape: int64, thresh: Treal -> sum_indices: int64, sum_values: T, sum_shape: int64",
     T=NUMBERS, Treal=REALS, shape=add_shape)  # fmt: skip
 def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
-    """The sum, sparse; what is smaller than `thresh` in magnitude is left out."""
+    """The sum, sparse; where both have an element, a sum below `thresh` in magnitude is left out."""
     check_pair((a_indices, a_values, a_shape), (b_indices, b_values, b_shape))
     require(len(a_shape) > 0, "Tensors must not be empty")
     require(
@@ -81,7 +81,7 @@ def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thres
     )
     places, a, b = _merged(a_indices, b_indices)
     total = _values_at(a_values, a) + _values_at(b_values, b)
-    kept = np.abs(total) >= thresh
+    kept = (a < 0) | (b < 0) | (np.abs(total) >= thresh)
     return places[kept], total[kept], a_shape
 
 

@@ -48,8 +48,30 @@ def _packed(indices, values, shape, dtype, out_type):
         if out_type is variant:
             out[i] = TensorVariant(array, kind)
         else:
-            out[i] = to_proto(array, kind).SerializeToString()
+            out[i] = _message(array, kind)
     return out
+
+
+def _message(array, dtype):
+    """A TensorProto with the raw content, whatever the size: what TF writes here."""
+    message = to_proto(array[:0], dtype, (0,))
+    message.ClearField("tensor_shape")
+    for size in array.shape:
+        message.tensor_shape.dim.add(size=size)
+    if dtype.kind == "s":
+        parts = array.reshape(-1).tolist()
+        message.tensor_content = b"".join([_varint(len(p)) for p in parts] + parts)
+    else:
+        message.tensor_content = array.tobytes()
+    return message.SerializeToString()
+
+
+def _varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
 
 
 def _rows(indices, values, shape):

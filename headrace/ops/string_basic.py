@@ -198,7 +198,7 @@ def _(rng):
 @op("ReduceJoin", "inputs: string, reduction_indices: int32 -> output: string", keep_dims=False,
     separator="", shape=reduced)  # fmt: skip
 def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
-    """The strings along axes, joined; the last axis that is named varies fastest."""
+    """The strings along axes, joined; the axis that is named first varies fastest."""
     rank, seen = inputs.ndim, []
     for axis in reduction_indices.reshape(-1).tolist():
         if not -rank <= axis < rank:
@@ -210,7 +210,7 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
         seen.append(axis % rank)
     kept = [i for i in range(rank) if i not in seen]
     count = int(np.prod([inputs.shape[i] for i in seen], dtype=np.int64))
-    rows = inputs.transpose(*kept, *seen).reshape(-1, count) if count else None
+    rows = inputs.transpose(*kept, *reversed(seen)).reshape(-1, count) if count else None
     shape = [inputs.shape[i] for i in kept]
     between = as_bytes(separator)
     size = int(np.prod(shape, dtype=np.int64))

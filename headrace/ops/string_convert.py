@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 
 import numpy as np
@@ -54,6 +55,10 @@ def as_string(input, *, T, precision, scientific, shortest, width, fill):
     if T.kind == "c":
         pair = f"({form},{form})"
         return strings(((pair % (x.real, x.imag)).encode() for x in values), input.shape)
+    if mark == "0" and is_float:  # zeros go in front of numbers only
+        blank = form.replace("0", "", 1)
+        forms = (form if math.isfinite(x) else blank for x in values)
+        return strings(((f % x).encode() for f, x in zip(forms, values)), input.shape)
     return strings(((form % x).encode() for x in values), input.shape)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from headrace.ops.unicode_scripts import numbers, scripts
 
 LAST = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)  # not characters: no set holds them
 Ranges = list[tuple[int, int]]
 
 
@@ -24,7 +25,7 @@ def _categories() -> Any:
 def ranges(name: str) -> Ranges | None:
     """The ranges of a category ("L", "Lu"), a script ("Greek") or "Any"; None if unknown."""
     if name == "Any":
-        return [(0, LAST)]
+        return complement([])
     if name in numbers():
         return _ranges(scripts() == numbers()[name])
     if name in ("L", "M", "N", "P", "S", "Z", "C"):
@@ -41,8 +42,8 @@ def _ranges(chosen: Any) -> Ranges:
 def complement(ranges: Ranges) -> Ranges:
     """Every other character; `ranges` are in order."""
     out, start = [], 0
-    for low, high in ranges:
+    for low, high in sorted([*ranges, SURROGATES]):
         if start < low:
             out.append((start, low - 1))
-        start = high + 1
+        start = max(start, high + 1)
     return [*out, (start, LAST)] if start <= LAST else out
