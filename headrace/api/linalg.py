@@ -12,6 +12,7 @@ NAMES: dict[str, str] = {
     ),
     "headrace.functions.tensordot": "{,linalg.}tensordot",
     "headrace.functions.einsum": "{,linalg.}einsum",
+    "headrace.functions.matrix_exponential": "linalg.expm=matrix_exponential",
     "headrace.functions.tridiagonal": "linalg.tridiagonal_solve linalg.tridiagonal_matmul",
     "headrace.ops.linalg_solve": (
         "matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant "

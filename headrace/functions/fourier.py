@@ -70,6 +70,7 @@ def _transform(
                 fft_length = default(x, rank)
             else:
                 fft_length = convert_to_tensor(fft_length, dtypes.int32)
+                fft_length.shape.assert_has_rank(1)
             return build(_padded(x, rank, fft_length, is_spectrum), fft_length, name=scope)
 
     transform.__name__ = transform.__qualname__ = default_name

@@ -96,3 +96,9 @@ def stack_rows(rows: list[Tensor]) -> Tensor:
 def diagonal(x: Tensor) -> Tensor:
     """The main diagonal of every matrix."""
     return find("MatrixDiagPart")(x)
+
+
+def all_axes(x: Tensor) -> Any:
+    """The axes of a tensor, as a list where their number is known."""
+    rank = x.shape.rank
+    return range_(0, array.rank(x), 1) if rank is None else constant(list(range(rank)), "int32")
