@@ -64,10 +64,14 @@ def sparse_to_dense(
 def _(node, dy):
     from headrace.ops import arithmetic, array, gather, reduce
 
-    indices, output_shape, _, _ = node.inputs
-    d_values = gather.gather_nd(dy, indices)
-    total = reduce.sum_(dy, _all_axes(dy))
-    d_default = arithmetic.sub(total, reduce.sum_(d_values, _all_axes(d_values)))
+    indices, output_shape, values, _ = node.inputs
+    places = indices
+    if indices.shape.rank in (0, 1):  # places in a vector
+        places = array.reshape(indices, np.array([-1, 1], np.int32))
+    d_values = gather.gather_nd(dy, places)
+    total, given = (reduce.sum_(x, _all_axes(x)) for x in (dy, d_values))
+    d_default = arithmetic.sub(total, given)
+    d_values = given if values.shape.rank == 0 else d_values
     return array.zeros_like(indices), array.zeros_like(output_shape), d_values, d_default
 
 
@@ -84,8 +88,7 @@ def _(rng):
     yield Sample(
         np.array([1, 3]), np.array([5]), np.array([2.0, 3.0]), np.array(0.0), note="vector"
     )
-    yield Sample(np.array(4), np.array([7]), np.array(1.0), np.array(-1.0), note="one place",
-                 grad=False)  # fmt: skip
+    yield Sample(np.array(4), np.array([7]), np.array(1.0), np.array(-1.0), note="one place")  # fmt: skip
     yield Sample(places[::-1], shape, values, np.array(0.0), validate_indices=False)
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([[0], [2]]), np.array([3]), words, np.array(b"-", object))
