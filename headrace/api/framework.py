@@ -1,11 +1,36 @@
 """Public names of the family: graphs, tensors, types, scopes."""
 
 NAMES: dict[str, str] = {
-    "headrace.graph.graph": "Graph GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER",
+    "headrace.version": (
+        "version=. VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION "
+        "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER"
+    ),
     "headrace.graph.node": "Operation=Node",
     "headrace.graph.tensor": "Tensor",
     "headrace.graph.keys": "GraphKeys",
-    "headrace.graph.defaults": "get_default_graph reset_default_graph get_default_session",
+    "headrace.graph.defaults": "reset_default_graph get_default_session",
+    "headrace.functions.scopes": (
+        "Graph get_default_graph name_scope op_scope device control_dependencies colocate_with "
+        "container add_to_collection add_to_collections get_collection get_collection_ref is_tensor"
+    ),
+    "headrace.functions.init_scope": "init_scope",
+    "headrace.functions.raw_ops": "raw_ops=. registered_ops",
+    "headrace.functions.graph_tools": (
+        "graph_util.convert_variables_to_constants graph_util.extract_sub_graph "
+        "graph_util.must_run_on_cpu graph_util.remove_training_nodes "
+        "graph_util.tensor_shape_from_node_def_name"
+    ),
+    "headrace.ops.importer": "{,graph_util.}import_graph_def",
+    "headrace.formats.proto": (
+        "AttrValue ConfigProto {,summary.}Event GPUOptions GraphDef GraphOptions HistogramProto "
+        "LogMessage MetaGraphDef NameAttrList NodeDef OptimizerOptions RunMetadata RunOptions "
+        "{,summary.}SessionLog {,summary.}Summary SummaryMetadata TensorInfo "
+        "summary.SummaryDescription summary.TaggedRunMetadata train.BytesList train.ClusterDef "
+        "train.Example train.Feature train.FeatureList train.FeatureLists train.Features "
+        "train.FloatList train.Int64List train.JobDef train.SaverDef train.SequenceExample "
+        "train.ServerDef profiler.AdviceProto profiler.GraphNodeProto "
+        "profiler.MultiGraphNodeProto profiler.OpLogProto"
+    ),
     "headrace.core.shapes": "TensorShape=Shape Dimension",
     "headrace.core.device_name": "DeviceSpec",
     "headrace.core.errors": "errors=.",

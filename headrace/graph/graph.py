@@ -28,9 +28,10 @@ from headrace.graph.scopes import (
     replaced,
 )
 from headrace.graph.tensor import Tensor
-
-GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER = 134, 0
-GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+from headrace.version import (
+    GRAPH_DEF_VERSION,
+    GRAPH_DEF_VERSION_MIN_CONSUMER,
+)
 
 
 class Graph(Collections):
@@ -117,6 +118,8 @@ class Graph(Collections):
         return node
 
     def _node_name(self, name: str) -> str:
+        if isinstance(name, bytes):
+            name = name.decode()
         if name.endswith("/"):
             name = name[:-1]  # a scope that is unique already
             if name in self._nodes:
@@ -219,6 +222,8 @@ class Graph(Collections):
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
     ) -> Any:
         """The Tensor or Node that an object or a name ("a/b", "a/b:0") stands for."""
+        if isinstance(obj, bytes):
+            obj = obj.decode()
         kinds = [k for k, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok]
         wanted = " or ".join(kinds)
         if not kinds:

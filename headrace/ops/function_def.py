@@ -14,7 +14,6 @@ from typing import Any
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import UNKNOWN, Shape
 from headrace.formats import proto
-from headrace.graph.graph import GRAPH_DEF_VERSION
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import node_def
@@ -23,6 +22,7 @@ from headrace.ops.function_graph import FunctionGraph
 from headrace.ops.graph_import import Import
 from headrace.ops.op_def import fill, kind_of, read, to_signature
 from headrace.ops.traits import STATEFUL
+from headrace.version import GRAPH_DEF_VERSION
 
 
 # -- graph -> FunctionDef -----------------------------------------------------------------------

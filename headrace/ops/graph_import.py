@@ -17,7 +17,7 @@ from headrace.core import origin
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape
-from headrace.graph.graph import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, Graph
+from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.scopes import device_of
 from headrace.graph.tensor import Tensor
@@ -25,7 +25,7 @@ from headrace.ops import node_def
 from headrace.ops.build import make_node
 from headrace.ops.declare import Op
 from headrace.ops.import_export import check_edge, find_op
-from headrace.version import TF_VERSION
+from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, TF_VERSION
 
 CONTROL = -1  # the index of a control edge
 _VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*(>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*$")
@@ -134,6 +134,8 @@ class Import:
             before = graph.version
             self.ours = set(self.places) | _prefixes(self.places)
             added = self._add_library()
+            versions = graph.graph_def_versions
+            self._merge_versions(self.message.versions)  # shape rules may ask for it
             try:
                 with graph.no_devices():
                     for place in self._order():
@@ -142,12 +144,14 @@ class Import:
                 found = None if wanted is None else [self._find(name) for name in wanted]
             except (InvalidArgumentError, ValueError):
                 graph.forget_since(before)
+                graph._producer_version = versions.producer
+                graph._min_consumer_version = versions.min_consumer
+                graph._bad_consumers = set(versions.bad_consumers)
                 for name in added:
                     del graph._functions[name]
                 raise
             self._update_groups()
             self._set_devices()
-            self._merge_versions()
         self._note_unknown_keys()
         return found
 
@@ -375,8 +379,8 @@ class Import:
 
         return add_library(self.graph, self.message.library)
 
-    def _merge_versions(self) -> None:
-        graph, versions = self.graph, self.message.versions
+    def _merge_versions(self, versions: Any) -> None:
+        graph = self.graph
         graph._producer_version = min(graph._producer_version, versions.producer)
         graph._min_consumer_version = max(graph._min_consumer_version, versions.min_consumer)
         graph._bad_consumers |= set(versions.bad_consumers)

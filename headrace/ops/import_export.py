@@ -11,13 +11,14 @@ from typing import Any
 from headrace.core.dtypes import DType
 from headrace.core.errors import BuildError, InvalidArgumentError
 from headrace.formats import proto
-from headrace.graph.graph import GRAPH_DEF_VERSION, Graph
+from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import catalog, node_def
 from headrace.ops.build import make_node
 from headrace.ops.declare import Op
 from headrace.ops.op_def import fill, kind_of, read
+from headrace.version import GRAPH_DEF_VERSION
 
 MAX_BYTES = 1 << 31  # what a message may hold
 

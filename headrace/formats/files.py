@@ -1,0 +1,421 @@
+"""Local files behind TF's names: tf.gfile and tf.io.gfile.
+
+What the system refuses is an error of core.errors: NotFoundError, AlreadyExistsError, ....  Paths may
+be text, bytes or os.PathLike; a leading "file://" is dropped.  Other schemes are not served here.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import glob as globbing
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.core import errors
+
+_KINDS: dict[int, type[Any]] = {
+    errno.ENOENT: errors.NotFoundError,
+    errno.EEXIST: errors.AlreadyExistsError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.ENOTDIR: errors.FailedPreconditionError,
+    errno.EISDIR: errors.FailedPreconditionError,
+    errno.ENOTEMPTY: errors.FailedPreconditionError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EMFILE: errors.ResourceExhaustedError,
+    errno.EINVAL: errors.InvalidArgumentError,
+}
+
+
+@contextmanager
+def _translated(path: Any) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kind = _KINDS.get(error.errno or 0, errors.UnknownError)
+        raise kind(None, None, f"{_text(path)}; {error.strerror or error}") from error
+
+
+def _text(path: Any) -> str:
+    path = os.fspath(path)
+    return path.decode("utf-8", "surrogateescape") if isinstance(path, bytes) else str(path)
+
+
+def local(path: Any) -> str:
+    """A path as the system understands it."""
+    text = _text(path)
+    if text.startswith("file://"):
+        return text[len("file://") :]
+    scheme, separator, _ = text.partition("://")
+    if separator and scheme.isalnum():
+        raise errors.UnimplementedError(
+            None, None, f"File system scheme '{scheme}' not implemented (file: '{text}')"
+        )
+    return text
+
+
+class GFile:
+    """A file: opened when it is first read or written.
+
+    Args:
+      name: its path.
+      mode: "r", "w", "a", "r+", "w+" or "a+", with "b" for bytes instead of text.
+    """
+
+    def __init__(self, name: Any, mode: str = "r") -> None:
+        self._name, self._mode = name, mode
+        self._is_binary = "b" in mode
+        mode = mode.replace("b", "")
+        if mode not in ("r", "w", "a", "r+", "w+", "a+"):
+            raise errors.InvalidArgumentError(
+                None, None, "mode is not 'r' or 'w' or 'a' or 'r+' or 'w+' or 'a+'"
+            )
+        self._plain = mode
+        self._may_read, self._may_write = mode in ("r", "r+", "w+", "a+"), mode != "r"
+        self._file: Any = None
+
+    @property
+    def name(self) -> Any:
+        return self._name
+
+    @property
+    def mode(self) -> str:
+        return self._mode
+
+    def _opened(self) -> Any:
+        if self._file is None:
+            with _translated(self._name):
+                path = local(self._name)
+                if self._plain == "r" and os.path.isdir(path):
+                    raise OSError(errno.EISDIR, "Is a directory")
+                self._file = open(path, self._plain + "b")
+        return self._file
+
+    def _for_reading(self) -> Any:
+        if not self._may_read:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for reading")
+        return self._opened()
+
+    def _for_writing(self) -> Any:
+        if not self._may_write:
+            raise errors.PermissionDeniedError(None, None, "File isn't open for writing")
+        return self._opened()
+
+    def _shown(self, data: bytes) -> Any:
+        return data if self._is_binary else data.decode("utf-8")
+
+    def size(self) -> int:
+        """Bytes in the file."""
+        if self._file is not None and self._may_write:
+            self._file.flush()
+        return stat(self._name).length
+
+    def write(self, file_content: Any) -> None:
+        """Append text or bytes at the current place."""
+        data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
+        with _translated(self._name):
+            self._for_writing().write(data)
+
+    def read(self, n: int = -1) -> Any:
+        """The next `n` bytes, or all that follow."""
+        with _translated(self._name):
+            return self._shown(self._for_reading().read(n))
+
+    def readline(self) -> Any:
+        """The next line with its end; empty at the end of the file."""
+        with _translated(self._name):
+            return self._shown(self._for_reading().readline())
+
+    def readlines(self) -> list[Any]:
+        return list(self)
+
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Go to a place: from the start (0), from here (1), or from the end (2)."""
+        if offset is None and position is None:
+            raise TypeError("seek(): offset argument required")
+        if offset is not None and position is not None:
+            raise TypeError("seek(): offset and position may not be set simultaneously.")
+        if position is not None:
+            offset = position
+        assert offset is not None
+        file = self._for_reading()
+        if whence not in (0, 1, 2):
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.",
+            )
+        base = {0: 0, 1: file.tell(), 2: self.size()}[whence]
+        if base + offset < 0:
+            raise errors.InvalidArgumentError(None, None, f"Seek to {base + offset}")
+        if base + offset > self.size():
+            raise errors.OutOfRangeError(None, None, "EOF reached")
+        file.seek(base + offset)
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        """The current place."""
+        return int(self._opened().tell())
+
+    def flush(self) -> None:
+        if self._file is not None and self._may_write:
+            with _translated(self._name):
+                self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            with _translated(self._name):
+                self._file.close()
+            self._file = None
+
+    def __enter__(self) -> GFile:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._may_write and self._file is None and error[0] is None:
+            self._opened()  # `with open(w): pass` makes an empty file
+        self.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    next = __next__
+
+
+class FastGFile(GFile):
+    """The same, under an old name."""
+
+
+class FileStatistics:
+    """What `stat` says of a path."""
+
+    __slots__ = ("is_directory", "length", "mtime_nsec")
+
+    def __init__(self, length: int, mtime_nsec: int, is_directory: bool) -> None:
+        self.length, self.mtime_nsec, self.is_directory = length, mtime_nsec, is_directory
+
+
+# -- functions of tf.io.gfile -------------------------------------------------------------------
+def exists(path: Any) -> bool:
+    """Is there a file or a folder of this name?"""
+    return os.path.exists(local(path))
+
+
+def isdir(path: Any) -> bool:
+    """Is it a folder?"""
+    return os.path.isdir(local(path))
+
+
+def stat(path: Any) -> FileStatistics:
+    """Length, time of the last change, and whether it is a folder.
+
+    Raises:
+      NotFoundError: there is nothing of this name.
+    """
+    with _translated(path):
+        found = os.stat(local(path))
+        return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(local(path)))
+
+
+def remove(path: Any) -> None:
+    """Delete a file."""
+    with _translated(path):
+        if os.path.isdir(local(path)) and not os.path.islink(local(path)):
+            raise OSError(errno.EISDIR, "Is a directory")
+        os.remove(local(path))
+
+
+def rmtree(path: Any) -> None:
+    """Delete a folder and all in it, or a file."""
+    with _translated(path):
+        if os.path.isdir(local(path)):
+            shutil.rmtree(local(path))
+        else:
+            os.remove(local(path))
+
+
+def mkdir(path: Any) -> None:
+    """Make a folder; the folder around it must exist."""
+    with _translated(path):
+        os.mkdir(local(path))
+
+
+def makedirs(path: Any) -> None:
+    """Make a folder and those around it, where they do not exist."""
+    with _translated(path):
+        os.makedirs(local(path), exist_ok=True)
+
+
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Copy a file.
+
+    Raises:
+      AlreadyExistsError: `dst` exists, and `overwrite` is not said.
+    """
+    _check_free(dst, overwrite)
+    with _translated(src):
+        shutil.copyfile(local(src), local(dst))
+
+
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
+    """Move a file or a folder.
+
+    Raises:
+      AlreadyExistsError: `dst` exists, and `overwrite` is not said.
+    """
+    _check_free(dst, overwrite)
+    with _translated(src):
+        os.replace(local(src), local(dst))
+
+
+def _check_free(dst: Any, overwrite: bool) -> None:
+    if not overwrite and exists(dst):
+        raise errors.AlreadyExistsError(None, None, "file already exists")
+
+
+def listdir(path: Any) -> list[str]:
+    """Names in a folder, without its own path.
+
+    Raises:
+      NotFoundError: there is no such folder.
+    """
+    if not isdir(path):
+        raise errors.NotFoundError(None, None, "Could not find directory")
+    with _translated(path):
+        return os.listdir(local(path))
+
+
+def glob(pattern: Any) -> list[str]:
+    """Paths that match a pattern (or one of a list of patterns) with *, ? and [...]."""
+    patterns = list(pattern) if isinstance(pattern, (list, tuple)) else [pattern]
+    found: list[str] = []
+    for one in patterns:
+        text = local(one)
+        if not globbing.has_magic(text):
+            found += [text] if os.path.lexists(text) else []
+            continue
+        found += sorted(p for p in globbing.glob(text, include_hidden=True) if _fits(p, text))
+    return found
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Part by part, as the system matches: * does not cross a separator."""
+    parts, wanted = path.split(os.sep), pattern.split(os.sep)
+    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+
+
+def walk(
+    top: Any, topdown: bool = True, onerror: Callable[[Any], None] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(folder, folders in it, files in it) for a folder and all below it."""
+    path = _text(top)
+    try:
+        names = sorted(listdir(path))
+    except errors.NotFoundError as error:
+        if onerror:
+            onerror(error)
+        return
+    folders = [n for n in names if isdir(os.path.join(path, n))]
+    here = (path, folders, [n for n in names if n not in set(folders)])
+    if topdown:
+        yield here
+    for name in here[1]:
+        yield from walk(os.path.join(path, name), topdown, onerror)
+    if not topdown:
+        yield here
+
+
+# -- tf.gfile's spellings -----------------------------------------------------------------------
+def exists_v1(filename: Any) -> bool:
+    """Is there a file or a folder of this name?"""
+    return exists(filename)
+
+
+def is_directory_v1(dirname: Any) -> bool:
+    """Is it a folder?"""
+    return isdir(dirname)
+
+
+def stat_v1(filename: Any) -> FileStatistics:
+    """Length, time of the last change, and whether it is a folder."""
+    return stat(filename)
+
+
+def remove_v1(filename: Any) -> None:
+    """Delete a file."""
+    remove(filename)
+
+
+def delete_recursively_v1(dirname: Any) -> None:
+    """Delete a folder and all in it."""
+    rmtree(dirname)
+
+
+def mkdir_v1(dirname: Any) -> None:
+    """Make a folder; the folder around it must exist."""
+    mkdir(dirname)
+
+
+def makedirs_v1(dirname: Any) -> None:
+    """Make a folder and those around it, where they do not exist."""
+    makedirs(dirname)
+
+
+def copy_v1(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
+    """Copy a file."""
+    copy(oldpath, newpath, overwrite)
+
+
+def rename_v1(oldname: Any, newname: Any, overwrite: bool = False) -> None:
+    """Move a file or a folder."""
+    rename(oldname, newname, overwrite)
+
+
+def list_directory_v1(dirname: Any) -> list[str]:
+    """Names in a folder."""
+    return listdir(dirname)
+
+
+def glob_v1(filename: Any) -> list[str]:
+    """Paths that match a pattern."""
+    return glob(filename)
+
+
+def walk_v1(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(folder, folders in it, files in it) for a folder and all below it."""
+    return walk(top, in_order)
+
+
+# -- whole files --------------------------------------------------------------------------------
+def read_bytes(path: Any) -> bytes:
+    """All of a file."""
+    with GFile(path, "rb") as file:
+        return file.read()  # type: ignore[no-any-return]
+
+
+def write_whole(path: Any, data: bytes | str) -> None:
+    """A file that readers see either as it was or complete."""
+    text = data.encode() if isinstance(data, str) else data
+    temporary = f"{local(path)}.tmp{uuid.uuid4().hex}"
+    with _translated(path):
+        try:
+            with open(temporary, "wb") as file:
+                file.write(text)
+            os.replace(temporary, local(path))
+        except OSError:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+            raise
