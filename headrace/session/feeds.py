@@ -82,7 +82,7 @@ def _check_shape(tensor: Tensor, array: Any) -> None:
 def _converted(tensor: Tensor, value: Any) -> Any:
     dtype = tensor.dtype
     if dtype.kind == "s":
-        return _strings(value)
+        return _strings(tensor, value)
     if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
         if not dtype.min <= value <= dtype.max:
             raise TypeError(
@@ -97,7 +97,13 @@ def _converted(tensor: Tensor, value: Any) -> Any:
         return source.astype(dtype.numpy, order="C", copy=source is value)
 
 
-def _strings(value: Any) -> Any:
+def _strings(tensor: Tensor, value: Any) -> Any:
+    if isinstance(value, (int, float)):
+        raise TypeError(
+            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
+            f"{tensor.dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor to a "
+            "larger type (e.g. int64)."
+        )
     source = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
     out = np.empty(source.shape, dtype=object)
     flat, items = out.reshape(-1), source.reshape(-1)

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.session.composites import assembler, feed_parts, parts_of
 
 Rebuild = Callable[[Sequence[Any]], Any]  # values of the unique tensors -> this part's result
 
@@ -34,16 +35,14 @@ def expand_feed(key: Any, value: Any) -> list[tuple[Any, Any]]:
     for kind, _, feed, _ in _EXPANSIONS:
         if isinstance(key, kind) and feed is not None:
             return list(feed(key, value))
-    parts = getattr(key, "_feed_parts", None)
-    return list(parts(value)) if parts is not None else [(key, value)]
+    return feed_parts(key, value)
 
 
 def expand_feed_key(key: Any) -> list[Any]:
     for kind, _, _, partial in _EXPANSIONS:
         if isinstance(key, kind) and partial is not None:
             return list(partial(key))
-    parts = getattr(key, "_feed_keys", None)
-    return list(parts()) if parts is not None else [key]
+    return parts_of(key) or [key]
 
 
 class Fetches:
@@ -68,9 +67,9 @@ class Fetches:
             if isinstance(fetch, kind):
                 elements, assemble = expand(fetch)
                 return self._composite(elements, assemble)
-        expand_one = getattr(fetch, "_fetch_parts", None)
-        if expand_one is not None:
-            return self._composite(*expand_one())
+        parts = parts_of(fetch)
+        if parts is not None:
+            return self._composite(parts, assembler(fetch))
         return self._element(fetch)
 
     def _sequence(self, fetch: Any) -> Rebuild:

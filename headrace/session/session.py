@@ -8,7 +8,13 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from headrace.core.errors import CancelledError, DeadlineExceededError, OpError
+from headrace.core.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -46,6 +52,13 @@ class BaseSession:
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._graph = graph if graph is not None else defaults.get_default_graph()
         self._target = target or ""
+        if self._target:
+            raise NotFoundError(
+                None,
+                None,
+                "No session factory registered for the given session options: "
+                f'{{target: "{self._target}"}}; this process is the target "".',
+            )
         self._config = config
         self._settings: Configuration = configuration(config)
         self._containers = Containers()
@@ -279,8 +292,8 @@ class BaseSession:
         """Continue a partial run."""
         self._check_usable()
         if handle not in self._partial:
-            raise ValueError(
-                f"Must run 'setup' before performing partial runs! (handle {handle!r} is not known)"
+            raise InvalidArgumentError(
+                None, None, f"Must run 'setup' before performing partial runs! ({handle!r})"
             )
         return self._partial[handle].run(fetches, feed_dict)
 
@@ -326,6 +339,11 @@ class Session(BaseSession):
         self._entered: list[tuple[Any, Any]] = []
 
     def __enter__(self) -> Session:
+        if self._entered:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if you want "
+                "to enter a session multiple times."
+            )
         graph_context, session_context = self._graph.as_default(), self.as_default()
         graph_context.__enter__()
         session_context.__enter__()
