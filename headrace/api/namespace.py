@@ -6,10 +6,12 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 _BRACES = re.compile(r"\{([^}]*)\}")
+_ROOT = Path(__file__).parent.parent
 
 
 def expand(text: str) -> Iterator[tuple[str, str, str]]:
@@ -25,12 +27,17 @@ def expand(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 class Namespace(ModuleType):
-    """Resolves a name once, then it is an ordinary attribute."""
+    """Resolves a name once, then it is an ordinary attribute.
+
+    A namespace may have the name of a folder of ours (`headrace.train`): modules in it stay importable,
+    but do not hide public names.
+    """
 
     def __init__(self, name: str, doc: str | None = None) -> None:
         super().__init__(name, doc)
-        self.__path__: list[str] = []
         self._homes: dict[str, tuple[str, str]] = {}
+        folder = _ROOT.joinpath(*name.split(".")[1:])
+        self.__path__: list[str] = [str(folder)] if folder.is_dir() else []
 
     def __getattr__(self, name: str) -> Any:
         home = self.__dict__["_homes"].get(name)
@@ -40,6 +47,11 @@ class Namespace(ModuleType):
         value = owner if home[1] == "." else getattr(owner, home[1])
         setattr(self, name, value)
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        if not own or isinstance(value, Namespace) or name not in self._homes:
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         public = (n for n in self.__dict__ if not n.startswith("_"))

@@ -1,3 +1,16 @@
-"""Public names of the family: random."""
+"""Public names of the family: random numbers."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.functions.random_seed": "{,random.}get_seed {,random.}set_random_seed",
+    "headrace.functions.random": (
+        "random_normal random.normal=random_normal {,random.}truncated_normal "
+        "random_uniform random.uniform=random_uniform random_shuffle random.shuffle=random_shuffle "
+        "{,image.}random_crop {,random.}multinomial random.categorical "
+        "random_gamma random.gamma=random_gamma random_poisson random.poisson=random_poisson"
+    ),
+    "headrace.functions.random_stateless": (
+        "random.stateless_uniform=stateless_random_uniform "
+        "random.stateless_normal=stateless_random_normal random.stateless_truncated_normal "
+        "random.stateless_multinomial random.stateless_categorical"
+    ),
+}

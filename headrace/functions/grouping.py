@@ -89,7 +89,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
       ValueError: there is no tensor among `tensors`.
       TypeError: a control input is not a tensor or a node.
     """
-    with name_scope(name, "tuple", tensors) as scope:
+    with name_scope(name, "tuple", tensors):
         nodes = [_source(t).op for t in tensors if t is not None]
         for item in control_inputs or ():
             if isinstance(item, Tensor):

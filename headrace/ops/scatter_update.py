@@ -23,7 +23,7 @@ from headrace.ops.strided_slice import strided_slice
 from headrace.ops.traits import READS, STATEFUL, WRITES
 
 
-# -- checks -----------------------------------------------------------------------------------------
+# -- checks --------------------------------------------------------------------------------------
 def _slot(target):
     slot = target.get() if isinstance(target, Handle) else target
     if slot.value is None:
@@ -57,7 +57,7 @@ def _check_update(params, indices, updates):
     check_rows(indices, params.shape[0])
 
 
-# -- scatter by row ---------------------------------------------------------------------------------
+# -- scatter by row ------------------------------------------------------------------------------
 def _set(params, at, updates):
     params[at] = updates
 
@@ -188,7 +188,7 @@ for _kind in _KINDS:
     SCATTER[_kind], RESOURCE_SCATTER[_kind] = _declare_scatter(_kind)
 
 
-# -- scatter by index vector --------------------------------------------------------------------------
+# -- scatter by index vector ---------------------------------------------------------------------
 def check_vectors(params_shape, indices):
     """`indices` as one array per dimension; every vector names a place."""
     depth = indices.shape[-1] if indices.ndim else 1
@@ -300,7 +300,7 @@ for _kind in ("update", "add", "sub"):
     SCATTER_ND[_kind], RESOURCE_SCATTER_ND[_kind] = _declare_scatter_nd(_kind)
 
 
-# -- reads of parts -----------------------------------------------------------------------------------
+# -- reads of parts ------------------------------------------------------------------------------
 def _gather_shape(resource, indices, *, batch_dims):
     if resource.handle is None or resource.handle[1].rank is None or indices.rank is None:
         return UNKNOWN
@@ -386,7 +386,7 @@ def _(node, dy):
     return scatter.scatter_nd(indices, dy, shape), None
 
 
-# -- counters -----------------------------------------------------------------------------------------
+# -- counters ------------------------------------------------------------------------------------
 def _count(slot, limit):
     with slot.lock:
         before = np.array(slot.value)

@@ -41,6 +41,15 @@ class Update:
         self.sparse: Op | None = None
         self.resource_sparse: Op | None = None
 
+    def op(self, by_handle: bool, is_sparse: bool) -> Op:
+        """The op for this kind of variable and of gradient."""
+        if is_sparse:
+            found = self.resource_sparse if by_handle else self.sparse
+        else:
+            found = self.resource if by_handle else self.dense
+        assert found is not None, f"no such op for {self.rule.__name__}"
+        return found
+
     def lower(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled rule of the dense ops: it assigns, and returns the new variable."""
         code = compiled.__code__
@@ -123,7 +132,7 @@ def _signature(made: Update, by_handle: bool, is_sparse: bool) -> str:
     return ", ".join(words) + (" ->" if by_handle else " -> out: Ref(T)")
 
 
-# -- shapes -----------------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 def _shape_rule(made: Update, by_handle: bool, is_sparse: bool) -> Callable[..., Any]:
     count, gradient = len(made.state), len(made.state) + made.gradient
 
@@ -156,7 +165,7 @@ def _merge_rows(shape: Shape, grad: Any, indices: Any) -> None:
         make_shape((None, *grad.sizes[1:])).merge_with(make_shape((None, *shape.sizes[1:])))
 
 
-# -- bodies -----------------------------------------------------------------------------------------
+# -- bodies --------------------------------------------------------------------------------------
 def _dense_body(made: Update, by_handle: bool) -> Callable[..., Any]:
     wants = _keywords(made.rule)
 
@@ -279,7 +288,7 @@ def _show(array: Any) -> str:
     return "[" + ",".join(str(n) for n in np.shape(array)) + "]"
 
 
-# -- samples ----------------------------------------------------------------------------------------
+# -- samples -------------------------------------------------------------------------------------
 def _samples(made: Update, is_sparse: bool) -> Callable[..., Any]:
     """A matrix, a vector; rows with a repeated index for the sparse ops."""
 

@@ -121,7 +121,7 @@ def report_uninitialized_variables(
       var_list: variables to check; default all global and local ones.
       name: name of the scope.
     """
-    from headrace.functions.mask import boolean_mask
+    from headrace.functions.indexing import boolean_mask
     from headrace.ops.logical import logical_not
 
     if var_list is None:

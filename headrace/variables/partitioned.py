@@ -115,7 +115,7 @@ class PartitionedVariable:
             return self._concat()
 
     def _concat(self) -> Tensor:
-        from headrace.functions.array import concat
+        from headrace.functions.stacking import concat
 
         graph = get_default_graph()
         joined = self._variable_list[0]
@@ -154,7 +154,7 @@ class PartitionedVariable:
 
     def _values_for_parts(self, value: Any) -> list[Any]:
         """One value per part: a list of them, another partitioned variable, or a value to cut."""
-        from headrace.functions.array import split
+        from headrace.functions.stacking import split
 
         axis = self._axis("do assign action")
         if isinstance(value, list):

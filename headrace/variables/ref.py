@@ -138,7 +138,7 @@ class RefVariable(Variable):
             )
         self._constraint = self._caching_device = None
 
-    # -- the variable as a tensor -------------------------------------------------------------------
+    # -- the variable as a tensor ----------------------------------------------------------------
     def _as_graph_element(self) -> Tensor:
         return self._variable
 
@@ -183,7 +183,7 @@ class RefVariable(Variable):
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 
-    # -- updates ----------------------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------------
     def assign(
         self,
         value: Any,

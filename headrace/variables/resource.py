@@ -102,7 +102,7 @@ class BaseResourceVariable(Variable):
     def __bool__(self) -> bool:
         return bool(self.read_value())
 
-    # -- reading ------------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------
     def value(self) -> Tensor:
         """The value, cached where the variable has a caching device."""
         if self._cached_value is not None:
@@ -148,7 +148,7 @@ class BaseResourceVariable(Variable):
         known: Tensor = state.var_is_initialized(self._handle, name=name)
         return known
 
-    # -- updates ------------------------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------------
     @contextmanager
     def _after_cached_read(self) -> Iterator[None]:
         """A cached read sees the value from before the update."""

@@ -231,7 +231,7 @@ def _either(given: Any, default: Any) -> Any:
     return default if given is None else given
 
 
-# -- the current scope ------------------------------------------------------------------------------
+# -- the current scope ---------------------------------------------------------------------------
 class ScopeStore(threading.local):
     """The current scope of a thread, and how often each name has been opened."""
 
@@ -371,7 +371,7 @@ def get_local_variable(
     )
 
 
-# -- entering a scope -------------------------------------------------------------------------------
+# -- entering a scope ----------------------------------------------------------------------------
 def _derived(base: VariableScope, name: str, opened: str, options: dict[str, Any]) -> VariableScope:
     """A scope with the defaults of `base`, where `options` say nothing else."""
     return VariableScope(
@@ -446,7 +446,7 @@ def _unique_scope_name(prefix: str) -> str:
     return f"{prefix}_{number}"
 
 
-class variable_scope:  # noqa: N801 (TF's name)
+class variable_scope:
     """A context in which `get_variable` prefixes names and takes defaults.
 
     Args:

@@ -210,7 +210,7 @@ class Variable(metaclass=VariableType):
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: Any) -> Any:
         raise NotImplementedError
 
-    # -- updates of parts --------------------------------------------------------------------------
+    # -- updates of parts ------------------------------------------------------------------------
     scatter_add = _scatter_method("add")
     scatter_sub = _scatter_method("sub")
     scatter_mul = _scatter_method("mul")
@@ -240,7 +240,7 @@ class Variable(metaclass=VariableType):
         """Set the elements or slices at index vectors."""
         return self._scatter_nd("update", indices, updates, name)
 
-    # -- derived from these -----------------------------------------------------------------------
+    # -- derived from these ----------------------------------------------------------------------
     @property
     def _shared_name(self) -> str:
         return str(self.name[: self.name.index(":")])
@@ -257,7 +257,7 @@ class Variable(metaclass=VariableType):
 
         Lets the initial value of one variable depend on that of another.
         """
-        from headrace.functions.control_flow import cond
+        from headrace.functions.cond import cond
         from headrace.functions.init_scope import init_scope
         from headrace.variables.listing import is_variable_initialized
 
@@ -344,7 +344,7 @@ for _name, _method in OPERATORS.items():
         setattr(Variable, _name, _operator(_method))
 
 
-# -- names and collections, for both kinds ---------------------------------------------------------
+# -- names and collections, for both kinds -------------------------------------------------------
 def strip_scope(name: str, scope: str | None) -> str:
     """`name` as seen from inside `scope`."""
     if not scope:

@@ -1,0 +1,180 @@
+"""Bits -> samples, as TF's distributions make them: uniform, integer, normal, truncated normal.
+
+A sample depends on the bits alone, so results equal TF's wherever the C library's `logf` and
+`sincosf` do (glibc 2.28 and later: see `log32`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.ops.philox import Philox
+
+Array = np.ndarray[Any, Any]
+RESERVED = 256  # blocks that TF sets aside for one output of a random op
+
+
+# -- uniform ----------------------------------------------------------------------------------
+def floats32(bits: Array) -> Array:
+    """[0, 1) with 23 bits: the mantissa of a number in [1, 2)."""
+    return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+
+
+def floats64(bits: Array) -> Array:
+    """[0, 1) with 52 bits, from pairs of words [..., 2]: the first one is the upper part."""
+    high = (bits[..., 0].astype(np.uint64) & np.uint64(0xFFFFF)) << np.uint64(32)
+    mantissa = high | bits[..., 1].astype(np.uint64)
+    return (mantissa | np.uint64(0x3FF << 52)).view(np.float64) - 1.0
+
+
+def _floats16(bits: Array) -> Array:
+    mantissa = bits.astype(np.uint16) & np.uint16(0x3FF)
+    return (mantissa | np.uint16(0x3C00)).view(np.float16) - np.float16(1)
+
+
+def _brain_floats(bits: Array) -> Array:
+    mantissa = bits.astype(np.uint16) & np.uint16(0x7F)
+    return (mantissa | np.uint16(0x3F80)).view(ml_dtypes.bfloat16) - ml_dtypes.bfloat16(1)
+
+
+def narrow_floats(bits: Array, dtype: DType) -> Array:
+    """[0, 1) in a type of at most 32 bits, from one word each."""
+    if dtype is dtypes.float32:
+        return floats32(bits)
+    return _floats16(bits) if dtype is dtypes.float16 else _brain_floats(bits)
+
+
+def uniform(generator: Philox, count: int, dtype: DType) -> Array:
+    """`count` numbers in [0, 1)."""
+    if dtype is dtypes.float64:
+        return floats64(generator.words(2 * count).reshape(-1, 2))
+    return narrow_floats(generator.words(count), dtype)
+
+
+def integers(generator: Philox, count: int, dtype: DType) -> Array:
+    """`count` integers over the whole range of a type of 32 or 64 bits."""
+    if dtype.size == 4:
+        return generator.words(count).view(dtype.numpy)
+    pairs = generator.words(2 * count).reshape(-1, 2).astype(np.uint64)
+    return (pairs[:, 0] | (pairs[:, 1] << np.uint64(32))).view(dtype.numpy)
+
+
+def integers_between(generator: Philox, count: int, low: int, high: int, dtype: DType) -> Array:
+    """`count` integers in [low, high), by remainder as in TF (large ranges are a little uneven)."""
+    unsigned = dtypes.uint32 if dtype.size == 4 else dtypes.uint64
+    bits = integers(generator, count, unsigned)
+    bits %= unsigned.numpy.type(high - low)
+    bits += unsigned.numpy.type(low & ((1 << (8 * dtype.size)) - 1))
+    return bits.view(dtype.numpy)
+
+
+# -- normal -----------------------------------------------------------------------------------
+# log of a float as the C library computes it: x = 2^k z, z in a table of 16 intervals with 1/c and
+# log(c) each, and a cubic for log(z / c), all in double.
+_INVERSE = np.array([float.fromhex(t) for t in (
+    "0x1.661ec79f8f3bep+0", "0x1.571ed4aaf883dp+0", "0x1.49539f0f010bp+0", "0x1.3c995b0b80385p+0",
+    "0x1.30d190c8864a5p+0", "0x1.25e227b0b8eap+0", "0x1.1bb4a4a1a343fp+0", "0x1.12358f08ae5bap+0",
+    "0x1.0953f419900a7p+0", "0x1p+0", "0x1.e608cfd9a47acp-1", "0x1.ca4b31f026aap-1",
+    "0x1.b2036576afce6p-1", "0x1.9c2d163a1aa2dp-1", "0x1.886e6037841edp-1", "0x1.767dcf5534862p-1",
+)])  # fmt: skip
+_LOG = np.array([float.fromhex(t) for t in (
+    "-0x1.57bf7808caadep-2", "-0x1.2bef0a7c06ddbp-2", "-0x1.01eae7f513a67p-2",
+    "-0x1.b31d8a68224e9p-3", "-0x1.6574f0ac07758p-3", "-0x1.1aa2bc79c81p-3",
+    "-0x1.a4e76ce8c0e5ep-4", "-0x1.1973c5a611cccp-4", "-0x1.252f438e10c1ep-5", "0x0p+0",
+    "0x1.aa5aa5df25984p-5", "0x1.c5e53aa362eb4p-4", "0x1.526e57720db08p-3", "0x1.bc2860d22477p-3",
+    "0x1.1058bc8a07ee1p-2", "0x1.4043057b6ee09p-2",
+)])  # fmt: skip
+_LN2 = float.fromhex("0x1.62e42fefa39efp-1")
+_CUBIC = tuple(
+    float.fromhex(t)
+    for t in ("-0x1.00ea348b88334p-2", "0x1.5575b0be00b6ap-2", "-0x1.ffffef20a4123p-2")
+)
+
+
+def log32(x: Array) -> Array:
+    """The logarithm of positive normal float32, with the rounding of glibc's `logf`."""
+    bits = x.view(np.uint32)
+    shifted = bits - np.uint32(0x3F330000)
+    interval = (shifted >> np.uint32(19)) & np.uint32(15)
+    exponent = shifted.view(np.int32) >> np.int32(23)
+    z = (bits - (shifted & np.uint32(0xFF800000))).view(np.float32).astype(np.float64)
+    r = z * _INVERSE[interval] - 1.0
+    base = _LOG[interval] + exponent * _LN2
+    square = r * r
+    tail = _CUBIC[0] * square + (_CUBIC[1] * r + _CUBIC[2])
+    return (tail * square + (base + r)).astype(np.float32)
+
+
+def log64(x: Array) -> Array:
+    """The C library's logarithm; NumPy's own may differ in the last bit."""
+    return _LOG64(x).astype(np.float64)
+
+
+def power64(x: Array, y: Array) -> Array:
+    """The C library's power, as `log64`."""
+    return _POWER64(x, y).astype(np.float64)
+
+
+_LOG64 = np.frompyfunc(math.log, 1, 1)
+_POWER64 = np.frompyfunc(math.pow, 2, 1)
+
+
+def normal_pairs32(bits: Array) -> Array:
+    """Box-Muller: pairs of words [..., 2] to pairs of float32 normals."""
+    radius = floats32(bits[..., 0])
+    radius = np.sqrt(np.float32(-2) * log32(np.maximum(radius, np.float32(1e-7))))
+    angle = (floats32(bits[..., 1]).astype(np.float64) * (2.0 * math.pi)).astype(np.float32)
+    return _scaled(radius, np.exp(1j * angle.astype(np.complex64)))
+
+
+def normal_pairs64(bits: Array) -> Array:
+    """Box-Muller: four words [..., 4] to pairs of float64 normals."""
+    radius = np.maximum(floats64(bits[..., :2]), 1e-7)
+    radius = np.sqrt(-2.0 * log64(radius))
+    return _scaled(radius, np.exp(1j * (2.0 * math.pi * floats64(bits[..., 2:]))))
+
+
+def _scaled(radius: Array, turn: Array) -> Array:
+    """The complex exponential is `sincos` to the C library, for NumPy too."""
+    return np.stack((turn.imag * radius, turn.real * radius), axis=-1)
+
+
+def normal(generator: Philox, count: int, dtype: DType) -> Array:
+    """`count` normal numbers."""
+    if dtype is dtypes.float64:
+        return normal_pairs64(generator.blocks(-(-count // 2))).ravel()[:count]
+    pairs = normal_pairs32(generator.blocks(-(-count // 4)).reshape(-1, 2, 2))
+    return pairs.ravel()[:count].astype(dtype.numpy)
+
+
+def truncated_normal(generator: Philox, count: int, dtype: DType) -> Array:
+    """`count` normal numbers of magnitude below 2; others are drawn again.
+
+    Outputs come in groups with a region of the stream each; a group takes blocks of its region until
+    it is full, so that the first ones that pass are its outputs.
+    """
+    group = 2 if dtype is dtypes.float64 else 4
+    stride = group * RESERVED // 4
+    groups = -(-count // group)
+    kept = np.zeros((groups, 4 * group), np.float64 if group == 2 else np.float32)
+    filled = np.zeros(groups, np.int64)
+    open_groups = np.arange(groups)
+    step = 0
+    while open_groups.size:
+        blocks = generator.blocks_at(open_groups * stride + step)
+        made = normal_pairs64(blocks) if group == 2 else normal_pairs32(blocks.reshape(-1, 2, 2))
+        made = made.reshape(open_groups.size, group)
+        for column in made.T:
+            passes = np.abs(column) < 2
+            rows = open_groups[passes]
+            kept[rows, np.minimum(filled[rows], 4 * group - 1)] = column[passes]
+            filled[rows] += 1
+        open_groups = open_groups[filled[open_groups] < group]
+        step += 1
+    return kept[:, :group].ravel()[:count].astype(dtype.numpy)

@@ -1,0 +1,1 @@
+"""Training: optimizers, averages, decaying rates, the global step."""

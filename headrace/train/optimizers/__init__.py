@@ -1,0 +1,1 @@
+"""Optimizers: gradients in, one node that updates the variables out."""
