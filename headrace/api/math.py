@@ -11,7 +11,8 @@ NAMES: dict[str, str] = {
         "{,math.}pow=pow_ math.polyval {,math.}add_n {,math.}accumulate_n {,math.}cumsum "
         "{,math.}cumprod math.cumulative_logsumexp range=range_ {,dtypes.}complex=complex_ "
         "{,math.}real {,math.}imag {,math.}angle {,math.}conj {,math.}round=round_ "
-        "{,math.,nn.}sigmoid {,math.}log_sigmoid nn.log_sigmoid {,math.}logical_xor"
+        "{,math.,nn.}sigmoid {,math.}log_sigmoid nn.log_sigmoid {,math.}logical_xor {,math.}equal "
+        "{,math.}not_equal"
     ),
     "headrace.functions.reduce": (
         "{,math.}reduce_sum {,math.}reduce_mean {,math.}reduce_prod {,math.}reduce_max "
@@ -31,8 +32,8 @@ NAMES: dict[str, str] = {
         "{,math.}ceil {,math.}floor {,math.}rint math.xdivy math.xlogy"
     ),
     "headrace.ops.comparison": (
-        "{,math.}less {,math.}less_equal {,math.}greater {,math.}greater_equal {,math.}equal "
-        "{,math.}not_equal {,math.,debugging.}is_nan {,math.,debugging.}is_inf "
+        "{,math.}less {,math.}less_equal {,math.}greater {,math.}greater_equal "
+        "{,math.,debugging.}is_nan {,math.,debugging.}is_inf "
         "{,math.,debugging.}is_finite"
     ),
     "headrace.ops.logical": "{,math.}logical_and {,math.}logical_or {,math.}logical_not",

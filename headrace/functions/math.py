@@ -9,7 +9,16 @@ from headrace.core.shapes import UNKNOWN, as_shape
 from headrace.functions.cast import cast
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import activation, arithmetic, array, complex, cumulative, sequence, source
+from headrace.ops import (
+    activation,
+    arithmetic,
+    array,
+    comparison,
+    complex,
+    cumulative,
+    sequence,
+    source,
+)
 from headrace.ops import add_n as sums
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
@@ -491,6 +500,34 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "LogSigmoid", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return arithmetic.neg(activation.softplus(-x), name=scope)
+
+
+def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x == y, element by element.
+
+    Args:
+      x: a `Tensor`.
+      y: a `Tensor` of the same type; shapes broadcast.
+      name: name of the node.
+
+    Returns:
+      A tensor of bool.
+    """
+    return comparison.equal(x, y, name=name)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x != y, element by element.
+
+    Args:
+      x: a `Tensor`.
+      y: a `Tensor` of the same type; shapes broadcast.
+      name: name of the node.
+
+    Returns:
+      A tensor of bool.
+    """
+    return comparison.not_equal(x, y, name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.functions.array import zeros
 from headrace.functions.cast import cast
 from headrace.functions.math import range_
 from headrace.functions.old_names import renamed
@@ -226,9 +227,7 @@ def count_nonzero(
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     with name_scope(name, "count_nonzero", [x]):
         x = convert_to_tensor(x, name="input")
-        nothing = "" if x.dtype.base is dtypes.string else 0
-        zero = constant(nothing, x.dtype.base, name="zeros")
-        truths = cast(comparison.not_equal(x, zero), dtypes.int64)
+        truths = cast(comparison.not_equal(x, zeros([], x.dtype.base)), dtypes.int64)
         return cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)  # type: ignore[no-any-return]
 
 

@@ -164,7 +164,7 @@ neg = unary(
     gradient=lambda node, dy: -dy, samples=normal(3, 4),
 )  # fmt: skip
 abs_ = unary(
-    "Abs", np.abs, T=ORDERED, doc="The magnitude of x.", emit="abs",
+    "Abs", np.abs, T=(*ORDERED, int8, int16), doc="The magnitude of x.", emit="abs",
     gradient=lambda node, dy: dy * sign(node.inputs[0]), samples=normal(3, 4),
 )  # fmt: skip
 

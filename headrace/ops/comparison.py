@@ -19,10 +19,11 @@ from headrace.core.dtypes import (
     string,
     uint8,
 )
+from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.ops.declare import op
 from headrace.ops.families import compare, require_broadcast, unary
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_rules import merged
+from headrace.ops.shape_rules import broadcast, merged
 from headrace.ops.traits import COMMUTATIVE, ELEMENTWISE
 
 EQUATABLE = (*FLOATS, uint8, int8, int16, *INDEX, *COMPLEX, quint8, qint8, qint32, string, bool_)
@@ -39,6 +40,7 @@ def _pairs(rng):
 def _pairs_and_text(rng):
     yield from _pairs(rng)
     yield Sample(np.array([b"a", b"b"], dtype=object), np.array(b"a", dtype=object), note="text")
+    yield Sample(np.ones((2, 3)), np.ones(4), incompatible_shape_error=False, note="misfit")
 
 
 less = compare("Less", np.less, T=REALS, doc="x < y.", emit=lambda e, x, y: x < y, samples=_pairs)
@@ -53,13 +55,47 @@ greater_equal = compare(
     "GreaterEqual", np.greater_equal, T=REALS, doc="x >= y.",
     emit=lambda e, x, y: x >= y, samples=_pairs,
 )  # fmt: skip
-equal = compare(
-    "Equal", np.equal, T=EQUATABLE, doc="x == y.", emit=lambda e, x, y: x == y,
-    traits={COMMUTATIVE}, samples=_pairs_and_text,
-)  # fmt: skip
-not_equal = compare(
-    "NotEqual", np.not_equal, T=EQUATABLE, doc="x != y.", emit=lambda e, x, y: x != y,
-    traits={COMMUTATIVE}, samples=_pairs_and_text,
+
+
+def equality_shape(x, y, *, incompatible_shape_error):
+    if incompatible_shape_error:
+        return broadcast(x, y)
+    if not (x.is_full and y.is_full):
+        return UNKNOWN  # a scalar, if sizes turn out not to fit
+    try:
+        return broadcast(x, y)
+    except ValueError:
+        return SCALAR
+
+
+def _equality(name, meaning, doc, emit, if_misfit):
+    @op(name, "x: T, y: T -> z: bool", T=EQUATABLE, incompatible_shape_error=True,
+        shape=equality_shape, traits={ELEMENTWISE, COMMUTATIVE})  # fmt: skip
+    def declared(x, y, *, incompatible_shape_error):
+        if not incompatible_shape_error and not _fits(x.shape, y.shape):
+            return np.array(if_misfit)
+        require_broadcast(x.shape, y.shape)
+        with np.errstate(all="ignore"):
+            return meaning(x, y)
+
+    declared.__doc__ = doc
+    declared.no_gradient()
+    declared.lower(emit)
+    declared.samples(_pairs_and_text)
+    return declared
+
+
+def _fits(a, b):
+    return all(x == y or 1 in (x, y) for x, y in zip(reversed(a), reversed(b)))
+
+
+_MISFIT = "With incompatible_shape_error=False, shapes that do not fit are"
+equal = _equality(
+    "Equal", np.equal, f"x == y.  {_MISFIT} not equal.", lambda e, x, y: x == y, if_misfit=False
+)
+not_equal = _equality(
+    "NotEqual", np.not_equal, f"x != y.  {_MISFIT} different.", lambda e, x, y: x != y,
+    if_misfit=True,
 )  # fmt: skip
 
 

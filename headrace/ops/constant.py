@@ -15,6 +15,7 @@ from headrace.ops.build import make_node
 from headrace.ops.declare import op
 from headrace.ops.literals import literal
 from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_checks import merge
 from headrace.ops.signature import Int, TensorAttr, Type
 from headrace.ops.traits import CONSTANT
 
@@ -60,7 +61,7 @@ def _(rng):
 def pack_shape(values, *, axis):
     out: Shape = UNKNOWN
     for x in values:
-        out = out.merge_with(x.plain())
+        out = merge(out, x)
     if out.rank is None:
         return out
     rank = out.rank + 1

@@ -11,6 +11,7 @@ from headrace.ops.constants import constant_value
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_checks import with_rank_at_most
 from headrace.ops.shape_rules import normalize_axis, reduced
 from headrace.ops.signature import Type
 
@@ -21,6 +22,11 @@ _HALF = ("float16", "bfloat16")
 def _axes(x, indices):
     """The axes to reduce, once each; duplicates count once, as in TF."""
     return tuple(sorted({normalize_axis(int(a), x.ndim) for a in indices.ravel()}))
+
+
+def reduced_shape(input, reduction_indices, *, keep_dims):
+    with_rank_at_most(reduction_indices, 1)
+    return reduced(input, reduction_indices, keep_dims=keep_dims)
 
 
 def reduction(name, doc, *, signature="input: T, reduction_indices: Tidx -> output: T", **attrs):
@@ -34,7 +40,7 @@ def reduction(name, doc, *, signature="input: T, reduction_indices: Tidx -> outp
         reference.__doc__, reference.__module__ = doc, __name__
         types = {"T": NUMBERS} if "T" in signature.split() else attrs
         declared = op(
-            name, signature, shape=reduced, attrs={"keep_dims": False, **types, "Tidx": _TIDX}
+            name, signature, shape=reduced_shape, attrs={"keep_dims": False, **types, "Tidx": _TIDX}
         )(reference)
         return declared
 
