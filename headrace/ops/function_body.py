@@ -75,17 +75,20 @@ class Body:
             assert made is not None
             made.origin = graph._nodes[node.name].origin
 
-        def find(tensor: Tensor) -> Tensor:
+        def node_of(node: Node) -> Node:
+            made = job.made[job.places[node.name]]  # its name may be another one
+            assert made is not None
+            return made
+
+        def tensor_of(tensor: Tensor) -> Tensor:
             argument = moved.get(tensor.op.name)
-            if argument is not None:
-                return argument
-            return copy._nodes[tensor.op.name].outputs[tensor.value_index]
+            return node_of(tensor.op).outputs[tensor.value_index] if argument is None else argument
 
         return Body(
             copy,
             list(moved.values()),
-            [find(t) for t in self.outputs],
-            [copy._nodes[n.name] for n in self.targets],
+            [tensor_of(t) for t in self.outputs],
+            [node_of(n) for n in self.targets],
         )
 
 

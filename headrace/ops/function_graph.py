@@ -37,7 +37,6 @@ class FunctionGraph(Graph):
         self.control_returns: list[Node] = []  # run although no output needs them
         self._by_value, self._allowed_stateful = by_value, allowed_stateful
         self._captured: dict[Tensor, Tensor] = {}
-        self.seed = self.outer_graph.seed
 
     @property
     def building_function(self) -> bool:

@@ -29,9 +29,11 @@ class FunctionOp(Op):
     def __init__(self, function: Function) -> None:
         def reference(ctx: Any, *inputs: Any) -> Any:
             flat = [x for part in inputs for x in (part if isinstance(part, list) else [part])]
-            return tuple(ctx.run_function(function, flat))
+            results = ctx.run_function(function, flat)
+            return results[0] if is_single else tuple(results)
 
         signature = to_signature(function.definition.signature)
+        is_single = len(signature.outputs) == 1 and not signature.outputs[0].is_list
         traits = {HOST, STATEFUL} if function.definition.signature.is_stateful else {HOST}
         super().__init__(
             function.name, signature, reference, _unknown_shapes(signature), frozenset(traits)
