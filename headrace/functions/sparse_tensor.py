@@ -249,3 +249,53 @@ def convert_to_tensor_or_sparse_tensor(
             )
         return value
     return convert_to_tensor(value, wanted, name)
+
+
+# -- operators ----------------------------------------------------------------------------------
+def dense_times_sparse(x: Tensor, y: SparseTensor, name: str | None = None) -> SparseTensor:
+    """A dense tensor times a sparse one: sparse."""
+    from headrace.ops.sparse_dense import sparse_dense_cwise_mul
+
+    values = sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
+    return SparseTensor(y.indices, values, y.dense_shape)
+
+
+def _beside_dense(name: str, build: Any) -> Any:
+    """An operator of a sparse tensor and a dense one, which is broadcast to it."""
+
+    def operator(x: SparseTensor, y: Any) -> SparseTensor:
+        with name_scope(None, name, [x.values, y]) as scope:
+            y = convert_to_tensor(y, x.dtype.base, "y")
+            values = build(x.indices, x.values, x.dense_shape, y, scope)
+            return SparseTensor(x.indices, values, x.dense_shape)
+
+    return operator
+
+
+def _product(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
+    from headrace.ops.sparse_dense import sparse_dense_cwise_mul
+
+    return sparse_dense_cwise_mul(indices, values, shape, y, name=name)
+
+
+def _quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
+    from headrace.ops.sparse_dense import sparse_dense_cwise_div
+
+    return sparse_dense_cwise_div(indices, values, shape, y, name=name)
+
+
+def _true_quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
+    """Integers become floats first."""
+    from headrace.ops.cast import cast
+    from headrace.ops.operators import _QUOTIENT_TYPES
+
+    wide = _QUOTIENT_TYPES.get(values.dtype.base)
+    if wide is not None:
+        values, y = cast(values, DstT=wide), cast(y, DstT=wide)
+    return _quotient(indices, values, shape, y, name)
+
+
+_class: Any = SparseTensor
+_class.__mul__ = _beside_dense("mul", _product)
+_class.__div__ = _beside_dense("div", _quotient)
+_class.__truediv__ = _beside_dense("truediv", _true_quotient)

@@ -1,0 +1,555 @@
+"""Sparse tensors taken apart and put together (tf.sparse.*): how many, where, in what shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from headrace.core import dtypes
+from headrace.core.dtypes import int64
+from headrace.core.shapes import Dimension
+from headrace.functions import array, checks, indexing, math, reduce, stacking
+from headrace.functions.cast import cast
+from headrace.functions.grouping import with_dependencies
+from headrace.functions.old_names import renamed
+from headrace.functions.sparse_tensor import SparseTensor, SparseTensorValue
+from headrace.functions.structure import name_scope
+from headrace.graph.tensor import Tensor
+from headrace.ops import arithmetic, comparison, slice, sparse_array, sparse_dense
+from headrace.ops import sparse_cross as crossing
+from headrace.ops.constant import constant
+from headrace.ops.constants import constant_value, constant_value_as_shape
+from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
+
+
+def as_sparse(value: Any) -> SparseTensor:
+    """A SparseTensor, from one or from its value."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
+
+
+def parts(value: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    return value.indices, value.values, value.dense_shape
+
+
+# -- making -------------------------------------------------------------------------------------
+def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
+    """The elements of a dense tensor that are not zero.
+
+    Args:
+      tensor: a dense tensor.
+      name: name of the scope.
+
+    Returns:
+      A `SparseTensor`.
+
+    Example:
+      >>> tf.sparse.from_dense([[0, 3], [4, 0]])     # 3 at [0, 1], 4 at [1, 0]
+    """
+    with name_scope(name, "dense_to_sparse"):
+        tensor = convert_to_tensor(tensor)
+        zero = constant(0, tensor.dtype)
+        indices = indexing.where_v2(comparison.not_equal(tensor, zero))
+        values = indexing.gather_nd(tensor, indices)
+        return SparseTensor(indices, values, array.shape(tensor, out_type=int64))
+
+
+def sparse_eye(
+    num_rows: Any, num_columns: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+) -> SparseTensor:
+    """A matrix with ones on the diagonal.
+
+    Args:
+      num_rows: how many rows.
+      num_columns: how many columns; as many as rows by default.
+      dtype: the type of the ones.
+      name: name of the scope.
+    """
+    with name_scope(name, "eye", [num_rows, num_columns]):
+        rows = _as_int64(num_rows, "num_rows")
+        columns = rows if num_columns is None else _as_int64(num_columns, "num_columns")
+        size = arithmetic.minimum(rows, columns)
+        diagonal = math.range_(size, dtype=int64)
+        indices = stacking.stack([diagonal, diagonal], axis=1)
+        return SparseTensor(indices, array.ones(size, dtype=dtype), [rows, columns])
+
+
+def _as_int64(value: Any, name: str) -> Tensor:
+    if isinstance(value, Integral):
+        return convert_to_tensor(value, int64, name)
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} must be an integer value")
+    return value if value.dtype == int64 else cast(value, int64)
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor that must be fed: with a SparseTensorValue or a tuple of its three parts.
+
+    Args:
+      dtype: the type of the elements.
+      shape: the dense shape; None entries, or None, if it is not known.
+      name: prefix of the nodes' names.
+    """
+    prefix = f"{name}/" if name is not None else None
+
+    def named(part: str) -> str | None:
+        return None if prefix is None else prefix + part
+
+    rank = None
+    if shape is not None:
+        rank = shape.shape.dim(0) if isinstance(shape, Tensor) else len(shape)
+        known = isinstance(shape, Tensor) or all(Dimension(s).value is not None for s in shape)
+        shape = convert_to_tensor(shape, int64, named("shape")) if known else None
+    if shape is None:
+        shape = array.placeholder(int64, [rank], named("shape"))
+    values = array.placeholder(dtype, [None], named("values"))
+    return SparseTensor(array.placeholder(int64, [None, rank], named("indices")), values, shape)
+
+
+# -- dense forms --------------------------------------------------------------------------------
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A dense tensor with the values at the given places and `default_value` elsewhere.
+
+    Args:
+      sparse_indices: a matrix of places, or a vector of places in a vector, or one such place.
+      output_shape: the shape of the result.
+      sparse_values: one value for every place, or one for all.
+      default_value: what stands everywhere else.
+      validate_indices: refuse places that are out of order, or twice there.
+      name: name of the node.
+    """
+    return sparse_dense.sparse_to_dense(
+        sparse_indices,
+        output_shape,
+        sparse_values,
+        default_value=default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def sparse_tensor_to_dense(
+    sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
+) -> Tensor:
+    """The dense tensor that `sp_input` stands for.
+
+    Args:
+      sp_input: a `SparseTensor`.
+      default_value: what stands where no element is given; zero by default.
+      validate_indices: refuse places that are out of order, or twice there.
+      name: name of the node.
+    """
+    sp_input = as_sparse(sp_input)
+    if default_value is None:
+        default_value = array.zeros([], dtype=sp_input.dtype)
+    return sparse_dense.sparse_to_dense(
+        sp_input.indices,
+        sp_input.dense_shape,
+        sp_input.values,
+        default_value=default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: str | None = None) -> Tensor:
+    """A dense tensor of bools: true where the last index is one of the values of `sp_input`.
+
+    Args:
+      sp_input: a `SparseTensor` of int32 or int64.
+      vocab_size: the last dimension of the result; values are below it.
+      name: name of the scope.
+    """
+    sp_input = as_sparse(sp_input)
+    with name_scope(name, "SparseToIndicator", [sp_input]) as scope:
+        count = array.shape(sp_input.indices)[0]
+        true = array.fill(array.expand_dims(count, 0), True)
+        marks = SparseTensor(sp_input.indices, true, sp_input.dense_shape)
+        merged = sparse_merge(sp_input, marks, vocab_size, scope)
+        # Equal values in one row give one place twice.
+        return sparse_tensor_to_dense(merged, False, validate_indices=False, name=scope)
+
+
+# -- shape --------------------------------------------------------------------------------------
+def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
+    """A dimension of size 1 more, at `axis` (the last one by default)."""
+    rank = sp_input.dense_shape.shape.dims[0]
+    axis = -1 if axis is None else axis
+    with name_scope(name, "expand_dims", [sp_input]):
+        if isinstance(axis, Integral):
+            axis = convert_to_tensor(axis, dtypes.int32, "axis")
+        elif not isinstance(axis, Tensor):
+            raise TypeError(
+                "axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]"
+            )
+        axis = indexing.where_v2(axis >= 0, axis, axis + rank + 1)
+        count = array.shape(sp_input.indices)[0]
+        column = array.zeros([count, 1], dtype=int64)
+        before = slice.slice_(sp_input.indices, [0, 0], [-1, axis])
+        after = slice.slice_(sp_input.indices, [0, axis], [-1, -1])
+        indices = stacking.concat([before, column, after], axis=1)
+        outer = slice.slice_(sp_input.dense_shape, [0], [axis])
+        inner = slice.slice_(sp_input.dense_shape, [axis], [-1])
+        one = convert_to_tensor([1], int64, "new_shape")
+        return SparseTensor(indices, sp_input.values, stacking.concat([outer, one, inner], axis=0))
+
+
+def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The same elements, in row-major order of their places."""
+    sp_input = as_sparse(sp_input)
+    indices, values = sparse_array.sparse_reorder(*parts(sp_input), name=name)
+    known = sp_input.shape
+    shape = known.as_list() if known.is_full else array.identity(sp_input.dense_shape)
+    return SparseTensor(indices, values, shape)
+
+
+def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """The same elements in another dense shape; one size may be -1.
+
+    Raises:
+      ValueError: the sizes can not be, or more than one is -1.
+    """
+    sp_input = as_sparse(sp_input)
+    shape = cast(shape, int64)
+    with name_scope(name, "SparseReshape", [sp_input]) as scope:
+        indices, dense = sparse_array.sparse_reshape(
+            sp_input.indices, sp_input.dense_shape, shape, name=scope
+        )
+        known = constant_value_as_shape(shape)
+        if known.rank is not None and sp_input.shape.is_full:
+            sizes = _reshaped_sizes(sp_input.shape.as_list(), known.as_list(), shape)
+            if sizes is not None:
+                dense = constant(sizes, dtype=int64)
+        return SparseTensor(indices, array.identity(sp_input.values), dense)
+
+
+def _reshaped_sizes(old: list[Any], new: list[Any], shape: Tensor) -> list[int] | None:
+    """The sizes of a reshaped tensor, where at most one must be inferred."""
+    given = constant_value(shape)
+    if given is not None and sum(d == -1 for d in given) > 1:
+        raise ValueError(f"At most one dimension can be inferred (-1). Found: {given}")
+    unknown = [i for i, size in enumerate(new) if size is None]
+    if len(unknown) > 1:
+        return None
+    total, sizes = int(np.prod(old)), list(new)
+    if unknown:
+        rest = int(np.prod([s for s in new if s is not None]))
+        sizes[unknown[0]] = total // rest if rest else 0
+    if int(np.prod(sizes)) != total:
+        raise ValueError(
+            f"Cannot reshape a tensor with {total} elements to shape {new} "
+            f"({int(np.prod(sizes))} elements)."
+        )
+    return sizes
+
+
+def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """The same elements in a dense shape that is larger, or as small as they allow.
+
+    Args:
+      sp_input: a `SparseTensor`.
+      new_shape: a vector of sizes; the smallest box around the elements by default.
+
+    Raises:
+      ValueError: `new_shape` is known to have another rank or a smaller size.
+    """
+    sp_input = as_sparse(sp_input)
+    indices, values, shape = (array.identity(x) for x in parts(sp_input))
+    if new_shape is None:
+        last = reduce.reduce_max(indices, axis=0)
+        wanted = arithmetic.maximum(constant(0, int64), last + array.ones_like(shape))
+        return SparseTensor(indices, values, wanted)
+    wanted = convert_to_tensor(new_shape)
+    wanted.shape.assert_has_rank(1)
+    wanted = cast(wanted, int64)
+    if wanted.shape.rank is not None:
+        Dimension(wanted.shape.sizes[0]).merge_with(shape.shape.dim(0))
+    known = constant_value(wanted)
+    if known is not None and sp_input.shape.is_full:
+        old = np.array(sp_input.shape.as_list())
+        if not np.all(old <= known):
+            raise ValueError(
+                "Requested new_shape should have dimension sizes >= sp_input.shape.  Found "
+                f"new_shape ({old}), sp_input.shape ({known})."
+            )
+        return SparseTensor(indices, values, known)
+    same_rank = checks.assert_equal(array.shape(shape), array.shape(wanted))
+    wanted = with_dependencies([same_rank], wanted)
+    wanted = with_dependencies([checks.assert_less_equal(shape, wanted)], wanted)
+    return SparseTensor(indices, values, wanted)
+
+
+def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """The dimensions in another order: reversed, or as `perm` says."""
+    with name_scope(name, "SparseTranspose", [sp_input]):
+        if perm is None:
+            rank = array.rank(sp_input)
+            perm = (rank - 1) - math.range_(0, rank, 1)
+        columns = indexing.gather(array.transpose(sp_input.indices), perm)
+        order = constant_value(convert_to_tensor(perm))
+        if order is not None and sp_input.shape.is_full:
+            old = sp_input.shape.as_list()
+            shape: Any = [old[p] for p in order]
+        else:
+            shape = indexing.gather(sp_input.dense_shape, perm)
+        return sparse_reorder(SparseTensor(array.transpose(columns), sp_input.values, shape))
+
+
+# -- parts --------------------------------------------------------------------------------------
+def sparse_concat(
+    axis: Any,
+    sp_inputs: Any,
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+    expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:
+    """Sparse tensors, one after the other along `axis`.
+
+    Args:
+      axis: the dimension; negative from the end.
+      sp_inputs: a list of `SparseTensor`s.
+      name: name of the node.
+      expand_nonconcat_dim: the other dimensions may differ; the largest sizes count.
+      concat_dim: old name of `axis`.
+      expand_nonconcat_dims: new name of `expand_nonconcat_dim`.
+    """
+    expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
+    axis = renamed("axis", axis, "concat_dim", concat_dim)
+    if not isinstance(sp_inputs, (list, tuple)):
+        raise TypeError("Inputs must be a list or tuple.")
+    inputs = [as_sparse(x) for x in sp_inputs]
+    if len(inputs) == 1:
+        return inputs[0]
+    shapes = [x.dense_shape for x in inputs]
+    if expand:
+        shapes = _largest_but(axis, shapes)
+    indices, values, shape = sparse_array.sparse_concat(
+        [x.indices for x in inputs], [x.values for x in inputs], shapes, axis, name=name
+    )
+    known = [constant_value(s) for s in shapes]
+    if all(s is not None for s in known):
+        whole = np.array(known[0])
+        whole[axis] = sum(s[axis] for s in known)
+        shape = convert_to_tensor(whole)
+    return SparseTensor(indices, values, shape)
+
+
+def _largest_but(axis: int, shapes: list[Tensor]) -> list[Tensor]:
+    """The shapes with the largest size of all in every dimension but `axis`."""
+    rows = [array.reshape(shape, [1, -1]) for shape in shapes]
+    largest = reduce.reduce_max(stacking.concat(rows, 0), 0)
+    if axis == -1:
+        return [stacking.concat([largest[:-1], s[-1:]], 0) for s in shapes]
+    return [
+        stacking.concat([largest[:axis], s[axis : axis + 1], largest[axis + 1 :]], 0)
+        for s in shapes
+    ]
+
+
+class KeywordRequired:
+    """The default of an argument in front of which nothing may stand."""
+
+    def __repr__(self) -> str:
+        return "KeywordRequired()"
+
+
+def sparse_split(
+    keyword_required: Any = KeywordRequired(),
+    sp_input: Any = None,
+    num_split: int | None = None,
+    axis: Any = None,
+    name: str | None = None,
+    split_dim: Any = None,
+) -> list[SparseTensor]:
+    """A sparse tensor in `num_split` parts along `axis`; the first ones may be larger by one."""
+    if not isinstance(keyword_required, KeywordRequired):
+        raise ValueError("Keyword arguments are required for this function.")
+    if sp_input is None:
+        raise ValueError("sp_input is required")
+    if num_split is None:
+        raise ValueError("num_split is required")
+    axis = renamed("axis", axis, "split_dim", split_dim)
+    if axis is None:
+        raise ValueError("axis is required")
+    found = sparse_array.sparse_split(axis, *parts(as_sparse(sp_input)), num_split, name=name)
+    return [SparseTensor(*part) for part in zip(*found)]
+
+
+def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """The part of a sparse tensor in a box that begins at `start`."""
+    sp_input = as_sparse(sp_input)
+    start, size = convert_to_tensor(start, int64), convert_to_tensor(size, int64)
+    with name_scope(name, "SparseSlice", [sp_input]) as scope:
+        return SparseTensor(*sparse_array.sparse_slice(*parts(sp_input), start, size, name=scope))
+
+
+def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """The elements for which `to_retain`, a vector of bools, is true."""
+    sp_input = as_sparse(sp_input)
+    to_retain = convert_to_tensor(to_retain)
+    to_retain.shape.assert_has_rank(1)
+    if sp_input.values.shape.rank is not None and to_retain.shape.rank is not None:
+        Dimension(sp_input.values.shape.sizes[0]).merge_with(to_retain.shape.dims[0])
+    kept = array.reshape(indexing.where_v2(to_retain), [-1])
+    return SparseTensor(
+        indexing.gather(sp_input.indices, kept),
+        indexing.gather(sp_input.values, kept),
+        array.identity(sp_input.dense_shape),
+    )
+
+
+def sparse_fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """Rows without elements get `default_value` in their first place.
+
+    Returns:
+      The filled `SparseTensor`, and a vector of bools: which rows were empty.
+    """
+    sp_input = as_sparse(sp_input)
+    with name_scope(name, "SparseFillEmptyRows", [sp_input]):
+        value = convert_to_tensor(default_value, sp_input.values.dtype)
+        indices, values, empty, _ = sparse_array.sparse_fill_empty_rows(*parts(sp_input), value)
+        return SparseTensor(indices, values, sp_input.dense_shape), empty
+
+
+def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
+    """The rows of `IndexedSlices` whose indices are not among `mask_indices`."""
+    from headrace.ops.unique import list_diff
+
+    with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
+        indices, keep = list_diff(a.indices, mask_indices)
+        values = indexing.gather(a.values, keep, name=scope)
+        return IndexedSlices(values, indices, a.dense_shape)
+
+
+# -- merging and crossing -----------------------------------------------------------------------
+def sparse_merge(
+    sp_ids: Any,
+    sp_values: Any,
+    vocab_size: Any,
+    name: str | None = None,
+    already_sorted: bool = False,
+) -> SparseTensor:
+    """The values of one sparse tensor at places whose last index is an id from another.
+
+    Args:
+      sp_ids: a `SparseTensor` of ids, or a list of them: one last dimension for each.
+      sp_values: a `SparseTensor` with elements at the same places.
+      vocab_size: the size of the new dimension, or a list of sizes.
+      name: name of the scope.
+      already_sorted: ids are in order, so that the result needs no sorting.
+    """
+    if isinstance(sp_ids, (SparseTensor, SparseTensorValue)):
+        if not isinstance(vocab_size, (Tensor, Integral)):
+            raise TypeError(
+                f"vocab_size has to be a Tensor or Python int. Found {type(vocab_size)}"
+            )
+        sp_ids, vocab_size = [sp_ids], [vocab_size]
+    _check_vocabulary(sp_ids, vocab_size)
+    with name_scope(name, "SparseMerge", [sp_ids, sp_values]):
+        sp_ids, sp_values = [as_sparse(x) for x in sp_ids], as_sparse(sp_values)
+        ids = []
+        for one in sp_ids:
+            column = one.values if one.dtype == int64 else cast(one.values, int64)
+            ids.append(array.expand_dims(column, axis=1))
+        sizes = [cast(x, int64) for x in vocab_size]
+        indices = stacking.concat([sp_ids[0].indices[:, :-1], *ids], 1)
+        shape = stacking.concat([sp_ids[0].dense_shape[:-1], sizes], 0)
+        merged = SparseTensor(indices, sp_values.values, shape)
+        if already_sorted:
+            return merged
+        in_order = sparse_reorder(merged)
+        return SparseTensor(in_order.indices, in_order.values, shape)
+
+
+def _check_vocabulary(sp_ids: Any, vocab_size: Any) -> None:
+    if not isinstance(sp_ids, Iterable):
+        raise TypeError(f"sp_ids has to be a SparseTensor or list thereof. Found {type(sp_ids)}")
+    if not isinstance(vocab_size, Iterable) or isinstance(vocab_size, Tensor):
+        raise TypeError(
+            f"vocab_size has to be a list of Tensors or Python ints. Found {type(vocab_size)}"
+        )
+    for size in vocab_size:
+        if not isinstance(size, (Tensor, Integral)):
+            raise TypeError(
+                f"vocab_size has to be a list of Tensors or Python ints. Found {type(size)}"
+            )
+    if len(sp_ids) != len(vocab_size):  # type: ignore[arg-type]
+        raise ValueError("sp_ids and vocab_size have to have equal lengths.")
+
+
+def sparse_cross(inputs: Any, name: str | None = None) -> SparseTensor:
+    """Feature crosses of every row as strings, "a_X_b".
+
+    Args:
+      inputs: a list of matrices, `SparseTensor`s or dense ones, of integers or strings.
+      name: name of the node.
+    """
+    return _cross(inputs, hashed=False, name=name)
+
+
+def sparse_cross_hashed(
+    inputs: Any, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """Feature crosses of every row as hashes.
+
+    Args:
+      inputs: a list of matrices, `SparseTensor`s or dense ones, of integers or strings.
+      num_buckets: hashes are below it; 0 for no limit.
+      hash_key: a number that decides on the hash.
+      name: name of the node.
+    """
+    return _cross(inputs, hashed=True, num_buckets=num_buckets, hash_key=hash_key, name=name)
+
+
+DEFAULT_HASH_KEY = 0xDECAFCAFFE
+
+
+def _cross(
+    inputs: Any,
+    hashed: bool,
+    num_buckets: int = 0,
+    hash_key: int | None = None,
+    name: str | None = None,
+) -> SparseTensor:
+    if not isinstance(inputs, list):
+        raise TypeError("Inputs must be a list")
+    if not all(isinstance(i, (SparseTensor, Tensor)) for i in inputs):
+        raise TypeError("All inputs must be SparseTensors")
+    sparse = [i for i in inputs if isinstance(i, SparseTensor)]
+    dense = [i for i in inputs if isinstance(i, Tensor)]
+    texts = all(i.dtype == dtypes.string for i in inputs)
+
+    def known_type(x: Tensor) -> Tensor:
+        return x if x.dtype == dtypes.string else cast(x, int64)
+
+    return SparseTensor(
+        *crossing.sparse_cross(
+            indices=[i.indices for i in sparse],
+            values=[known_type(i.values) for i in sparse],
+            shapes=[i.dense_shape for i in sparse],
+            dense_inputs=[known_type(i) for i in dense],
+            hashed_output=hashed,
+            num_buckets=num_buckets,
+            hash_key=hash_key or DEFAULT_HASH_KEY,
+            out_type=int64 if hashed else dtypes.string,
+            internal_type=dtypes.string if texts else int64,
+            name=name,
+        )
+    )
