@@ -1,14 +1,23 @@
-"""Gradients through loops and conditionals: what the backward walk asks about them."""
+"""What the backward walk asks about loops and conditionals: which backward loop a node's gradient
+belongs to, when a loop's exits are ready, and what zero is where a branch was not taken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.autodiff.accumulate import aggregate
+from headrace.autodiff import flow_rules as _rules  # gives the primitives their gradients
+from headrace.autodiff.loops import GradLoop, inside, outside
+from headrace.functions.flow_context import CondContext, switch_any
+from headrace.functions.while_context import WhileContext
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops import control_flow as primitives
+from headrace.ops.constant import constant
+from headrace.ops.source import identity
+
+assert _rules is not None
 
 
 def inputs_of(node: Node) -> Sequence[Tensor]:
@@ -16,54 +25,198 @@ def inputs_of(node: Node) -> Sequence[Tensor]:
     return node.inputs
 
 
+def is_exit(node: Node) -> bool:
+    return node.type in ("Exit", "RefExit")
+
+
+def is_switch(node: Node) -> bool:
+    return node.type in ("Switch", "RefSwitch")
+
+
+def is_loop_switch(node: Node) -> bool:
+    return is_switch(node) and isinstance(node._get_control_flow_context(), WhileContext)
+
+
+def _loop(node: Node) -> Any:
+    context = node._get_control_flow_context()
+    return None if context is None else context.while_context()
+
+
 class State:
-    """The loops between xs and ys.  (Graphs without loops need nothing of it.)"""
+    """The loops between xs and ys.  Graphs without loops need little of it."""
 
-    def __init__(
-        self, between: Mapping[Node, None], ys: Sequence[Tensor], xs: Sequence[Tensor]
-    ) -> None:
-        self.between = between
+    def __init__(self, between: dict[Node, None]) -> None:
+        self.loops: dict[WhileContext, GradLoop] = {}
+        for node in list(between):
+            if is_exit(node):
+                self._add_loop(_loop(node), between)
 
-    def adjust_pending(self, pending: dict[Node, int]) -> None:
-        return None
+    def _add_loop(self, forward: WhileContext, between: dict[Node, None]) -> None:
+        if forward in self.loops:
+            return
+        outer = forward.outer_context
+        outer = None if outer is None else outer.while_context()
+        loop = GradLoop(forward, None if outer is None else self.loops.get(outer))
+        self.loops[forward] = loop
+        for tensor in loop.exits:  # all exits take part, used or not
+            between.setdefault(tensor.op, None)
 
-    def start(self, walk: Any) -> None:
-        return None
+    def _of(self, node: Node, before: bool) -> GradLoop | None:
+        """The backward loop in which a node's gradient is computed (before: in which it arrives)."""
+        loop = _loop(node)
+        if before and is_exit(node) and loop is not None:
+            loop = None if loop.outer_context is None else loop.outer_context.while_context()
+        return self.loops.get(loop)
 
-    def ready_exits(self, pending: dict[Node, int], seen: set[Node]) -> list[Node]:
-        return []
+    @contextmanager
+    def arriving(self, node: Node) -> Iterator[None]:
+        loop = self._of(node, before=True)
+        with inside(None if loop is None else loop.grad_context):
+            yield
+
+    @contextmanager
+    def computing(self, node: Node) -> Iterator[None]:
+        loop = self._of(node, before=False)
+        with inside(None if loop is None else loop.grad_context):
+            yield
+
+    # -- order ---------------------------------------------------------------------------------
+    def unused_exits(self, pending: dict[Node, int], starts: set[Node]) -> list[Tensor]:
+        """Exits that nothing on the way to ys uses, of loops all of whose exits are so."""
+        found: list[Tensor] = []
+        for loop in self.loops.values():
+            for tensor in loop.exits:
+                if pending.get(tensor.op, 0) == 0:
+                    loop.pending_exits -= 1
+                    if tensor.op not in starts:
+                        loop.unused_exits.append(tensor)
+            if loop.pending_exits == 0:
+                found += loop.unused_exits
+            for tensor in loop.forward_context.loop_enters:
+                if pending.get(tensor.op, 1) == 0:
+                    pending[tensor.op] = 1
+        return found
 
     def released(self, node: Node, pending: dict[Node, int], walk: Any) -> list[Node]:
         """The nodes that may be differentiated now that one more user of `node` was."""
-        return [node] if pending[node] == 0 else []
+        ready = pending[node] == 0
+        if not ready and self.loops:
+            ready = pending[node] > 0 and is_loop_switch(node)
+        if not ready:
+            return []
+        if not is_exit(node):
+            return [node]
+        loop = self._of(node, before=False)
+        if loop is None:
+            return [node]
+        # The exits of a loop go together: the backward loop has one beginning.
+        loop.deferred_exits.append(node.outputs[0])
+        loop.pending_exits -= 1
+        if loop.pending_exits:
+            return []
+        used = [t for t in loop.deferred_exits if walk.has_gradient(t.op)]
+        unused = [t for t in loop.deferred_exits if t not in used] + loop.unused_exits
+        if used:
+            for tensor in unused:
+                walk.add_zero_exit(tensor)
+        return [t.op for t in used + unused]
 
-    def enters_loop(self, node: Node) -> bool:
-        return False
-
-    def enter(self, node: Node) -> None:
-        return None
-
-    def leaves_loop(self, node: Node) -> bool:
-        return False
-
-    def exit(self, node: Node) -> None:
-        return None
-
-    @contextmanager
-    def context_of(self, node: Node) -> Iterator[None]:
-        yield
-
-    def aggregate(self, node: Node, index: int, parts: Sequence[Any], method: int | None) -> Any:
-        return aggregate(parts, method)
-
+    # -- values --------------------------------------------------------------------------------
     def zeros(self, node: Node, index: int) -> Any:
-        from headrace.ops import array, state
-
+        """Zero, for an output that got no gradient.  Called in the context of the gradient."""
+        if is_loop_switch(node):
+            return None
         tensor = node.outputs[index]
         if tensor.dtype.base.kind == "r":
             return None
-        del state
-        return array.zeros_like(tensor)
+        loop = self.loops.get(_loop(node))
+        if loop is None:
+            return _zeros_outside_loops(node, tensor)
+        return _zeros_in_loop(loop, node, tensor)
+
+    def zeros_for_exit(self, tensor: Tensor) -> Any:
+        """Zero, for an exit that is not used: made where the exit's value lives."""
+        outer = _loop(tensor.op).outer_context
+        outer = None if outer is None else outer.while_context()
+        loop = self.loops.get(outer)
+        if loop is None:
+            return _zeros_like(tensor)
+        if tensor.shape.is_full:
+            with loop.grad_context.entered():
+                return _filled(tensor.shape.as_list(), tensor)
+        with inside(_loop(tensor.op).outer_context):
+            sizes = _shape(tensor)
+        saved = loop.accumulate(sizes)
+        with loop.grad_context.entered():
+            return _filled(loop.recall(saved, sizes), tensor)
 
     def finish(self) -> None:
-        return None
+        """A loop variable whose next value does not depend on it has no back edge yet: zeros."""
+        for loop in self.loops.values():
+            for merge in loop.switch_merges.values():
+                if merge.op.inputs[0] is not merge.op.inputs[1]:
+                    continue
+                shape = merge.op.inputs[0].shape
+                if shape.is_full:
+                    with loop.grad_context.entered():
+                        zero = _filled(shape.as_list(), merge)
+                        following = primitives.next_iteration(zero)
+                else:
+                    with inside(loop.grad_context.outer_context):
+                        zero = _zeros_like(merge.op.inputs[0].op.inputs[0])
+                    with loop.grad_context.entered():
+                        following = primitives.next_iteration(zero)
+                merge.op._update_input(1, following)
+
+
+def _shape(tensor: Tensor) -> Tensor:
+    from headrace.ops import array
+
+    return array.shape(tensor)  # type: ignore[no-any-return]
+
+
+def _filled(sizes: Any, like: Tensor) -> Any:
+    from headrace.ops import array
+
+    dtype = like.dtype.base
+    return array.fill(sizes, constant(0 if dtype.kind in "iu" else 0.0, dtype))
+
+
+def _zeros_like(tensor: Tensor) -> Any:
+    from headrace.ops import array
+
+    return array.zeros_like(tensor)
+
+
+def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
+    context = node._get_control_flow_context()
+    if not is_switch(node) or not isinstance(context, CondContext):
+        return _zeros_like(tensor)
+    # Zeros of the branch that was not taken: made there alone.
+    other = switch_any(node.inputs[0], context.pred)[1 - context.branch]
+    pivot = identity(other)
+    sizes = _shape(other)
+    with node.graph.control_dependencies([pivot]):
+        return _filled(sizes, tensor)
+
+
+def _zeros_in_loop(loop: GradLoop, node: Node, tensor: Tensor) -> Any:
+    context = node._get_control_flow_context()
+    dead = is_switch(node)
+    if tensor.shape.is_full:
+        zero = _filled(tensor.shape.as_list(), tensor)
+        if dead:
+            zero = switch_any(zero, loop.real_pred(context.pred))[1 - context.branch]
+        return zero
+    if dead:
+        with inside(context.outer_context):
+            other = switch_any(node.inputs[0], context.pred)[1 - context.branch]
+            sizes = _shape(other)
+        other.op._set_control_flow_context(context)
+        sizes.op._set_control_flow_context(context)
+    else:
+        with context.entered():
+            sizes = _shape(tensor)
+    with outside(loop.grad_context):
+        saved = loop.accumulate(sizes, dead_branch=dead)
+    return _filled(loop.recall(saved, sizes, dead_branch=dead), tensor)

@@ -182,14 +182,12 @@ class _Walk:
         self.graph, self.ys, self.xs = graph, ys, xs
         self.colocate, self.gate, self.method = colocate, gate, method
         between = _between(ys, xs, {t.op for t in stops})
-        self.between = between
-        self.loops = control_flow.State(between, ys, xs)
+        self.loops = control_flow.State(between)
         self.pending = dict.fromkeys(between, 0)
         for node in between:
             for source in control_flow.inputs_of(node):
                 if source.op in between:
                     self.pending[source.op] += 1
-        self.loops.adjust_pending(self.pending)
         # An x ends the walk, unless another x lies behind it.
         ends = {x.op for x in xs if not any(self.pending.get(i.op) for i in x.op.inputs)}
         self.stops = ends | {t.op for t in stops}
@@ -199,18 +197,14 @@ class _Walk:
         for y, dy in zip(self.ys, initial):
             if dy is not None:
                 self._add(y, dy)
-        self.loops.start(self)
 
     def run(self) -> None:
-        queue: deque[Node] = deque()
-        seen: set[Node] = set()
-        for y in self.ys:
-            # An output that another output depends on waits for that one.
-            if y.op in self.pending and self.pending[y.op] == 0 and y.op not in seen:
-                seen.add(y.op)
-                queue.append(y.op)
-        for node in self.loops.ready_exits(self.pending, seen):
-            queue.append(node)
+        # An output that another output depends on waits for that one.
+        starts = {y.op: None for y in self.ys if self.pending.get(y.op) == 0}
+        queue = deque(starts)
+        for tensor in self.loops.unused_exits(self.pending, set(starts)):
+            self.add_zero_exit(tensor)
+            queue.append(tensor.op)
         while queue:
             node = queue.popleft()
             with _beside(self.graph, node if self.colocate else None):
@@ -220,34 +214,31 @@ class _Walk:
                 if target not in self.pending:
                     continue
                 self.pending[target] -= 1
-                for ready in self.loops.released(target, self.pending, self):
-                    queue.append(ready)
+                queue.extend(self.loops.released(target, self.pending, self))
         self.loops.finish()
 
+    def has_gradient(self, node: Node) -> bool:
+        return any(p is not None for parts in self.grads.get(node, ()) for p in parts)
+
+    def add_zero_exit(self, tensor: Tensor) -> None:
+        if _trainable(tensor):
+            self._add(tensor, self.loops.zeros_for_exit(tensor))
+
     def _differentiate(self, node: Node) -> None:
-        if self.loops.enters_loop(node):
-            self.loops.enter(node)
-        out_grads = self._outputs(node)
-        if self.loops.leaves_loop(node):
-            self.loops.exit(node)
+        with self.loops.arriving(node):
+            out_grads = self._outputs(node)
         if node in self.stops or not any(g is not None for g in out_grads):
             return
         rule = rule_for(node)
         if rule is None:
             return
-        in_grads = self._apply(node, rule, out_grads)
+        with self.loops.computing(node):
+            in_grads = self._apply(node, rule, out_grads)
         for source, dx in zip(node.inputs, in_grads):
             if dx is None:
                 continue
             if isinstance(dx, Tensor) and source.dtype.base is not dtypes.resource:
-                try:
-                    dx.set_shape(source.shape)
-                except ValueError:
-                    raise ValueError(
-                        f"Incompatible shapes between op input and calculated input gradient. "
-                        f"Forward operation: {node.name}. Input shape: {source.shape}. Calculated "
-                        f"input gradient shape: {dx.shape}"
-                    ) from None
+                _match_shape(node, source, dx)
             self._add(source, dx)
 
     def _outputs(self, node: Node) -> list[Any]:
@@ -256,7 +247,7 @@ class _Walk:
             return [None] * len(node.outputs)
         out = []
         for i in range(len(node.outputs)):
-            total = self.loops.aggregate(node, i, parts[i], self.method)
+            total = aggregate(parts[i], self.method)
             parts[i] = [] if total is None else [total]
             out.append(total)
         return out
@@ -264,10 +255,10 @@ class _Walk:
     def _apply(self, node: Node, rule: Rule, out_grads: list[Any]) -> list[Any]:
         # A rule sees zeros, not None, where an output that has a gradient type got nothing.
         filled = [
-            self._zeros(node, i) if dy is None and _trainable(node.outputs[i]) else dy
+            self.loops.zeros(node, i) if dy is None and _trainable(node.outputs[i]) else dy
             for i, dy in enumerate(out_grads)
         ]
-        with self.graph.name_scope(node.name + "_grad"), self.loops.context_of(node):
+        with self.graph.name_scope(node.name + "_grad"):
             result = rule(node, *filled)
             grads = list(result) if isinstance(result, (list, tuple)) else [result]
             if len(grads) != len(node.inputs):
@@ -279,9 +270,6 @@ class _Walk:
             if self.gate and sum(g is not None for g in grads) > 1:
                 grads = _gated(grads)
         return grads
-
-    def _zeros(self, node: Node, index: int) -> Any:
-        return self.loops.zeros(node, index)
 
     def _check(self, node: Node, grads: Sequence[Any]) -> None:
         for source, dx in zip(node.inputs, grads):
@@ -322,6 +310,16 @@ def _zeros_of(x: Tensor) -> Any:
         zero = constant(0, dtype) if dtype.kind in "iu" else constant(0.0, dtype)
         return array.fill(state.variable_shape(x), zero)
     return array.zeros_like(x)
+
+
+def _match_shape(node: Node, source: Tensor, dx: Tensor) -> None:
+    try:
+        dx.set_shape(source.shape)
+    except ValueError:
+        raise ValueError(
+            "Incompatible shapes between op input and calculated input gradient. Forward operation: "
+            f"{node.name}. Input shape: {source.shape}. Calculated input gradient shape: {dx.shape}"
+        ) from None
 
 
 def _trainable(tensor: Tensor) -> bool:
