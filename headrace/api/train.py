@@ -9,4 +9,10 @@ NAMES: dict[str, str] = {
     "headrace.train.optimizers.gradient_descent": (
         "train.GradientDescentOptimizer train.ProximalGradientDescentOptimizer"
     ),
+    "headrace.train.optimizers.momentum": "train.MomentumOptimizer train.RMSPropOptimizer",
+    "headrace.train.optimizers.adam": "train.AdamOptimizer train.AdadeltaOptimizer",
+    "headrace.train.optimizers.adagrad": (
+        "train.AdagradOptimizer train.AdagradDAOptimizer train.ProximalAdagradOptimizer"
+    ),
+    "headrace.train.optimizers.ftrl": "train.FtrlOptimizer",
 }
