@@ -66,10 +66,10 @@ NAMES: dict[str, str] = {
         "verify_tensor_all_finite debugging.assert_all_finite=verify_tensor_all_finite "
         "add_check_numerics_ops {,debugging.}is_numeric_tensor "
         "{,math.,debugging.}is_non_decreasing {,math.,debugging.}is_strictly_increasing "
-        "{,math.}bincount histogram_fixed_width histogram_fixed_width_bins"
+        "{,math.}bincount histogram_fixed_width histogram_fixed_width_bins "
+        "fingerprint"
     ),
     "headrace.ops.checks": "{,debugging.}check_numerics",
-    "headrace.ops.fingerprint": "fingerprint",
     "headrace.ops.sequence": "lin_space linspace=lin_space",
     "headrace.ops.bitwise": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert "

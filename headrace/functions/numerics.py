@@ -17,6 +17,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, array, checks, comparison, histogram, segment, strided_slice
+from headrace.ops import fingerprint as fingerprints
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
 
@@ -79,6 +80,20 @@ def add_check_numerics_ops() -> Node:
 def is_numeric_tensor(tensor: Any) -> bool:
     """Is this a `Tensor` of numbers?"""
     return isinstance(tensor, Tensor) and tensor.dtype.base in NUMBERS
+
+
+def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) -> Tensor:
+    """A short digest of every row of a tensor.
+
+    Args:
+      data: a `Tensor` of at least one dimension.
+      method: "farmhash64", the only one there is.
+      name: name of the node.
+
+    Returns:
+      A matrix of uint8: 8 bytes per row, the lowest first.
+    """
+    return fingerprints.fingerprint(data, method, name=name)
 
 
 # -- order --------------------------------------------------------------------------------------

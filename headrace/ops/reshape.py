@@ -18,7 +18,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, divided, merge
 from headrace.ops.shape_rules import scalar
 from headrace.ops.signature import Int, Ints, ShapeAttr, Type
-from headrace.ops.traits import IDENTITY, VIEW
+from headrace.ops.traits import VIEW
 
 
 # -- Shape, Size, Rank --------------------------------------------------------------------------
@@ -330,14 +330,15 @@ def ensured_shape(input, *, shape):
     return merge(input, shape)
 
 
-@op("EnsureShape", "input: T -> output: T", traits={IDENTITY},
+@op("EnsureShape", "input: T -> output: T", traits={VIEW},
     attrs={"shape": ShapeAttr(), "T": Type()}, shape=ensured_shape)  # fmt: skip
-def ensure_shape(input, *, shape):
+def ensure_shape(ctx, input, *, shape):
     """The input, whose shape must agree with the attribute `shape`."""
     found = make_shape(input.shape)
+    source = "" if ctx is None else f"{ctx.node.inputs[0]} "
     require(
         found.is_compatible_with(shape),
-        f"Shape of tensor {show(found)} is not compatible with expected shape {show(shape)}.",
+        f"Shape of tensor {source}{show(found)} is not compatible with expected shape {show(shape)}.",
     )
     return input
 
