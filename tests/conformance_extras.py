@@ -1,9 +1,13 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
+from headrace.functions import composite
 from headrace.variables import defun
 from tests import test_only_ops
 
 NAMES: dict[str, object] = {
+    "composite_tensor.CompositeTensor": composite.CompositeTensor,
+    "type_spec.type_spec_from_value": composite.type_spec_from_value,
+    "type_spec.BatchableTypeSpec": composite.BatchableTypeSpec,
     "function.Defun": defun.Defun,
     "function.get_extra_args": defun.get_extra_args,
     "function.get_extra_inputs": defun.get_extra_inputs,

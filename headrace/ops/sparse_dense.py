@@ -12,7 +12,7 @@ from headrace.core.shapes import make_shape
 from headrace.ops import division
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_checks import merge_sizes, with_rank
+from headrace.ops.shape_checks import described_by, merge_sizes, with_rank
 from headrace.ops.signature import Type
 from headrace.ops.sparse_array import SMALL
 from headrace.ops.sparse_layout import check_order, check_sizes, flat_places, text
@@ -21,7 +21,7 @@ from headrace.ops.sparse_layout import check_order, check_sizes, flat_places, te
 # -- SparseToDense ------------------------------------------------------------------------------
 @op("SparseToDense", "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, "
     "default_value: T -> dense: T", validate_indices=True, T=Type(), Tindices=INDEX,
-    shape=lambda i, output_shape, v, d: output_shape.as_shape)  # fmt: skip
+    shape=lambda i, output_shape, v, d: described_by(output_shape))  # fmt: skip
 def sparse_to_dense(
     sparse_indices, output_shape, sparse_values, default_value, *, validate_indices
 ):
