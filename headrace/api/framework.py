@@ -20,6 +20,8 @@ NAMES: dict[str, str] = {
         "graph_util.must_run_on_cpu graph_util.remove_training_nodes "
         "graph_util.tensor_shape_from_node_def_name"
     ),
+    "headrace.functions.graph_files": "{io,train}.write_graph",
+    "headrace.train.meta_graph": "train.export_meta_graph train.import_meta_graph",
     "headrace.ops.importer": "{,graph_util.}import_graph_def",
     "headrace.formats.proto": (
         "AttrValue ConfigProto {,summary.}Event GPUOptions GraphDef GraphOptions HistogramProto "

@@ -218,7 +218,7 @@ def _without_checks(graph: Any, protected: set[str]) -> Any:
         for n in graph.node
         if n.op == "CheckNumerics" and n.name not in protected and n.input
     }
-    out = proto.GraphDef(versions=graph.versions)
+    out = _empty_like(graph)
     for node in graph.node:
         if node.name in checks:
             continue
@@ -237,10 +237,19 @@ def _without_identities(graph: Any, protected: set[str]) -> Any:
         and n.name not in waited_for  # else it orders something
         and not any(i.startswith("^") for i in n.input)
     }
-    out = proto.GraphDef(versions=graph.versions)
+    out = _empty_like(graph)
     for node in graph.node:
         if node.name not in spared:
             _add_redirected(out, node, node.input, spared)
+    return out
+
+
+def _empty_like(graph: Any) -> Any:
+    """A GraphDef without nodes: versions and functions as they are."""
+    out = proto.GraphDef()
+    for field in ("versions", "library"):
+        if graph.HasField(field):
+            getattr(out, field).CopyFrom(getattr(graph, field))
     return out
 
 
