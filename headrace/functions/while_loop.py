@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core.shapes import Shape
 from headrace.functions import nest
+from headrace.functions.nest_paths import flatten_up_to
 from headrace.functions.structure import name_scope
 from headrace.functions.while_context import WhileContext
 from headrace.graph.keys import GraphKeys
@@ -127,8 +128,9 @@ def _as_type(like: Any, value: Any) -> Any:
 
 
 def _run(context: WhileContext, cond: Any, body: Any, loop_vars: Any, invariants: Any) -> Any:
+    # Converted outside: what enters the loop is made before it.
+    flat = [_to_tensor(x) for x in nest.flatten(loop_vars, expand_composites=True)]
     with context.entered():
-        flat = [_to_tensor(x) for x in nest.flatten(loop_vars, expand_composites=True)]
 
         def rebuild(structure: Any, tensors: Sequence[Tensor]) -> Any:
             items = nest.flatten(loop_vars, expand_composites=True)
@@ -157,7 +159,7 @@ def _flat_invariants(loop_vars: Any, invariants: Any) -> list[Any] | None:
     if invariants is None:
         return None
     out: list[Any] = []
-    shallow = nest.flatten_up_to(loop_vars, invariants)
+    shallow = flatten_up_to(loop_vars, invariants)
     for var, shape in zip(nest.flatten(loop_vars), shallow):
         parts = getattr(var, "_invariant_shapes", None)
         if parts is not None:
