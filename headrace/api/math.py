@@ -70,6 +70,7 @@ NAMES: dict[str, str] = {
         "fingerprint"
     ),
     "headrace.ops.checks": "{,debugging.}check_numerics",
+    "headrace.ops.reduce": "arg_max=argmax arg_min=argmin",
     "headrace.ops.sequence": "lin_space linspace=lin_space",
     "headrace.ops.bitwise": (
         "bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.invert "

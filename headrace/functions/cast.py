@@ -74,7 +74,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         if value.dtype.max > target.max:
             high = convert_to_tensor(target.max, value.dtype, name="max")
             value = arithmetic.minimum(value, high)
-        return cast(value, target, name=scope)  # type: ignore[no-any-return]
+        return cast(value, target, name=scope)
 
 
 def _to(dtype: dtypes.DType, default: str) -> Callable[..., Any]:

@@ -68,7 +68,7 @@ def _binary(
         if word == "assert_equal":
             with name_scope(name, word, [x, y, data]):
                 if x is y:
-                    return source.no_op()  # type: ignore[no-any-return]
+                    return source.no_op()
         with name_scope(name, word, [x, y, data]):
             x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
             if data is None:

@@ -51,9 +51,7 @@ def remove_squeezable_dimensions(
 def _squeeze_if(x: Tensor, rank_diff: Tensor, wanted: int) -> Tensor:
     if x.shape.rank is not None and x.shape.sizes[-1] not in (None, 1):
         return x
-    return cond(  # type: ignore[no-any-return]
-        comparison.equal(wanted, rank_diff), lambda: array.squeeze(x, [-1]), lambda: x
-    )
+    return cond(comparison.equal(wanted, rank_diff), lambda: array.squeeze(x, [-1]), lambda: x)
 
 
 def confusion_matrix(
@@ -111,4 +109,4 @@ def confusion_matrix(
 
 
 def _checked(x: Tensor, check: Any, message: str, *bounds: Any) -> Tensor:
-    return with_dependencies([check(x, *bounds, message=message)], x)  # type: ignore[no-any-return]
+    return with_dependencies([check(x, *bounds, message=message)], x)

@@ -48,7 +48,7 @@ def verify_tensor_all_finite(
         x = convert_to_tensor(x, name="x")
         with get_default_graph().colocate_with(x):
             checked = checks.check_numerics(x, message=message)
-            return with_dependencies([checked], x)  # type: ignore[no-any-return]
+            return with_dependencies([checked], x)
 
 
 def add_check_numerics_ops() -> Node:

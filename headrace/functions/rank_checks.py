@@ -44,7 +44,7 @@ def _rank_check(
         if x.shape.rank is not None:
             if not static(x.shape.rank, [int(value) for value in known]):
                 raise _Mismatch
-            return source.no_op(name="static_checks_determined_all_ok")  # type: ignore[no-any-return]
+            return source.no_op(name="static_checks_determined_all_ok")
     condition = dynamic(array.rank_of(x), ranks)
     for rank, value in zip(ranks, known):
         if value is None:
@@ -204,7 +204,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
                 f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: "
                 f"{tensor.shape}."
             )
-        return tensor  # type: ignore[no-any-return]
+        return tensor
 
 
 # -- shapes that belong together ----------------------------------------------------------------
@@ -376,7 +376,7 @@ def assert_type(
         tensor = convert_to_tensor(tensor, name="tensor")
         if tensor.dtype != tf_type:
             raise TypeError(f"{message or ''}  {tensor.name} must be of type {tf_type}")
-        return source.no_op(name="statically_determined_correct_type")  # type: ignore[no-any-return]
+        return source.no_op(name="statically_determined_correct_type")
 
 
 def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Node:
@@ -400,7 +400,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
                 f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype '
                 f"{x.dtype}"
             )
-        return source.no_op(name="statically_determined_was_integer")  # type: ignore[no-any-return]
+        return source.no_op(name="statically_determined_was_integer")
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
@@ -422,7 +422,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
         return dtypes.float32
     if not dtype.is_floating:
         raise ValueError(f"Expected floating point type, got {dtype}.")
-    return dtype  # type: ignore[no-any-return]
+    return dtype
 
 
 def _same_base_type(items: Any, expected: Any) -> Any:

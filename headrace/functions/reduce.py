@@ -154,7 +154,7 @@ def reduce_logsumexp(
         result = arithmetic.add(result, top)
         if axis is None and not keepdims and not result.shape.is_full:
             result.set_shape(())
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def reduce_variance(
@@ -228,7 +228,7 @@ def count_nonzero(
     with name_scope(name, "count_nonzero", [x]):
         x = convert_to_tensor(x, name="input")
         truths = cast(comparison.not_equal(x, zeros([], x.dtype.base)), dtypes.int64)
-        return cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)  # type: ignore[no-any-return]
+        return cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)
 
 
 def argmax(

@@ -20,8 +20,9 @@ from headrace.core.dtypes import (
     uint16,
 )
 from headrace.ops import comparison
-from headrace.ops.broadcast import same_known_shape, shape_of, unbroadcast
+from headrace.ops.broadcast import same_known_shape, unbroadcast
 from headrace.ops.complex import complex_abs, conjugate
+from headrace.ops.constant import constant
 from headrace.ops.division import (
     div,
     div_no_nan,
@@ -145,7 +146,7 @@ def _difference_squared(x, y):
 
 def _squared_difference_gradient(node, dy):
     x, y = node.inputs
-    dx = 2.0 * dy * (x - y)
+    dx = mul(constant(2.0, dy.dtype.base, name="scalar"), dy) * (x - y)
     if same_known_shape(x, y, dy):
         return dx, -dx
     return unbroadcast(x, y, dy, lambda: dx, lambda: -dx)
@@ -163,17 +164,6 @@ neg = unary(
     "Neg", np.negative, T=SIGNED, doc="-x.", emit=lambda e, x: -x,
     gradient=lambda node, dy: -dy, samples=normal(3, 4),
 )  # fmt: skip
-abs_ = unary(
-    "Abs", np.abs, T=(*ORDERED, int8, int16), doc="The magnitude of x.", emit="abs",
-    gradient=lambda node, dy: dy * sign(node.inputs[0]), samples=normal(3, 4),
-)  # fmt: skip
-
-
-def magnitude(x, name=None):
-    """The builder of |x| for any type: ComplexAbs for complex numbers, else Abs."""
-    if x.dtype.is_complex:
-        return complex_abs(x, Tout=x.dtype.base.real_dtype, name=name)
-    return abs_(x, name=name)
 
 
 def _sign(x):
@@ -187,13 +177,24 @@ def _sign_gradient(node, dy):
     from headrace.ops import array
 
     x = node.inputs[0]
-    return array.fill(shape_of(x), np.zeros((), x.dtype.numpy))
+    return array.fill(array.shape_of(x), np.zeros((), x.dtype.numpy))
 
 
 sign = unary(
     "Sign", _sign, T=SIGNED, doc="-1, 0 or 1; x / |x| for a complex x.", emit="sign",
     gradient=_sign_gradient, samples=normal(3, 4),
 )  # fmt: skip
+abs_ = unary(
+    "Abs", np.abs, T=(*ORDERED, int8, int16), doc="The magnitude of x.", emit="abs",
+    gradient=lambda node, dy: dy * sign(node.inputs[0]), samples=normal(3, 4),
+)  # fmt: skip
+
+
+def magnitude(x, name=None):
+    """The builder of |x| for any type: ComplexAbs for complex numbers, else Abs."""
+    if x.dtype.is_complex:
+        return complex_abs(x, Tout=x.dtype.base.real_dtype, name=name)
+    return abs_(x, name=name)
 
 
 # -- extremes -----------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ def _extreme_gradient(chooses_x):
         from headrace.ops import array, where
 
         x, y = node.inputs
-        zeros = array.fill(shape_of(dy), np.zeros((), dy.dtype.numpy))
+        zeros = array.fill(array.shape_of(dy), np.zeros((), dy.dtype.numpy))
         mask = chooses_x(x, y)
         return unbroadcast(
             x, y, dy, lambda: where.select(mask, dy, zeros), lambda: where.select(mask, zeros, dy)

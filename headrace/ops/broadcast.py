@@ -12,7 +12,6 @@ from headrace.core.errors import require
 from headrace.core.shapes import Shape
 from headrace.graph.tensor import Tensor
 from headrace.ops import reduce
-from headrace.ops.constant import constant
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
@@ -95,15 +94,6 @@ def _(rng):
 
 
 broadcast_gradient_args.no_gradient()
-
-
-def shape_of(x: Tensor) -> Tensor:
-    """The shape as a tensor: a constant where it is known."""
-    from headrace.ops import array
-
-    if x.shape.is_full:
-        return constant(x.shape.as_list(), int32, name="Shape")
-    return array.shape(x)
 
 
 def same_known_shape(*tensors: Any) -> bool:

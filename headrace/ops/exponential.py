@@ -45,10 +45,6 @@ square = unary(
     "Square", np.square, T=SIGNED, doc="x * x.", emit=lambda e, x: x * x,
     gradient=_square_gradient, samples=normal(3, 4),
 )  # fmt: skip
-sqrt = unary(
-    "Sqrt", np.sqrt, T=INEXACT, doc="The square root of x.", emit="sqrt",
-    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
-)  # fmt: skip
 
 
 def _sqrt_grad_gradient(node, dy):
@@ -61,9 +57,10 @@ sqrt_grad = grad_op(
     doc="The gradient of Sqrt: dy / (2 y), where y = sqrt(x).",
     emit=lambda e, y, dy: dy * 0.5 / y, gradient=_sqrt_grad_gradient,
 )  # fmt: skip
-rsqrt = unary(
-    "Rsqrt", lambda x: x.dtype.type(1) / np.sqrt(x), T=INEXACT, doc="1 / sqrt(x).", emit="rsqrt",
-    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
+
+sqrt = unary(
+    "Sqrt", np.sqrt, T=INEXACT, doc="The square root of x.", emit="sqrt",
+    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
 )  # fmt: skip
 
 
@@ -77,6 +74,11 @@ rsqrt_grad = grad_op(
     "RsqrtGrad", lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
     doc="The gradient of Rsqrt: dy * y**3 / -2, where y = 1 / sqrt(x).",
     emit=lambda e, y, dy: dy * -0.5 * y * y * y, gradient=_rsqrt_grad_gradient,
+)  # fmt: skip
+
+rsqrt = unary(
+    "Rsqrt", lambda x: x.dtype.type(1) / np.sqrt(x), T=INEXACT, doc="1 / sqrt(x).", emit="rsqrt",
+    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
 )  # fmt: skip
 
 
@@ -169,12 +171,6 @@ def _logistic(x):
     return one / (one + np.exp(-x))
 
 
-sigmoid = unary(
-    "Sigmoid", _logistic, T=INEXACT, doc="1 / (1 + exp(-x)).", emit="sigmoid",
-    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
-)  # fmt: skip
-
-
 def _sigmoid_grad_gradient(node, dy):
     a, b = (conjugate(x) for x in node.inputs)
     gb = dy * b
@@ -185,4 +181,9 @@ sigmoid_grad = grad_op(
     "SigmoidGrad", lambda y, dy: dy * y * (y.dtype.type(1) - y),
     doc="The gradient of Sigmoid: dy * y * (1 - y), where y = sigmoid(x).",
     emit=lambda e, y, dy: dy * y * (1 - y), gradient=_sigmoid_grad_gradient,
+)  # fmt: skip
+
+sigmoid = unary(
+    "Sigmoid", _logistic, T=INEXACT, doc="1 / (1 + exp(-x)).", emit="sigmoid",
+    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
 )  # fmt: skip

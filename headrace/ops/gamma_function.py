@@ -18,7 +18,7 @@ def _bernoulli(count: int) -> list[Fraction]:
     """B_2, B_4, ... B_2count."""
     numbers = [Fraction(1)]
     for m in range(1, 2 * count + 1):
-        total = sum(math.comb(m + 1, k) * numbers[k] for k in range(m))
+        total = sum((math.comb(m + 1, k) * numbers[k] for k in range(m)), Fraction(0))
         numbers.append(-total / (m + 1))
     return numbers[2::2]
 

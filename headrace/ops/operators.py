@@ -176,7 +176,7 @@ def _compare(name: str) -> Any:
     def method(x: Tensor, y: Any) -> Tensor:
         from headrace.ops import comparison
 
-        return getattr(comparison, name)(x, y)  # type: ignore[no-any-return]
+        return getattr(comparison, name)(x, y)
 
     return method
 

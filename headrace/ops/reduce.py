@@ -371,12 +371,15 @@ def _arg_op(name, choose, doc, kind):
             raise Decline("the axis is not known")
         axis = int(dimension.value) % len(x.shape)
         shape = [*x.shape[:axis], *x.shape[axis + 1 :]]
-        return e.compute(
-            shape,
-            lambda *i: e.cast(
-                e.reduce(kind, x.shape[axis], lambda r: x[(*i[:axis], r, *i[axis:])]), output_type
-            ),
-        )
+
+        def element(*i):
+            def at(r):
+                index = (*i[:axis], r, *i[axis:])
+                return x[index]
+
+            return e.cast(e.reduce(kind, x.shape[axis], at), output_type)
+
+        return e.compute(shape, element)
 
     @reference.samples
     def _(rng):

@@ -53,12 +53,6 @@ def _positive(rng):
 
 
 # -- gamma --------------------------------------------------------------------------------------
-lgamma = _special(
-    "Lgamma", gamma_function.log_gamma, "log |Gamma(x)|.", emit="lgamma",
-    gradient=lambda node, dy: dy * digamma(_x(node)), samples=_positive,
-)  # fmt: skip
-
-
 def _digamma_gradient(node, dy):
     x = _x(node)
     return dy * polygamma(constant(1, x.dtype.base), x)
@@ -67,6 +61,11 @@ def _digamma_gradient(node, dy):
 digamma = _special(
     "Digamma", gamma_function.digamma, "The derivative of log |Gamma(x)|.",
     gradient=_digamma_gradient, samples=_positive,
+)  # fmt: skip
+
+lgamma = _special(
+    "Lgamma", gamma_function.log_gamma, "log |Gamma(x)|.", emit="lgamma",
+    gradient=lambda node, dy: dy * digamma(_x(node)), samples=_positive,
 )  # fmt: skip
 
 

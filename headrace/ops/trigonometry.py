@@ -31,9 +31,13 @@ def _x(node):
 
 
 # -- circular -----------------------------------------------------------------------------------
+def _sin_gradient(node, dy):
+    return dy * cos(_x(node))
+
+
 sin = unary(
     "Sin", np.sin, T=INEXACT, doc="The sine of an angle in radians.", emit="sin",
-    gradient=lambda node, dy: dy * cos(_x(node)), samples=normal(3, 4),
+    gradient=_sin_gradient, samples=normal(3, 4),
 )  # fmt: skip
 cos = unary(
     "Cos", np.cos, T=INEXACT, doc="The cosine of an angle in radians.", emit="cos",
@@ -77,14 +81,31 @@ atan2 = binary(
 
 
 # -- hyperbolic ---------------------------------------------------------------------------------
+def _sinh_gradient(node, dy):
+    return dy * cosh(_x(node))
+
+
 sinh = unary(
     "Sinh", np.sinh, T=INEXACT, doc="The hyperbolic sine.", emit="sinh",
-    gradient=lambda node, dy: dy * cosh(_x(node)), samples=normal(3, 4),
+    gradient=_sinh_gradient, samples=normal(3, 4),
 )  # fmt: skip
 cosh = unary(
     "Cosh", np.cosh, T=INEXACT, doc="The hyperbolic cosine.", emit="cosh",
     gradient=lambda node, dy: dy * sinh(_x(node)), samples=normal(3, 4),
 )  # fmt: skip
+
+
+def _tanh_grad_gradient(node, dy):
+    a, b = (conjugate(x) for x in node.inputs)
+    return dy * -2.0 * b * a, tanh_grad(a, dy)
+
+
+tanh_grad = grad_op(
+    "TanhGrad", lambda y, dy: dy * (y.dtype.type(1) - y * y),
+    doc="The gradient of Tanh: dy * (1 - y*y), where y = tanh(x).",
+    emit=lambda e, y, dy: dy * (1 - y * y), gradient=_tanh_grad_gradient,
+)  # fmt: skip
+
 tanh = unary(
     "Tanh", np.tanh, T=INEXACT, doc="The hyperbolic tangent.", emit="tanh",
     gradient=lambda node, dy: tanh_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
@@ -100,16 +121,4 @@ acosh = unary(
 atanh = unary(
     "Atanh", np.arctanh, T=INEXACT, doc="The inverse of the hyperbolic tangent.", emit="atanh",
     gradient=lambda node, dy: dy * reciprocal(1 - square(_x(node))), samples=_inside(-1.0, 1.0),
-)  # fmt: skip
-
-
-def _tanh_grad_gradient(node, dy):
-    a, b = (conjugate(x) for x in node.inputs)
-    return dy * -2.0 * b * a, tanh_grad(a, dy)
-
-
-tanh_grad = grad_op(
-    "TanhGrad", lambda y, dy: dy * (y.dtype.type(1) - y * y),
-    doc="The gradient of Tanh: dy * (1 - y*y), where y = tanh(x).",
-    emit=lambda e, y, dy: dy * (1 - y * y), gradient=_tanh_grad_gradient,
 )  # fmt: skip
