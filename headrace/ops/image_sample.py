@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.dtypes import float32, float64, int8, int16, int32, int64, uint8
-from headrace.core.errors import require
+from headrace.core.errors import FailedPreconditionError, require
 from headrace.core.shapes import make_shape
 from headrace.ops.declare import op
 from headrace.ops.philox import reserve
@@ -213,22 +213,23 @@ def random_crop_shape(image, size):
     shape=random_crop_shape, deprecated=(8, "Random crop is now pure Python"))  # fmt: skip
 def random_crop_op(ctx, image, size, *, seed, seed2):
     """A part of this size, anywhere in the image."""
-    require(image.ndim == 3, "input must be 3-dimensional (height, width, channels)")
-    require(size.shape == (2,), f"shape_t must be a vector of 2 elements{list(size.shape)}")
+    require(image.ndim == 3, f"input must be 3-dimensional{list(image.shape)}")
+    require(size.ndim == 1, f"shape_t must be 1-dimensional{list(size.shape)}")
+    require(len(size) == 2, f"shape_t must have two elements{list(size.shape)}")
+    height, width = image.shape[:2]
     rows, columns = int(size[0]), int(size[1])
-    require(
-        0 <= rows <= image.shape[0], f"height must be >= target_height: {image.shape[0]} {rows}"
-    )
-    require(
-        0 <= columns <= image.shape[1], f"width must be >= target_width: {image.shape[1]} {columns}"
-    )
+    _fit("width", width, columns)
+    _fit("height", height, rows)
     stream = WordStream(reserve(ctx, seed, seed2, 1))
-    top = left = 0
-    if image.shape[0] > rows:
-        top = stream.word() % (image.shape[0] - rows + 1)
-    if image.shape[1] > columns:
-        left = stream.word() % (image.shape[1] - columns + 1)
+    left = stream.word() % (width - columns + 1) if width > columns else 0
+    top = stream.word() % (height - rows + 1) if height > rows else 0
     return image[top : top + rows, left : left + columns]
+
+
+def _fit(name, extent, target):
+    if not 0 <= target <= extent:
+        message = f"{name} must be >= target_{name}: {name} = {extent}, target_{name} = {target}"
+        raise FailedPreconditionError(None, None, message)
 
 
 random_crop_op.no_gradient()
