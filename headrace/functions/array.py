@@ -453,9 +453,6 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
     Returns:
       A NumPy array or None.  A tensor whose value was used this way can not be fed any more.
 
-    Raises:
-      TypeError: `tensor` is not a tensor.
+      What is no tensor is its own value; the value of a variable is never known.
     """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"tensor is not a Tensor: {tensor!r}")
     return constant_value(tensor, partial)

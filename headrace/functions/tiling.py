@@ -61,7 +61,7 @@ def _is_zero(value: Any) -> bool:
 
 def _with_known_sizes(out: Tensor) -> Tensor:
     """Sizes whose paddings are known, where others are not."""
-    x, paddings = out.op.inputs
+    x, paddings = out.op.inputs[:2]
     if x.shape.rank is None or out.shape.is_full:
         return out
     known = constant_value(paddings, partial=True)

@@ -181,9 +181,10 @@ def _shapes_of(values):
 
 
 def _slices_of_rows(dy: IndexedSlices, values, axis):
-    at = constant_value(axis)
-    if at is None:
+    known = constant_value(axis)
+    if known is None:
         raise ValueError("Can only compute IndexedSlices gradient with statically-known concat_dim")
+    at = int(known)
     if at < 0:
         if values[0].shape.rank is None:
             raise ValueError(
@@ -191,7 +192,7 @@ def _slices_of_rows(dy: IndexedSlices, values, axis):
                 "rank is statically-known."
             )
         at %= values[0].shape.rank
-    return _split_columns(dy, values, int(at)) if at > 0 else _split_rows(dy, values)
+    return _split_columns(dy, values, at) if at > 0 else _split_rows(dy, values)
 
 
 def _split_columns(dy: IndexedSlices, values: list[Tensor], axis: int) -> list[IndexedSlices]:

@@ -124,7 +124,8 @@ def unpack(value, *, num, axis):
         value.shape[axis] == num,
         f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}",
     )
-    return [np.ascontiguousarray(np.take(value, i, axis)) for i in range(num)]
+    rows = np.moveaxis(value, axis, 0)
+    return [np.asarray(rows[i, ...], order="C") for i in range(num)]
 
 
 @unpack.gradient

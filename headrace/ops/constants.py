@@ -102,7 +102,7 @@ def _partial_shape(node: Any, depth: int) -> tuple[Dim, ...] | None:
 def _partial_pack(node: Any, depth: int) -> tuple[Dim, ...] | None:
     out: list[Dim] = []
     for source in node.inputs:
-        if source.shape.rank != 0:
+        if source.shape.rank not in (None, 0):
             return None
         out.append(partial_scalar(source, depth))
     return tuple(out)
@@ -169,32 +169,58 @@ def partial_scalar(tensor: Tensor, depth: int = 0) -> Dim:
     return None
 
 
-_STATIC = frozenset(
-    "Const Shape Size Rank Range Cast Concat ConcatV2 ConcatOffset Pack Fill Equal NotEqual".split()
-)
+_STATIC = frozenset("Range Cast Concat ConcatV2 Fill Equal NotEqual".split())
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
-    """TF's `get_static_value`: the value where it follows from a short list of ops, else None."""
+    """TF's `get_static_value`: the value where it follows from a short list of ops, else None.
+
+    The array is the caller's own.  With `partial` a Pack may be known in part: an array of objects
+    with None for the rest.  What is no tensor at all is its own value.
+    """
     if not isinstance(tensor, Tensor):
-        return None
-    if tensor.op.type not in _STATIC:
-        return None
-    if partial and tensor.op.type == "Pack":
-        return np.array([constant_value(t, True) for t in tensor.op.inputs])
-    if (
-        any(s.op.type not in _STATIC for s in tensor.op.inputs)
-        and tensor.op.type not in _FROM_SHAPE
-    ):
-        return None
-    value = constant(tensor)
+        return None if hasattr(tensor, "graph") else tensor
+    value = _static(tensor, partial)
     if value is not None:
         tensor.graph.prevent_feeding(tensor)  # its value has been used
     return value
 
 
+def _static(tensor: Tensor, partial: bool) -> Any:
+    node = tensor.op
+    if node.type == "Pack":
+        return _static_pack(node, partial)
+    if CONSTANT not in node.declaration.traits and node.type not in _FROM_SHAPE:
+        if node.type not in _STATIC or any(constant_value(t) is None for t in node.inputs):
+            return None
+    value = constant(tensor)
+    return None if value is None else np.array(value)
+
+
+def _static_pack(node: Any, partial: bool) -> Any:
+    if node.attrs["axis"] != 0:
+        return None
+    values = [constant_value(t, partial) for t in node.inputs]
+    if all(v is not None and v.dtype != object for v in values):
+        return np.array(values)
+    if not partial and any(v is None for v in values):
+        return None
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
 def constant_value_as_shape(tensor: Tensor) -> Shape:
-    """The shape that a vector describes, as far as it is known."""
+    """The shape that a vector describes, as far as it is known; the scalar -1 describes any."""
+    if tensor.shape.rank == 0:
+        value = constant_value(tensor)
+        if value is None or value != -1:
+            which = "with unknown value" if value is None else f"value '{value}'"
+            raise ValueError(
+                f"Received a scalar {which} as shape; require a statically known scalar with value "
+                "'-1' to describe an unknown shape."
+            )
+        return make_shape(None)
     sizes = partial_vector(tensor)
     if sizes is not None:
         return make_shape(sizes)

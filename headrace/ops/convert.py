@@ -131,7 +131,7 @@ def _convert_sequence(
     found = dtype or _first_type(value)
     from headrace.ops.constant import pack
 
-    return pack(_packed_items(value, found), name=name or "packed")
+    return pack(_packed_items(value, found, dtype is not None), name=name or "packed")
 
 
 def _first_type(value: Any) -> DType | None:
@@ -144,18 +144,24 @@ def _first_type(value: Any) -> DType | None:
     return as_dtype(value.dtype).base if is_dense_tensor_like(value) else None
 
 
-def _packed_items(values: Any, dtype: DType | None) -> list[Tensor]:
+def _packed_items(values: Any, dtype: DType | None, may_cast: bool) -> list[Tensor]:
+    """The items as tensors of one type, which casts only where the caller asked for it."""
+    from headrace.ops.cast import cast
+
     out = []
     for i, value in enumerate(values):
         if isinstance(value, (list, tuple)) and _has_tensor(value):
             from headrace.ops.constant import pack
 
-            out.append(pack(_packed_items(value, dtype), name=str(i)))
+            out.append(pack(_packed_items(value, dtype, may_cast), name=str(i)))
         else:
             tensor = convert_to_tensor(
                 value, None if is_dense_tensor_like(value) else dtype, str(i)
             )
             if dtype is not None and tensor.dtype.base is not dtype:
+                if may_cast:
+                    out.append(cast(tensor, DstT=dtype))
+                    continue
                 raise TypeError(
                     f"Cannot convert a list containing a tensor of dtype {tensor.dtype} to {dtype} "
                     f"(Tensor is: {tensor!r})"

@@ -3,6 +3,7 @@ rows of a copy changed: InplaceUpdate, InplaceAdd, InplaceSub; UnravelIndex."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,7 @@ def _(node, dy):
 @op("GuaranteeConst", "input: T -> output: T", T=Type(), traits={STATEFUL, IDENTITY}, shape=same)
 def guarantee_const(input):
     """The input, which the user promises will not change."""
+    require(isinstance(input, np.ndarray), "Input tensor cannot be a resource variable handle.")
     return input
 
 
@@ -168,7 +170,9 @@ def unravel_index(indices, dims):
         )
         require(size > 0, f"Input dims cannot be negative. Got dim = {size} at index {i}")
     sizes = tuple(int(s) for s in dims)
-    count = int(np.prod(sizes, dtype=object)) if sizes else 1
+    count = math.prod(sizes)
+    limit = np.iinfo(dims.dtype).max
+    require(count <= limit, f"Input dims product is causing integer overflow: ({dims})")
     require(
         not indices.size or (indices.min() >= 0 and indices.max() < count),
         "index is out of bound as with dims",

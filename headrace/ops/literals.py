@@ -43,6 +43,8 @@ def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         dtype = dtype or _size_type([value])
     if isinstance(value, Shape):
         return _from_shape(value, dtype)
+    if dtype is not None and dtype.is_quantized:
+        return _quantized(value, dtype), dtype
     value = _plain(value)
     if dtype is not None:
         _check_compatible(value, dtype)
@@ -93,9 +95,34 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, Dimension):
         return value.value
-    if hasattr(value, "__array__") and not isinstance(value, np.generic):
+    if not isinstance(value, np.generic) and _is_array_like(value):
         return np.asarray(value)
     return value
+
+
+def _is_array_like(value: Any) -> bool:
+    if isinstance(value, type):
+        return False
+    return hasattr(value, "__array__") or isinstance(
+        getattr(value, "__array_interface__", None), dict
+    )
+
+
+def _quantized(value: Any, dtype: DType) -> Any:
+    """Elements of a quantized type are tuples of one integer, so that they differ from numbers."""
+    for leaf in _tuples(value):
+        if not isinstance(leaf, tuple):
+            kind = type(leaf).__name__
+            raise TypeError(f"Expected {dtype.name}, got {leaf!r} of type '{kind}' instead.")
+    return np.array(value, dtype=dtype.as_numpy_dtype).view(dtype.numpy)
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        for item in value:
+            yield from _tuples(item)
+    else:
+        yield value
 
 
 def _leaves(value: Any) -> Any:

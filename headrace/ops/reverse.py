@@ -12,6 +12,7 @@ from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import (
+    merge,
     merge_sizes,
     replaced,
     with_rank,
@@ -173,8 +174,7 @@ def _(rng):
 # -- Roll ---------------------------------------------------------------------------------------
 def roll_shape(input, shift, axis):
     with_rank_at_least(input, 1)
-    with_rank_at_most(shift, 1)
-    with_rank_at_most(axis, 1)
+    merge(with_rank_at_most(shift, 1), with_rank_at_most(axis, 1))
     return input.plain()
 
 
@@ -206,5 +206,5 @@ def _(rng):
     yield Sample(rng.normal(size=(4, 3)), np.array([1, 1]), np.array([0, 0], np.int32))
     yield Sample(np.zeros((0, 3)), np.array(1), np.array(0), note="empty")
     yield ErrorSample(np.array(1.0), np.array(1), np.array(0), raises="at least rank 1|1-D or high")
-    yield ErrorSample(np.ones(3), np.array([1, 1]), np.array(0), raises="must have the same size")
+    yield ErrorSample(np.ones(3), np.array([1, 1]), np.array(0), raises="same size|equal rank")
     yield ErrorSample(np.ones(3), np.array(1), np.array(1), raises="axis 1 is out of range")

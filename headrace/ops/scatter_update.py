@@ -213,6 +213,7 @@ def _scatter_nd(kind, target, indices, updates):
     slot = _slot(target)
     with slot.lock:
         shape = slot.value.shape
+        require(len(shape) >= 1, f"Output must be at least 1-D, got shape: {_text(shape)}")
         require(indices.ndim >= 1, f"Indices shape must have rank at least one. Found:{_text(())}")
         depth = indices.shape[-1]
         require(

@@ -21,13 +21,11 @@ def to_user(values: list[Any], place: int, dtype: DType) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     if value.ndim == 0:
-        if dtype.is_quantized:
-            return value.view(dtype.as_numpy_dtype)[()]
         return value[()]
     owner = value if value.base is None else value.base
     if not value.flags.writeable or not isinstance(owner, np.ndarray) or _held(owner, value):
         value = np.array(value)
-    return value.view(dtype.as_numpy_dtype) if dtype.is_quantized else value
+    return value
 
 
 def _held(owner: Any, value: Any) -> bool:

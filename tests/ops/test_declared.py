@@ -48,7 +48,7 @@ def test_shape_and_type(op, sample):
             f"inferred {tensor.shape}, is {np.shape(value)}"
         )
         if tensor.dtype.kind not in "srv":
-            assert np.asarray(value).dtype == np.dtype(tensor.dtype.as_numpy_dtype)
+            assert np.asarray(value).dtype == tensor.dtype.numpy
 
 
 @each_sample
