@@ -5,6 +5,13 @@ NAMES: dict[str, str] = {
         "train.global_step train.get_global_step train.create_global_step "
         "train.get_or_create_global_step train.assert_global_step"
     ),
+    "headrace.train.moving_averages": "train.ExponentialMovingAverage",
+    "headrace.train.learning_rate_decay": (
+        "train.exponential_decay train.natural_exp_decay train.inverse_time_decay "
+        "train.piecewise_constant train.piecewise_constant_decay=piecewise_constant "
+        "train.polynomial_decay train.cosine_decay train.cosine_decay_restarts "
+        "train.linear_cosine_decay train.noisy_linear_cosine_decay"
+    ),
     "headrace.train.optimizers.base": "train.Optimizer",
     "headrace.train.optimizers.gradient_descent": (
         "train.GradientDescentOptimizer train.ProximalGradientDescentOptimizer"

@@ -20,6 +20,7 @@ NAMES: dict[str, str] = {
         "VariableScope get_variable get_local_variable get_variable_scope variable_scope "
         "variable_op_scope no_regularizer"
     ),
+    "headrace.variables.template": "make_template",
     "headrace.variables.partitioners": (
         "fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner "
         "create_partitioned_variables"

@@ -424,6 +424,17 @@ def _current(store: ScopeStore, scope: VariableScope) -> Iterator[None]:
         store.current_scope = old
 
 
+def bare_scope(name: str, custom_getter: Any = None) -> Any:
+    """A context: the scope `name` below the current one, without a name scope."""
+    return _sub_scope(name, None, dict.fromkeys(_OPTIONS) | {"custom_getter": custom_getter})
+
+
+_OPTIONS = (
+    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "reuse",
+    "dtype", "use_resource", "constraint",
+)  # fmt: skip
+
+
 def _nested_getter(getter: Any, outer: Any) -> Any:
     if getter is None or outer is None:
         return _either(getter, outer)
@@ -434,7 +445,7 @@ def _nested_getter(getter: Any, outer: Any) -> Any:
     return nested
 
 
-def _unique_scope_name(prefix: str) -> str:
+def unique_scope_name(prefix: str) -> str:
     """`prefix`, with _1, _2, ... where the current scope has opened it before."""
     store, current = get_variable_scope_store(), get_variable_scope()
     name = f"{current.name}/{prefix}" if current.name else prefix
@@ -536,7 +547,7 @@ class variable_scope:
         known = self._name_or_scope
         if isinstance(known, VariableScope):
             return _derived(known, known.name, known._name_scope, self._options)
-        return _unique_scope_name(self._default_name or "") if known is None else known
+        return unique_scope_name(self._default_name or "") if known is None else known
 
     def _open_name_scope(self, stack: ExitStack) -> str | None:
         """Enter the name scope that goes with this scope; its full name, if there is one."""
