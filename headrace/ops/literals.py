@@ -214,16 +214,12 @@ def _dense(value: Any, dtype: DType) -> Any:
     array = _checked_array(value, None)
     if array.size == 0:
         return array.astype(dtype.numpy)
-    if dtype.kind in "iu" and array.dtype.kind in "iuO":
-        info = np.iinfo(dtype.numpy)
-        if array.dtype.kind == "O" or array.max() > info.max or array.min() < info.min:
-            for leaf in _leaves(value):
-                if not info.min <= leaf <= info.max:
-                    raise ValueError(
-                        f"Tensor conversion requested dtype {dtype.name}, but {leaf} is out of range"
-                    )
+    if dtype.kind in "iu" and array.dtype.kind == "O":
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name}, but {value} is out of range"
+        )
     with np.errstate(all="ignore"):
-        return array.astype(dtype.numpy)
+        return array.astype(dtype.numpy)  # an integer that does not fit wraps around, as in TF
 
 
 def _checked_array(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
