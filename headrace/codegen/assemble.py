@@ -211,7 +211,7 @@ def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Step:
     for number, tensor in enumerate(lifted.buffers):
         if number in lifted.temporaries:
             entry.places.append(("scratch", scratch))
-            scratch += memory.align(lifted.params[lifted.temporaries[number]] * team)
+            scratch += memory.align(max(lifted.params[lifted.temporaries[number]] * team, 1))
             continue
         entry.places.append((tensor, number in lifted.written))
         (writes if number in lifted.written else reads).append(tensor)

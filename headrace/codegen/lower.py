@@ -6,6 +6,7 @@ the stages behind it; updates of variables and checks of values are collected on
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -110,7 +111,9 @@ class Emitter:
 
     def check(self, holds: Expr, message: str, value: Expr | None, extent: int) -> None:
         """Stages that find the first place where it does not hold, and the value there."""
-        loops = tuple(v for v in _loops(holds) if v.extent != 1)
+        ones = {v: ir.const(0, INDEX) for v in _loops(holds) if v.extent == 1}
+        holds = ir.substitute(holds, ones)
+        loops = _loops(holds)
         shape = tuple(v.extent for v in loops)
         steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
 
@@ -127,7 +130,7 @@ class Emitter:
         if value is not None:
             first = ir.index_expr(bad[()])
             at = [first // n % extent for n, extent in zip(steps, shape)]
-            there = ir.substitute(value, dict(zip(loops, at)))
+            there = ir.substitute(value, {**ones, **dict(zip(loops, at))})
             found = self.compute((), lambda: ir.cast(there, ir.I64))
         self.checks.append(Check(bad, shape, message, found, extent, self.node))
 
@@ -152,6 +155,10 @@ class Emitter:
         self.check((at >= 0) & (at < extent), message, at, int(extent))
         # Clamped all the same: a fed array may change between the check and its use.
         return ir.make("clamp", (at,), INDEX, int(extent))
+
+    def known(self, value: Any) -> Tensor:
+        array = np.asarray(value)
+        return Tensor(array.shape, array.dtype, value=array)
 
     def view(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         wanted = tuple(int(n) for n in shape)
@@ -279,8 +286,10 @@ def _flat(results: Any) -> list[Tensor]:
 
 
 def wanted(rule: Callable[..., Any], op: Op) -> tuple[str, ...]:
-    """The attributes that a rule names."""
+    """The attributes that a rule names; all of them for one that takes `**attrs`."""
     code = rule.__code__
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        return tuple(op.signature.attrs)
     names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     return tuple(n for n in names if n in op.signature.attrs)
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from headrace.core import options
 from headrace.devices import reference
 from headrace.devices.reference import Program
 from headrace.plan.plan import Plan
+from headrace.runtime.straight import is_straight
 
 
 def prepare(piece: Plan) -> Program:
     """May be slow; the result is kept."""
-    if options.compile_enabled():
-        try:
-            from headrace.codegen import compile_piece
-        except ImportError:
-            compile_piece = None
-        if compile_piece is not None:
-            program: Program | None = compile_piece(piece)
-            if program is not None:
-                return program
+    if os.environ.get("HEADRACE_COMPILE") and options.compile_enabled() and is_straight(piece):
+        from headrace.codegen.target import is_available
+
+        if is_available():
+            from headrace.devices.compiled import MixedProgram
+
+            return MixedProgram(piece)
     return reference.prepare(piece)

@@ -79,8 +79,8 @@ class Expr(Protocol):
     Arithmetic keeps the type (both sides must have the same); integers wrap around.  `/` is for
     floats; `//` and `%` round towards minus infinity (`e.truncate_div`, `e.truncate_mod` towards
     zero), with result 0 for an integer divisor 0.  Comparisons give bool; `& | ^ ~` are logical
-    on bool and bitwise on integers; `<< >>` are for integers, and give 0 (or the sign) where the
-    count is too large.
+    on bool and bitwise on integers; `<< >>` are for integers, the count limited to
+    [0, bits - 1].
     """
 
     @property
@@ -135,8 +135,8 @@ class Emitter(Protocol):
         """A number that follows from shapes.  Unlike `const` it is not built into the kernel."""
 
     def cast(self, x: Expr, dtype: DType) -> Expr:
-        """TF's Cast: float to integer truncates; what does not fit saturates as on x86, NaN gives
-        the integer's minimum; any number to bool means `!= 0`."""
+        """TF's Cast: float to integer truncates, NaN and what does not fit give the lowest signed
+        number; any number to bool means `!= 0`."""
 
     def bitcast(self, x: Expr, dtype: DType) -> Expr: ...
     def select(self, condition: Expr, x: Number, y: Number) -> Expr: ...
@@ -197,6 +197,9 @@ class Emitter(Protocol):
     def checked(self, index: Expr, extent: int, message: str) -> Expr:
         """The index, known to be in [0, extent) from here on; else the step fails with
         InvalidArgumentError.  The message may hold {at}, {value} and {extent}."""
+
+    def known(self, value: Any) -> Operand:
+        """A constant: what follows from shapes alone, such as the shape itself."""
 
     def view(self, x: Operand, shape: Sequence[int]) -> Operand:
         """The same elements in the same order under another shape."""

@@ -66,6 +66,11 @@ def shape(input, *, out_type):
 shape.no_gradient()
 
 
+@shape.lower
+def _(e, input, *, out_type):
+    return e.known(np.array(input.shape, out_type.numpy))
+
+
 @shape.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 3)), grad=False)
@@ -84,6 +89,11 @@ def shape_n(input, *, out_type):
 shape_n.no_gradient()
 
 
+@shape_n.lower
+def _(e, input, *, out_type):
+    return [e.known(np.array(x.shape, out_type.numpy)) for x in input]
+
+
 @shape_n.samples
 def _(rng):
     yield Sample([rng.normal(size=(2, 3)), np.array(1.0), np.zeros((0,))], grad=False)
@@ -100,6 +110,11 @@ def size(input, *, out_type):
 size.no_gradient()
 
 
+@size.lower
+def _(e, input, *, out_type):
+    return e.known(np.array(np.prod(input.shape, dtype=np.int64), out_type.numpy))
+
+
 @size.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 3)), grad=False)
@@ -113,6 +128,11 @@ def rank(input):
 
 
 rank.no_gradient()
+
+
+@rank.lower
+def _(e, input):
+    return e.known(np.array(len(input.shape), np.int32))
 
 
 @rank.samples

@@ -10,6 +10,7 @@ from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import FailedPreconditionError, NotFoundError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle, Slot
 from headrace.ops.shape_rules import none, scalar
 from headrace.ops.signature import ShapeAttr, String, Type
@@ -95,6 +96,18 @@ def assign(ref, value, *, validate_shape):
 assign.no_gradient()
 
 
+def lower_assignment(e, variable, value):
+    """The compiled rule of all plain assignments."""
+    if variable.shape != value.shape:
+        raise Decline("the variable changes its shape")
+    return e.assign(variable, lambda *i: value[i])
+
+
+@assign.lower
+def _(e, ref, value):
+    return lower_assignment(e, ref, value)
+
+
 def _same_shape(slot, value):
     value_shape = np.shape(value)
     require(
@@ -124,6 +137,16 @@ def assign_sub(ref, value):
 
 assign_add.no_gradient()
 assign_sub.no_gradient()
+
+
+@assign_add.lower
+def _(e, ref, value):
+    return e.assign(ref, lambda *i: ref[i] + value[i])
+
+
+@assign_sub.lower
+def _(e, ref, value):
+    return e.assign(ref, lambda *i: ref[i] - value[i])
 
 
 # -- resources ----------------------------------------------------------------------------------
@@ -188,6 +211,11 @@ def _(node, dy):
     return dy
 
 
+@read_variable.lower
+def _(e, resource):
+    return resource
+
+
 def assign_variable_shape(resource, value, *, dtype):
     if resource.handle is not None:
         held, shape = resource.handle
@@ -202,6 +230,11 @@ def assign_variable(resource, value, *, dtype):
     """Give the variable a new value."""
     _slot(resource, dtype).assign(value)
     return ()
+
+
+@assign_variable.lower
+def _(e, resource, value):
+    lower_assignment(e, resource, value)
 
 
 def _update(resource, value, dtype, function):
@@ -223,11 +256,21 @@ def assign_add_variable(resource, value, *, dtype):
     return _update(resource, value, dtype, np.add)
 
 
+@assign_add_variable.lower
+def _(e, resource, value):
+    e.assign(resource, lambda *i: resource[i] + value[i])
+
+
 @op("AssignSubVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
     traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
 def assign_sub_variable(resource, value, *, dtype):
     """Subtract from the variable."""
     return _update(resource, value, dtype, np.subtract)
+
+
+@assign_sub_variable.lower
+def _(e, resource, value):
+    e.assign(resource, lambda *i: resource[i] - value[i])
 
 
 @op("VarIsInitializedOp", "resource: resource -> is_initialized: bool",
@@ -253,6 +296,11 @@ def variable_shape(input, *, out_type):
 
 
 variable_shape.no_gradient()
+
+
+@variable_shape.lower
+def _(e, input, *, out_type):
+    return e.known(np.array(input.shape, out_type.numpy))
 
 
 @op("DestroyResourceOp", "resource: resource ->", ignore_lookup_error=True,

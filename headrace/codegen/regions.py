@@ -1,0 +1,188 @@
+"""Which nodes compile together.  In: a plan without control flow.  Out: units in running order, each a
+`Region` (compiled as a whole) or a single node (run by the host).
+
+How an op is run is decided here and nowhere else: `lower` (a rule for generated loops) or `library` (a
+call), else the host.  Nodes that touch the same variable keep the plan's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.codegen.kernel_ir import kind_of
+from headrace.core.dtypes import DType
+from headrace.ops.emit import Decline
+from headrace.ops.traits import (
+    BLOCKING,
+    CONSTANT,
+    CONTROL_FLOW,
+    DIFFERENT_EACH_TIME,
+    HOST,
+    STATEFUL,
+)
+from headrace.plan.plan import Edge, Plan, PlanNode
+
+VARIABLES = frozenset({"VariableV2", "Variable", "VarHandleOp"})
+_NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
+
+Key = tuple[Any, ...]  # names a variable: ("name", container, name), or ("edge", edge)
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """Nodes that become one program."""
+
+    nodes: list[PlanNode]
+    inputs: list[Edge] = field(default_factory=list)  # values from outside
+    outputs: list[Edge] = field(default_factory=list)  # values that others need
+    variables: dict[Key, PlanNode | Edge] = field(default_factory=dict)  # where each comes from
+
+    @property
+    def name(self) -> str:
+        return f"region of {len(self.nodes)} nodes ending in {self.nodes[-1].name}"
+
+
+Unit = Region | PlanNode
+
+
+def is_handle(dtype: DType) -> bool:
+    """A tensor that names state instead of being a value."""
+    return dtype.is_ref or dtype.base.kind == "r"
+
+
+def why_not(node: PlanNode) -> str | None:
+    """Why the host must run this node; None if it may compile."""
+    op = node.op
+    if op.name in VARIABLES:
+        return None
+    if op.traits & _NEVER:
+        return "runs on the host"
+    if not (op.lower_rule or op.library_rules or CONSTANT in op.traits or is_nothing(node)):
+        if STATEFUL in op.traits or op.reference is None or op.wants_context:
+            return "has no compiled rule"
+        # Arithmetic on shapes: known when the program is made.
+        if not all(o.dtype.is_integer or o.dtype.is_bool for o in node.outputs):
+            return "has no compiled rule"
+    try:
+        for dtype in [*node.input_types, *(o.dtype for o in node.outputs)]:
+            if dtype.base.kind != "r":
+                kind_of(dtype.base)
+    except Decline as reason:
+        return str(reason)
+    return None
+
+
+def is_nothing(node: PlanNode) -> bool:
+    """Only orders others: NoOp."""
+    return not node.inputs and not node.outputs and STATEFUL not in node.op.traits
+
+
+class Cutter:
+    """Cuts one plan; `declined` are nodes that turned out not to compile, with the reason."""
+
+    def __init__(self, plan: Plan, declined: dict[str, str]) -> None:
+        self.plan, self.feeds = plan, set(plan.feeds)
+        self.declined = declined
+        self.keys: dict[Edge, Key] = {}
+        self.level: dict[str, int] = {}
+        self.compiled: dict[str, bool] = {}
+        self.touched: dict[Key, list[str]] = {}
+
+    def units(self) -> list[Unit]:
+        nodes = [n for n in self.plan.nodes.values() if n.name not in self.feeds]
+        for node in nodes:
+            self.place(node)
+        out: list[Unit] = []
+        for level in range(max(self.level.values(), default=-1) + 1):
+            here = [n for n in nodes if self.level[n.name] == level]
+            inside = [n for n in here if self.compiled[n.name]]
+            if inside and not all(n.op.name in VARIABLES for n in inside):
+                out.append(self.region(inside))
+            else:
+                out.extend(inside)
+            out.extend(n for n in here if not self.compiled[n.name])
+        return out
+
+    def place(self, node: PlanNode) -> None:
+        """A region's level: one more than the host nodes that it waits for."""
+        name = node.name
+        compiled = name not in self.declined and why_not(node) is None
+        self.compiled[name] = compiled
+        level = 0
+        for source in self.sources(node):
+            if source in self.level:
+                waits = compiled and not self.compiled[source]
+                level = max(level, self.level[source] + waits)
+        self.level[name] = level
+        for key in self.own_keys(node):
+            self.touched.setdefault(key, []).append(name)
+
+    def sources(self, node: PlanNode) -> Iterator[str]:
+        """What must run before: operands, control inputs, earlier users of the same variables."""
+        yield from (e.node for e in node.inputs)
+        yield from node.control
+        for key in self.own_keys(node):
+            yield from self.touched.get(key, ())
+
+    def own_keys(self, node: PlanNode) -> list[Key]:
+        return [self.key(e) for e in node.inputs if is_handle(self.plan.dtype(e))]
+
+    def key(self, edge: Edge) -> Key:
+        """The variable that a reference or handle names, as far as the plan shows it."""
+        found = self.keys.get(edge)
+        if found is None:
+            found = self.keys[edge] = self._find_key(edge)
+        return found
+
+    def _find_key(self, edge: Edge) -> Key:
+        node = self.plan.nodes[edge.node]
+        if node.op.name in VARIABLES:
+            return ("name", node.attrs["container"], node.attrs["shared_name"] or node.name)
+        if node.outputs[edge.index].dtype.is_ref:
+            for source in node.inputs:
+                if self.plan.dtype(source).is_ref:
+                    return self.key(source)
+        return ("edge", edge)
+
+    def region(self, nodes: list[PlanNode]) -> Region:
+        region = Region(nodes)
+        inside = {n.name for n in nodes}
+        for node in nodes:
+            if node.op.name in VARIABLES:
+                region.variables[self.key(Edge(node.name, 0))] = node
+        for node in nodes:
+            for edge in node.inputs:
+                if is_handle(self.plan.dtype(edge)):
+                    key = self.key(edge)
+                    if key not in region.variables:
+                        source = self.variable_node(key)
+                        region.variables[key] = edge if source is None else source
+                elif edge.node not in inside and edge not in region.inputs:
+                    region.inputs.append(edge)
+        used = {e for n in self.plan.nodes.values() if n.name not in inside for e in n.inputs}
+        wanted = used | set(self.plan.fetches)
+        for node in nodes:
+            edges = (Edge(node.name, i) for i in range(len(node.outputs)))
+            region.outputs.extend(e for e in edges if e in wanted)
+        return region
+
+    def variable_node(self, key: Key) -> PlanNode | None:
+        if key[0] != "name":
+            return None
+        for node in self.plan.nodes.values():
+            if node.op.name in VARIABLES and self.key(Edge(node.name, 0)) == key:
+                return node
+        return None
+
+
+def describe(units: list[Unit], declined: dict[str, str]) -> str:
+    lines = []
+    for unit in units:
+        if isinstance(unit, Region):
+            lines.append(f"{unit.name}: " + ", ".join(n.name for n in unit.nodes))
+        else:
+            reason = declined.get(unit.name) or why_not(unit) or ""
+            lines.append(f"host {unit.name} ({unit.op.name}): {reason}")
+    return "\n".join(lines)

@@ -1,0 +1,240 @@
+"""Region + concrete shapes -> program.
+
+Walks the nodes in order: shapes come from the shape rules, values that follow from shapes are computed
+now by the reference, everything else is lowered to stages or library calls.  A variable is its current
+value; an update gives it a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen import library
+from headrace.codegen.assemble import assemble
+from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.lower import Emitter, lower, wanted
+from headrace.codegen.program import Program
+from headrace.codegen.regions import VARIABLES, Key, Region, is_handle, is_nothing
+from headrace.codegen.stages import Called, Update
+from headrace.core.dtypes import DType
+from headrace.core.errors import OpError
+from headrace.core.shapes import Shape, make_shape
+from headrace.ops.build import group
+from headrace.ops.emit import Decline, LibraryCall
+from headrace.ops.shape_rules import Input
+from headrace.ops.traits import CONSTANT, IDENTITY, STATEFUL
+from headrace.plan.plan import Edge, Plan, PlanNode
+
+KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
+
+
+class Declined(Exception):
+    """A node of the region cannot be compiled with these shapes."""
+
+    def __init__(self, node: PlanNode, reason: str) -> None:
+        super().__init__(f"{node.name} ({node.op.name}): {reason}")
+        self.node, self.reason = node, reason
+
+
+class Concrete(Input):
+    """What a shape rule sees: all sizes, and the value where it is known."""
+
+    __slots__ = ("held", "known")
+
+    known: Any
+    held: Any
+
+    @staticmethod
+    def make(tensor: Tensor, dtype: DType, held: Any) -> Concrete:
+        view = object.__new__(Concrete)
+        view._sizes, view.dtype, view._tensor = tensor.shape, dtype, None
+        view.known, view.held = tensor.value, held
+        if held is not None:
+            view._sizes = ()
+        return view
+
+    @property
+    def value(self) -> Any:
+        return self.known
+
+    @property
+    def as_sizes(self) -> Any:
+        if self.known is None:
+            return None
+        return tuple(None if n < 0 else int(n) for n in self.known.reshape(-1))
+
+    @property
+    def handle(self) -> Any:
+        return self.held
+
+
+@dataclass(slots=True)
+class Specialized:
+    """A program and how the region's values map to it."""
+
+    program: Program
+    variables: list[Key]  # in the order of the program's last inputs
+    updated: list[Key]
+    outputs: list[int | Key]  # a place in the program's outputs, or a variable
+
+
+class Specializer:
+    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key]) -> None:
+        self.plan, self.region, self.keys = plan, region, keys
+        self.emitter = Emitter()
+        self.values: dict[Edge, Tensor] = {}
+        self.first: dict[Key, Tensor] = {}
+        self.current: dict[Key, Tensor] = {}
+
+    def run(
+        self, shapes: Sequence[tuple[int, ...]], held: dict[Key, tuple[tuple[int, ...], DType]]
+    ) -> Specialized:
+        inputs = []
+        for edge, shape in zip(self.region.inputs, shapes):
+            tensor = Tensor(shape, self.plan.dtype(edge).base, name=edge.node)
+            self.values[edge] = tensor
+            inputs.append(tensor)
+        for key, (shape, dtype) in held.items():
+            self.first[key] = self.current[key] = Tensor(shape, dtype, name=str(key[-1]))
+        for node in self.region.nodes:
+            self.emitter.node = node
+            try:
+                self.add(node)
+            except (Decline, OpError, ValueError, TypeError, IndexError, NotImplementedError) as e:
+                raise Declined(node, f"{type(e).__name__}: {e}") from e
+        return self.assembled(inputs)
+
+    def assembled(self, inputs: list[Tensor]) -> Specialized:
+        changed = [k for k, t in self.current.items() if t is not self.first[k]]
+        updates = [Update(self.first[k], self.current[k]) for k in changed]
+        outputs: list[Tensor] = []
+        found: list[int | Key] = []
+        for edge in self.region.outputs:
+            if is_handle(self.plan.dtype(edge)):
+                found.append(self.keys[edge])
+            else:
+                found.append(len(outputs))
+                outputs.append(self.values[edge])
+        variables = list(self.first)
+        everything = [*inputs, *(self.first[k] for k in variables)]
+        program = assemble(everything, outputs, updates, self.emitter.checks)
+        return Specialized(program, variables, changed, found)
+
+    # -- nodes -------------------------------------------------------------------------------
+    def add(self, node: PlanNode) -> None:
+        if node.op.name in VARIABLES or is_nothing(node):
+            return
+        if CONSTANT in node.op.traits:
+            value = np.asarray(node.attrs["value"].array)
+            self.values[Edge(node.name, 0)] = Tensor(
+                value.shape, node.outputs[0].dtype, value=value, name=node.name
+            )
+            return
+        operands = [self.operand(e) for e in node.inputs]
+        if IDENTITY in node.op.traits:
+            self.values[Edge(node.name, 0)] = operands[0]
+            return
+        known = self.known(node, operands)
+        results = known if known is not None else self.lowered(node, operands)
+        self.note_updates()
+        for index, (output, tensor) in enumerate(zip(node.outputs, results)):
+            if not is_handle(output.dtype):
+                if not tensor.name and tensor.source is not None:
+                    tensor.name = node.name
+                self.values[Edge(node.name, index)] = tensor
+
+    def operand(self, edge: Edge) -> Tensor:
+        if is_handle(self.plan.dtype(edge)):
+            return self.current[self.keys[edge]]
+        return self.values[edge]
+
+    def note_updates(self) -> None:
+        for update in self.emitter.updates:
+            for key, tensor in self.current.items():
+                if tensor is update.variable:
+                    self.current[key] = update.value
+                    break
+            else:
+                raise Decline("an update of something that is no variable")
+        self.emitter.updates.clear()
+
+    def known(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor] | None:
+        """Outputs that follow from known values: computed now, by the reference."""
+        op = node.op
+        if STATEFUL in op.traits or op.wants_context or op.reference is None or not operands:
+            return None
+        if any(t.value is None or t.count > KNOWN_LIMIT for t in operands):
+            return None
+        if any(is_handle(self.plan.dtype(e)) for e in node.inputs):
+            return None
+        arguments = group([t.value for t in operands], op, dict(node.attrs))
+        with np.errstate(all="ignore"):
+            results = op.compute(arguments, dict(node.attrs))
+        if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
+            results = (results,)
+        flat: list[Any] = []
+        for r in results:
+            flat.extend(r if isinstance(r, (list, tuple)) else [r])
+        found = []
+        for value, output in zip(flat, node.outputs):
+            array = np.asarray(value).astype(output.dtype.numpy, copy=False)
+            found.append(Tensor(array.shape, output.dtype, value=array, name=node.name))
+        return found
+
+    def lowered(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor]:
+        op, attrs = node.op, dict(node.attrs)
+        shapes = self.shapes(node, operands)
+        arguments = group(operands, op, attrs)
+        made = self.called(node, operands, arguments, shapes) if op.library_rules else None
+        if made is None:
+            if op.lower_rule is None:
+                raise Decline("no rule compiles this")
+            made = lower(self.emitter, op, arguments, attrs, shapes)
+        for tensor, output, shape in zip(made, node.outputs, shapes):
+            if not is_handle(output.dtype) and tensor.shape != shape:
+                raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
+        return made
+
+    def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...]]:
+        """Concrete shapes of the outputs; the shape rule also refuses what does not fit."""
+        inputs = []
+        for edge, tensor in zip(node.inputs, operands):
+            dtype = self.plan.dtype(edge)
+            held = (tensor.dtype, make_shape(tensor.shape)) if dtype.base.kind == "r" else None
+            inputs.append(Concrete.make(tensor, dtype.base, held))
+        attrs = dict(node.attrs)
+        found = node.op.shape_rule(
+            *group(inputs, node.op, attrs), **{w: attrs[w] for w in node.op.shape_wants}
+        )
+        shapes = []
+        for s in [found] if isinstance(found, Shape) else found:
+            sizes = s._sizes
+            if sizes is None or None in sizes:
+                raise Decline("the shape of the result depends on values")
+            shapes.append(tuple(sizes))
+        return shapes
+
+    def called(
+        self,
+        node: PlanNode,
+        operands: list[Tensor],
+        arguments: list[Any],
+        shapes: list[tuple[int, ...]],
+    ) -> list[Tensor] | None:
+        """The op as a library call, if a library does it."""
+        outputs = [Tensor(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
+        for rule in node.op.library_rules.values():
+            attrs = {name: node.attrs[name] for name in wanted(rule, node.op)}
+            try:
+                call = rule(*arguments, *outputs, **attrs)
+            except Decline:
+                continue
+            if isinstance(call, LibraryCall) and library.choose(call) is not None:
+                for out in outputs:
+                    out.source = Called(call, tuple(operands))
+                return outputs
+        return None
