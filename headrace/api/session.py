@@ -2,4 +2,5 @@
 
 NAMES: dict[str, str] = {
     "headrace.session.session": "Session InteractiveSession",
+    "headrace.functions.script": "py_func numpy_function py_function",
 }
