@@ -93,7 +93,7 @@ class Built:
 
 def _first(result: Any) -> Tensor:
     while isinstance(result, (list, tuple)):
-        result = result[0]
+        result = next(part for part in result if not isinstance(part, (list, tuple)) or part)
     return result
 
 
