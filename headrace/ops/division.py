@@ -69,6 +69,15 @@ def _real_samples(rng):
     yield Sample(np.array([1.0, -1.0, 0.0]), np.zeros(3), note="by zero", grad=False)
 
 
+def _rounded_quotient(x, y):
+    quotient = truncated_quotient(x, y)
+    return quotient if x.dtype.kind in "iuc" else np.trunc(quotient)
+
+
+def _lower_rounded(e, x, y):
+    return e.trunc(x / y) if x.dtype.kind == "f" else e.truncate_div(x, y)
+
+
 div = binary(
     "Div", truncated_quotient, T=DIVISIBLE, doc="x / y, for integers rounded towards zero.",
     emit=_lower_quotient, gradient=_quotient_gradient, samples=_divisor_samples,
@@ -78,9 +87,9 @@ real_div = binary(
     emit=_lower_quotient, gradient=_quotient_gradient, samples=_real_samples,
 )  # fmt: skip
 truncate_div = binary(
-    "TruncateDiv", truncated_quotient, T=DIVISIBLE,
-    doc="x / y, for integers rounded towards zero; gradients do not pass.",
-    emit=_lower_quotient, gradient=lambda node, dy: (None, None), samples=_divisor_samples,
+    "TruncateDiv", _rounded_quotient, T=DIVISIBLE,
+    doc="x / y rounded towards zero; gradients do not pass.",
+    emit=_lower_rounded, gradient=lambda node, dy: (None, None), samples=_divisor_samples,
 )  # fmt: skip
 
 

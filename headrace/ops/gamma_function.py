@@ -113,6 +113,7 @@ def zeta(x: Any, q: Any) -> Any:
         count += 1
     total = total + _tail(s, a)
     out = np.where(bad | np.isnan(x) | np.isnan(q), np.nan, np.where(usable, total, np.inf))
+    out = np.where(np.isposinf(q) & (x > 1), 0.0, out)
     return np.where((x == 1) | (pole & ~bad), np.inf, out)
 
 

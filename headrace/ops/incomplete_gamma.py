@@ -101,7 +101,7 @@ def igamma(a: Any, x: Any) -> Any:
     out = np.where(
         series, _where_apply(series, _lower, a, x), 1 - _where_apply(fraction, _upper, a, x)
     )
-    out = np.where((x == 0) & (a > 0), 0.0, out)
+    out = np.where((x == 0) & ~np.isnan(a), 0.0, out)
     return np.where(np.isposinf(x) & (a > 0) & np.isfinite(a), 1.0, out)
 
 

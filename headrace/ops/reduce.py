@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, NUMBERS, int32, int64
+from headrace.core.dtypes import INDEX, NUMBERS, int32, int64, uint64
 from headrace.core.shapes import make_shape
 from headrace.ops.constant import constant
 from headrace.ops.constants import constant_value
@@ -52,7 +52,7 @@ def _wide(x):
     return x.astype(np.float32) if x.dtype.name in _HALF else x
 
 
-def _lower(kind, finish=None):
+def _lower(kind, finish=None, wide=None):
     def rule(e, x, axes, *, keep_dims):
         if axes.value is None:
             raise Decline("the axes are not known")
@@ -70,10 +70,11 @@ def _lower(kind, finish=None):
 
             def at(*inner):
                 rest, inside = iter(outer), iter(inner)
-                return x[tuple(next(inside) if a in gone else next(rest) for a in range(rank))]
+                value = x[tuple(next(inside) if a in gone else next(rest) for a in range(rank))]
+                return value if wide is None else wide(e, value)
 
             total = e.reduce(kind, extents, at)
-            return total if finish is None else finish(e, total, int(np.prod(extents)))
+            return total if finish is None else finish(e, total, int(np.prod(extents)), x.dtype)
 
         return e.compute(shape, element)
 
@@ -229,21 +230,35 @@ sum_.samples(_reduction_samples())
 def mean(x, axes, keep_dims):
     x = _wide(x)
     count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
-    total = x.sum(axes, keepdims=keep_dims, dtype=x.dtype)
     if x.dtype.kind not in "iu":
+        total = x.sum(axes, keepdims=keep_dims, dtype=x.dtype)
         return np.divide(total, x.dtype.type(count))
+    # The sum of small integers needs more room than their mean.
+    total = x.sum(axes, keepdims=keep_dims, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
     signs = np.sign(total)
-    return signs * (np.abs(total) // max(count, 1))
+    return signs * (np.abs(total) // total.dtype.type(max(count, 1)))
 
 
-def _mean_of(e, total, count):
+def _mean_of(e, total, count, dtype):
     size = e.size(count, total.dtype)
-    return total / size if total.dtype.kind == "f" else e.truncate_div(total, size)
+    if dtype.kind == "f":
+        return total / size
+    return e.cast(e.truncate_div(total, size), dtype)
+
+
+def _room(e, x):
+    return x if x.dtype.kind == "f" else e.cast(x, uint64 if x.dtype.kind == "u" else int64)
 
 
 mean.gradient(_mean_gradient)
-mean.lower(_lower("sum", _mean_of))
-mean.samples(_reduction_samples())
+mean.lower(_lower("sum", _mean_of, _room))
+
+
+@mean.samples
+def _(rng):
+    yield from _reduction_samples()(rng)
+    yield Sample(np.full((3, 4), 100, np.int8), np.array([0], np.int32), note="needs room")
+    yield Sample(np.array([[-7, 2], [3, 1]]), np.array([0, 1], np.int32), note="integers")
 
 
 @reduction("Prod", "The product along axes.")
