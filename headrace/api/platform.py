@@ -15,6 +15,47 @@ NAMES: dict[str, str] = {
         "{,compat.}dimension_at_index {,compat.}dimension_value compat.forward_compatible "
         "compat.forward_compatibility_horizon"
     ),
+    "headrace": "compat.v1=.",
+    "headrace.functions.modes": (
+        "executing_eagerly enable_eager_execution disable_eager_execution enable_v2_behavior "
+        "disable_v2_behavior enable_v2_tensorshape disable_v2_tensorshape enable_tensor_equality "
+        "disable_tensor_equality enable_control_flow_v2 disable_control_flow_v2 "
+        "control_flow_v2_enabled"
+    ),
+    "headrace.functions.installation": (
+        "load_op_library load_library load_file_system_library {,sysconfig.}CXX11_ABI_FLAG "
+        "{,sysconfig.}MONOLITHIC_BUILD sysconfig.get_include sysconfig.get_lib "
+        "sysconfig.get_compile_flags sysconfig.get_link_flags resource_loader.get_data_files_path "
+        "resource_loader.get_path_to_datafile resource_loader.get_root_dir_with_all_resources "
+        "resource_loader.load_resource resource_loader.readahead_file_path"
+    ),
+    "headrace.functions.devices": (
+        "config.experimental_list_devices config.experimental_run_functions_eagerly "
+        "config.get_soft_device_placement config.set_soft_device_placement "
+        "config.experimental.VirtualDeviceConfiguration config.experimental.get_device_policy "
+        "config.experimental.set_device_policy config.experimental.get_memory_growth "
+        "config.experimental.set_memory_growth config.experimental.get_synchronous_execution "
+        "config.experimental.set_synchronous_execution "
+        "config.experimental.get_virtual_device_configuration "
+        "config.experimental.set_virtual_device_configuration "
+        "config.experimental.get_visible_devices config.experimental.set_visible_devices "
+        "config.experimental.list_logical_devices config.experimental.list_physical_devices "
+        "config.threading.get_inter_op_parallelism_threads "
+        "config.threading.get_intra_op_parallelism_threads "
+        "config.threading.set_inter_op_parallelism_threads "
+        "config.threading.set_intra_op_parallelism_threads config.optimizer.get_jit "
+        "config.optimizer.set_jit config.optimizer.get_experimental_options "
+        "config.optimizer.set_experimental_options"
+    ),
+    "headrace.testing": "test.TestCase",
+    "headrace.testing_aids": (
+        "test.Benchmark test.StubOutForTesting test.mock test.assert_equal_graph_def "
+        "test.benchmark_config test.create_local_cluster test.get_temp_dir test.gpu_device_name "
+        "test.is_built_with_cuda test.is_built_with_gpu_support test.is_built_with_rocm "
+        "test.is_gpu_available test.main test.test_src_dir_path"
+    ),
+    "headrace.autodiff.gradient_check": "test.compute_gradient test.compute_gradient_error",
+    "headrace.variables.custom_gradient": "custom_gradient recompute_grad grad_pass_through",
     "headrace.formats.files": (
         "{,io.}gfile.GFile gfile.FastGFile gfile.Open=GFile gfile.Copy=copy_v1 "
         "gfile.DeleteRecursively=delete_recursively_v1 gfile.Exists=exists_v1 gfile.Glob=glob_v1 "

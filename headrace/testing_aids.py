@@ -1,0 +1,211 @@
+"""What tests need beside a TestCase: folders, devices, clusters, stubs, measurements."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from headrace.formats import proto
+
+__all__ = ["mock"]
+
+
+def get_temp_dir() -> str:
+    """A folder for the files of this process's tests; it is removed at the end."""
+    return _temp_dir(os.getpid())
+
+
+@functools.cache
+def _temp_dir(process: int) -> str:
+    import atexit
+
+    base = os.environ.get("TEST_TMPDIR")
+    made = tempfile.mkdtemp(prefix="headrace_test_", dir=base)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def test_src_dir_path(relative_path: str) -> str:
+    """A path below the folder of the package."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), relative_path)
+
+
+def is_built_with_cuda() -> bool:
+    """Is there code for NVIDIA's processors?"""
+    return False
+
+
+def is_built_with_rocm() -> bool:
+    """Is there code for AMD's processors?"""
+    return False
+
+
+def is_built_with_gpu_support() -> bool:
+    """Is there code for graphics processors?"""
+    return False
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Is there a graphics processor to use?"""
+    return False
+
+
+def gpu_device_name() -> str:
+    """The name of a graphics processor; empty where there is none."""
+    return ""
+
+
+def main(argv: Any = None) -> None:
+    """Run the tests of the program's module."""
+    unittest.main(argv=argv or sys.argv)
+
+
+def benchmark_config() -> Any:
+    """A ConfigProto for measurements."""
+    return proto.ConfigProto()
+
+
+def create_local_cluster(
+    num_workers: int,
+    num_ps: int,
+    protocol: str = "grpc",
+    worker_config: Any = None,
+    ps_config: Any = None,
+) -> Any:
+    """Servers of this process: (workers, parameter servers), started.
+
+    Args:
+      num_workers, num_ps: how many.
+      protocol: how they talk.
+      worker_config, ps_config: ConfigProtos.
+    """
+    import socket
+
+    from headrace.distributed.server import ClusterSpec, Server  # type: ignore[import-not-found]
+
+    def port() -> int:
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            return int(probe.getsockname()[1])
+
+    jobs = {
+        "worker": [f"localhost:{port()}" for _ in range(num_workers)],
+        "ps": [f"localhost:{port()}" for _ in range(num_ps)],
+    }
+    cluster = ClusterSpec(jobs)
+
+    def servers(job: str, config: Any) -> list[Any]:
+        return [
+            Server(
+                cluster, job_name=job, protocol=protocol, task_index=i, config=config, start=True
+            )
+            for i in range(len(jobs[job]))
+        ]
+
+    return servers("worker", worker_config), servers("ps", ps_config)
+
+
+def assert_equal_graph_def(
+    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+) -> None:
+    """Refuse GraphDefs that differ in more than the order of nodes and control inputs."""
+    for name, message in (("actual", actual), ("expected", expected)):
+        if not isinstance(message, proto.GraphDef):
+            raise TypeError(f"Expected tf.GraphDef for {name}, got {type(message).__name__}")
+    ours = {n.name: _comparable(n, checkpoint_v2, hash_table_shared_name) for n in actual.node}
+    theirs = {n.name: _comparable(n, checkpoint_v2, hash_table_shared_name) for n in expected.node}
+    different = sorted(n for n in ours.keys() | theirs if ours.get(n) != theirs.get(n))
+    if different:
+        name = different[0]
+        raise AssertionError(
+            f"GraphDefs differ at nodes {different[:5]}:\n{ours.get(name)}\nand\n{theirs.get(name)}"
+        )
+
+
+def _comparable(node: Any, checkpoint_v2: bool, hash_table_shared_name: bool) -> Any:
+    copy = proto.NodeDef()
+    copy.CopyFrom(node)
+    data = [i for i in node.input if not i.startswith("^")]
+    del copy.input[:]
+    copy.input.extend(data + sorted(i for i in node.input if i.startswith("^")))
+    if hash_table_shared_name and "Hash" in node.op and "Table" in node.op:
+        copy.attr.pop("shared_name", None)
+    if checkpoint_v2 and node.op == "Const":
+        values = copy.attr["value"].tensor.string_val
+        if any(re.search(rb"_temp_.*/part", v) for v in values):
+            copy.attr["value"].tensor.Clear()
+    return copy
+
+
+class StubOutForTesting:
+    """Replaces attributes, and puts the old ones back."""
+
+    def __init__(self) -> None:
+        self._old: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> StubOutForTesting:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.CleanUp()
+
+    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+        self._old.append((parent, child_name, getattr(parent, child_name)))
+        setattr(parent, child_name, new_child)
+
+    SmartSet = Set
+
+    def UnsetAll(self) -> None:
+        while self._old:
+            setattr(*self._old.pop())
+
+    SmartUnsetAll = UnsetAll
+
+    def CleanUp(self) -> None:
+        self.UnsetAll()
+
+
+class Benchmark:
+    """Measures steps: subclasses have methods benchmarkXyz."""
+
+    def report_benchmark(
+        self, iters: Any = None, cpu_time: Any = None, wall_time: Any = None,
+        throughput: Any = None, extras: Any = None, name: str | None = None, metrics: Any = None,
+    ) -> None:  # fmt: skip
+        """Print one result."""
+        print(
+            f"{name or type(self).__name__}: {iters} iterations, {wall_time} s each {extras or ''}"
+        )
+
+    def run_op_benchmark(
+        self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2,
+        min_iters: int = 10, store_trace: bool = False, store_memory_usage: bool = True,
+        name: str | None = None, extras: Any = None, mbs: float = 0,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Run a step many times; the median of the times is reported."""
+        import time
+
+        for _ in range(burn_iters):
+            sess.run(op_or_tensor, feed_dict)
+        times = []
+        for _ in range(min_iters):
+            start = time.perf_counter()
+            sess.run(op_or_tensor, feed_dict)
+            times.append(time.perf_counter() - start)
+        median = float(np.median(times))
+        extra = dict(extras or {}) | {"wall_time_mean": float(np.mean(times))}
+        if mbs:
+            extra["throughput"] = mbs / median
+        self.report_benchmark(min_iters, wall_time=median, extras=extra, name=name)
+        return {"iters": min_iters, "wall_time": median, "extras": extra}
