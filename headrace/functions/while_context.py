@@ -128,8 +128,7 @@ class WhileContext(FlowContext):
             # Blocks that were open when the loop began still count.
             blocks = self.graph._control_dependencies_for_inputs([t.op for t in node.inputs])
             node._add_control_inputs([n for n in blocks if self._waits_outside(n)])
-            for control in self.graph._stacks.controls:
-                control.made.add(node)
+            self.graph._record_op_seen_by_control_dependencies(node)
 
     def _waits_outside(self, node: Node) -> bool:
         outer = None if self._outer is None else self._outer.while_context()

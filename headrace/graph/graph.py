@@ -19,7 +19,7 @@ from headrace.graph.scopes import (
     VALID_NODE,
     VALID_SCOPE,
     Control,
-    Names,
+    Local,
     Stacks,
     ThreadStacks,
     control_inputs_for,
@@ -49,7 +49,7 @@ class Graph(Collections):
         self._ordered: list[Node] = []
         self._names_in_use: dict[str, int] = {}
         self._collections = {}
-        self._names = Names()
+        self._own = Local()
         self._shared = Stacks()
         self._local: ThreadStacks | None = None
         self._attr_scopes: dict[str, Any] = {}
@@ -83,13 +83,13 @@ class Graph(Collections):
         """Add a node under a unique form of `name`.  Types and shapes are the caller's work."""
         self._check_not_finalized()
         inputs = [t if t.graph is self else self.capture(t) for t in inputs]
-        stacks = self._stacks
+        stacks, own = self._stacks, self._own
         with self._lock:
             name = self._node_name(name or op.name)
             sources = [t.op for t in inputs]
             control = list(waits_for)
-            if stacks.controls:
-                scoped = control_inputs_for(stacks.controls, sources)
+            if own.controls:
+                scoped = control_inputs_for(own.controls, sources)
                 control += [n for n in scoped if n not in control]
             extra = dict(self._attr_scopes) if self._attr_scopes else {}
             override = self._gradient_overrides.get(op.name)
@@ -104,14 +104,14 @@ class Graph(Collections):
             self._nodes[name] = node
             self._ordered.append(node)
             self._version += 1
-        if stacks.context is not None:
-            node._control_flow_context = stacks.context
-            stacks.context.AddOp(node)
+        if own.context is not None:
+            node._control_flow_context = own.context
+            own.context.AddOp(node)
         if stacks.colocation:
             self._colocate(node, stacks.colocation)
         if stacks.devices:
             device_of(node, stacks.devices)
-        for control_block in stacks.controls:
+        for control_block in own.controls:
             control_block.made.add(node)
         if self._container and "container" in node.attrs and not node.attrs["container"]:
             node.attrs["container"] = self._container
@@ -295,8 +295,8 @@ class Graph(Collections):
     # -- names -----------------------------------------------------------------------------
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` in the current scope, with _1, _2, ... where it is taken.  Case does not count."""
-        if self._names.scope:
-            name = f"{self._names.scope}/{name}"
+        if self._own.scope:
+            name = f"{self._own.scope}/{name}"
         key = name.lower()
         used = self._names_in_use
         count = used.get(key, 0)
@@ -314,11 +314,11 @@ class Graph(Collections):
 
     @property
     def _name_stack(self) -> str:
-        return self._names.scope
+        return self._own.scope
 
     @_name_stack.setter
     def _name_stack(self, scope: str) -> None:
-        self._names.scope = scope
+        self._own.scope = scope
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
@@ -326,24 +326,24 @@ class Graph(Collections):
         if name:
             if not isinstance(name, str):
                 raise TypeError(f"name for name_scope must be a string, not {name!r}.")
-            pattern = VALID_SCOPE if self._names.scope else VALID_NODE
+            pattern = VALID_SCOPE if self._own.scope else VALID_NODE
             if not pattern.match(name):
                 raise ValueError(f"'{name}' is not a valid scope name")
-        old = self._names.scope
+        old = self._own.scope
         if not name:
             new = ""
         elif name.endswith("/"):
             new = name[:-1]
         else:
             new = self.unique_name(name)
-        self._names.scope = new
+        self._own.scope = new
         try:
             yield new + "/" if new else ""
         finally:
-            self._names.scope = old
+            self._own.scope = old
 
     def get_name_scope(self) -> str:
-        return self._names.scope
+        return self._own.scope
 
     # -- other scopes ----------------------------------------------------------------------
     @property
@@ -372,9 +372,9 @@ class Graph(Collections):
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Nodes made inside wait for these; None forgets the blocks around."""
-        stacks = self._stacks
+        own = self._own
         if control_inputs is None:
-            with replaced(lambda: stacks.controls, lambda v: setattr(stacks, "controls", v), []):
+            with replaced(lambda: own.controls, lambda v: setattr(own, "controls", v), []):
                 with self._in_context(None):
                     yield
             return
@@ -390,28 +390,28 @@ class Graph(Collections):
             node = element.op if isinstance(element, Tensor) else element
             if node not in nodes:
                 nodes.append(node)
-        with pushed(stacks.controls, Control(nodes, False, stacks.context)):
+        with pushed(own.controls, Control(nodes, False, own.context)):
             yield
 
     def _current_control_dependencies(self) -> set[Node]:
-        return {n for c in self._stacks.controls for n in c.inputs}
+        return {n for c in self._own.controls for n in c.inputs}
 
     def _control_dependencies_for_inputs(self, inputs: Sequence[Node]) -> list[Node]:
-        return control_inputs_for(self._stacks.controls, inputs)
+        return control_inputs_for(self._own.controls, inputs)
 
     def _record_op_seen_by_control_dependencies(self, node: Node) -> None:
-        for control in self._stacks.controls:
+        for control in self._own.controls:
             control.made.add(node)
 
     def _get_control_flow_context(self) -> Any:
-        return self._stacks.context
+        return self._own.context
 
     def _set_control_flow_context(self, context: Any) -> None:
-        self._stacks.context = context
+        self._own.context = context
 
     def _in_context(self, context: Any) -> Any:
-        stacks = self._stacks
-        return replaced(lambda: stacks.context, lambda v: setattr(stacks, "context", v), context)
+        own = self._own
+        return replaced(lambda: own.context, lambda v: setattr(own, "context", v), context)
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
@@ -447,8 +447,10 @@ class Graph(Collections):
     @contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
         old = self._attr_scopes
-        merged = old | attrs
-        self._attr_scopes = {k: v for k, v in merged.items() if v is not None}
+        plain = {
+            k: self.attr_from_proto(v) if hasattr(v, "WhichOneof") else v for k, v in attrs.items()
+        }
+        self._attr_scopes = {k: v for k, v in (old | plain).items() if v is not None}
         try:
             yield
         finally:

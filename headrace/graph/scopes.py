@@ -1,7 +1,7 @@
 """The stacks that a new node reads: names, devices, control inputs, colocation, attributes.
 
-A `Scopes` object belongs to a graph.  Names are per thread, as in TF; the other stacks are shared
-by all threads until `Graph.switch_to_thread_local`.
+They belong to a graph.  Names, control inputs and the control-flow context are per thread, as in TF;
+devices and colocation are shared by all threads until `Graph.switch_to_thread_local`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ VALID_NODE = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\-/]*$")
 
 
-class Names(threading.local):
-    """The current name scope of a thread."""
+class Local(threading.local):
+    """What each thread has for itself."""
 
     def __init__(self) -> None:
-        self.scope = ""
+        self.scope = ""  # of names
+        self.controls: list[Control] = []
+        self.context: Any = None  # of control flow
 
 
 class Control:
@@ -42,18 +44,15 @@ class Control:
 
 
 class Stacks:
-    """Device, control and colocation stacks, innermost last."""
+    """Devices and colocation, innermost last."""
 
     def __init__(self) -> None:
         self.devices: list[Any] = []  # canonical text, a function node -> text, or None
-        self.controls: list[Control] = []
         self.colocation: list[Node] = []
-        self.context: Any = None  # control-flow context
 
     def copy(self) -> Stacks:
         new = Stacks()
-        new.devices, new.controls = list(self.devices), list(self.controls)
-        new.colocation, new.context = list(self.colocation), self.context
+        new.devices, new.colocation = list(self.devices), list(self.colocation)
         return new
 
 

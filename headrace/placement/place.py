@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from headrace.core import options
 from headrace.core.device_name import DeviceSpec, parse
@@ -30,6 +31,18 @@ def place(plan: Plan, devices: Sequence[str], soft: bool = False) -> Plan:
     placed = _placed(plan, chosen)
     options.show("place", explain(placed))
     return placed
+
+
+def check_requests(nodes: Sequence[Any], devices: Sequence[str]) -> None:
+    """Every request alone can be met by one of the devices."""
+    available = [(name, parse(name)) for name in devices]
+    met = {""}
+    for node in nodes:
+        if node.device not in met:
+            request = parse(node.device)
+            if _match(request, available) is None:
+                raise _impossible([node], request, devices)
+            met.add(node.device)
 
 
 def _placed(plan: Plan, chosen: dict[str, str]) -> Plan:
@@ -67,7 +80,7 @@ def _softened(request: DeviceSpec) -> DeviceSpec:
 
 
 def _impossible(
-    members: Sequence[PlanNode], request: DeviceSpec, devices: Sequence[str]
+    members: Sequence[Any], request: DeviceSpec, devices: Sequence[str]
 ) -> InvalidArgumentError:
     node = next((n for n in members if n.device), members[0])
     return InvalidArgumentError(

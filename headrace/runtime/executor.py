@@ -32,6 +32,7 @@ class DataflowProgram:
     """A piece as items and kernels; each run has its own StepState."""
 
     def __init__(self, plan: Plan) -> None:
+        check_frames(plan)
         self.plan = plan
         self.nodes = list(plan.nodes.values())
         self.items = _items(plan)
@@ -54,6 +55,35 @@ class DataflowProgram:
 
 def _call(plan: Plan, node: PlanNode) -> Call:
     return kernel_of(node, [plan.dtype(e) for e in node.inputs])
+
+
+def check_frames(plan: Plan) -> None:
+    """All inputs of a node come from one iteration of one frame: the graph says so, or is refused."""
+    frames: dict[str, tuple[str, ...]] = {}
+    for node in plan.nodes.values():
+        kind = _KINDS.get(node.op.name, Kind.ORDINARY)
+        sources = [e.node for e in node.inputs if e.node in frames]  # back edges come later
+        found = {frames[s] for s in [*sources, *node.control] if s in frames}
+        if len(found) > 1:
+            first, second = sorted(found)[:2]
+            named = {frames[s]: s for s in [*sources, *node.control] if s in frames}
+            raise InvalidArgumentError(
+                None,
+                node,
+                f"{{{{node {node.name}}}}} has inputs from different frames. The input "
+                f"{{{{node {named[first]}}}}} is in frame '{'/'.join(first)}'. The input "
+                f"{{{{node {named[second]}}}}} is in frame '{'/'.join(second)}'.",
+            )
+        frame = next(iter(found), ())
+        if kind is Kind.ENTER:
+            frame = (*frame, node.attrs["frame_name"])
+        elif kind is Kind.EXIT:
+            if not frame:
+                raise InvalidArgumentError(
+                    None, node, f"{node.name} leaves a frame that it is not in"
+                )
+            frame = frame[:-1]
+        frames[node.name] = frame
 
 
 def _items(plan: Plan) -> list[Item]:

@@ -37,3 +37,22 @@ class Trace:
             stats.op_end_rel_nanos = stats.all_end_rel_nanos = int((end - start) * 1e9)
             sources = ", ".join(str(e) for e in node.inputs)
             stats.timeline_label = f"{node.name} = {node.op.name}({sources})"
+
+
+def fill_cost_graph(run_metadata: Any, plans: list[Any]) -> None:
+    """The nodes of a step and what they take in, as TF's CostGraphDef."""
+    graph = run_metadata.cost_graph
+    numbers: dict[str, int] = {}
+    for plan in plans:
+        for node in plan.nodes.values():
+            entry = graph.node.add(name=node.name, device=node.device, id=len(numbers))
+            numbers[node.name] = entry.id
+            for edge in node.inputs:
+                if edge.node in numbers:
+                    entry.input_info.add(
+                        preceding_node=numbers[edge.node], preceding_port=edge.index
+                    )
+            for output in node.outputs:
+                count = output.shape.num_elements()
+                size = -1 if count is None else count * output.dtype.size
+                entry.output_info.add(size=size, dtype=output.dtype.base.as_datatype_enum)

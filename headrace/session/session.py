@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +20,7 @@ from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.placement.place import check_requests
 from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
 from headrace.session import feeds as feeding
@@ -69,6 +71,7 @@ class BaseSession:
         self._closed = False
         self._library = Library(self)
         self._partial: dict[str, Any] = {}
+        self._checked_nodes = self._watched_steps = 0
 
     # -- what users read -----------------------------------------------------------------------
     @property
@@ -77,7 +80,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        return self._graph.as_graph_def(add_shapes=True)
+        return self._graph.as_graph_def(add_shapes=self._settings.infer_shapes)
 
     @property
     def sess_str(self) -> str | bytes:
@@ -170,9 +173,19 @@ class BaseSession:
         key = (tuple(tensors), tuple(structure.tensors), tuple(structure.targets))
         prepared = self._cache.get(key, self._graph._mutations)
         if prepared is None:
+            if self._settings.place_whole_graph:
+                self._check_devices()
             prepared = prepare(self._graph, *key, self._settings.run)
             self._cache.put(key, prepared)
         return _Signature(prepared, tensors, structure)
+
+    def _check_devices(self) -> None:
+        """Also a node that does not run must ask for a device that exists, as in TF."""
+        run = self._settings.run
+        if not run.soft_placement:
+            nodes = self._graph._ordered
+            check_requests(nodes[self._checked_nodes :], run.devices)
+            self._checked_nodes = len(nodes)
 
     def _execute(
         self, signature: _Signature, arguments: list[Any], options: Any, run_metadata: Any
@@ -207,7 +220,7 @@ class BaseSession:
         run_metadata: Any,
     ) -> list[Any]:  # fmt: skip
         """With a deadline, a trace, or both."""
-        from headrace.runtime.profile import Trace
+        from headrace.runtime.profile import Trace, fill_cost_graph
 
         if options is not None and options.trace_level and run_metadata is not None:
             step.trace = Trace()
@@ -231,6 +244,10 @@ class BaseSession:
             run_metadata.Clear()
             if step.trace is not None:
                 step.trace.fill(run_metadata)
+            self._watched_steps += 1
+            every = self._settings.cost_model_every
+            if every and self._watched_steps % every == 0:
+                fill_cost_graph(run_metadata, [p.plan for p in signature.prepared.pieces])
             if options is not None and options.output_partition_graphs:
                 for piece in signature.prepared.pieces:
                     from headrace.ops.import_export import plan_to_graph_def
@@ -378,6 +395,7 @@ class InteractiveSession(BaseSession):
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
+        self._settings = replace(self._settings, place_whole_graph=False)
         if InteractiveSession._active:
             import warnings
 

@@ -15,6 +15,9 @@ LOCAL = "/job:localhost/replica:0/task:0/device:CPU:"
 class Configuration:
     run: Settings
     timeout_in_ms: int = 0
+    infer_shapes: bool = False  # show shapes in `graph_def`
+    place_whole_graph: bool = True  # a node that is not run must have a place, too
+    cost_model_every: int = 0  # steps
 
 
 def configuration(config: Any) -> Configuration:
@@ -30,7 +33,14 @@ def configuration(config: Any) -> Configuration:
         optimize=options.opt_level != -1,
         log_placement=config.log_device_placement,
     )
-    return Configuration(settings, config.operation_timeout_in_ms)
+    graph_options = config.graph_options
+    return Configuration(
+        settings,
+        config.operation_timeout_in_ms,
+        graph_options.infer_shapes,
+        not graph_options.place_pruned_graph,
+        graph_options.build_cost_model,
+    )
 
 
 class DeviceAttributes:
