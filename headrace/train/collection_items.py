@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from headrace.formats import proto
+from headrace.functions import flow_protos
 from headrace.graph.collection_protos import Conversion, conversion
 from headrace.graph.keys import GraphKeys
 
@@ -16,18 +17,24 @@ _CLASSES: dict[str, tuple[str, str, str]] = {
     ),
     GraphKeys.QUEUE_RUNNERS: ("QueueRunnerDef", "headrace.train.queue_runner", "QueueRunner"),
     GraphKeys.SAVERS: ("SaverDef", "headrace.train.saver", "Saver"),
-    GraphKeys.COND_CONTEXT: ("CondContextDef", "headrace.functions.flow_context", "CondContext"),
-    GraphKeys.WHILE_CONTEXT: (
-        "WhileContextDef", "headrace.functions.while_context", "WhileContext"
-    ),
 }  # fmt: skip
+_CONTEXTS = {
+    GraphKeys.COND_CONTEXT: ("CondContextDef", "cond_from_proto"),
+    GraphKeys.WHILE_CONTEXT: ("WhileContextDef", "while_from_proto"),
+}
 
 
 def conversion_of(key: str) -> Conversion | None:
     """How the items of a collection become messages; None where they are plain values or nodes."""
     given = conversion(key)
-    if given is not None or key not in _CLASSES:
+    if given is not None:
         return given
+    if key in _CONTEXTS:
+        message, name = _CONTEXTS[key]
+        read = getattr(flow_protos, name)
+        return Conversion(getattr(proto, message), flow_protos.to_proto, read)
+    if key not in _CLASSES:
+        return None
     message, module, name = _CLASSES[key]
     owner = getattr(importlib.import_module(module), name)
     return Conversion(
