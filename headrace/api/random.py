@@ -8,6 +8,12 @@ NAMES: dict[str, str] = {
         "{,image.}random_crop {,random.}multinomial random.categorical "
         "random_gamma random.gamma=random_gamma random_poisson random.poisson=random_poisson"
     ),
+    "headrace.functions.candidates": (
+        "{random.,nn.}uniform_candidate_sampler {random.,nn.}log_uniform_candidate_sampler "
+        "{random.,nn.}learned_unigram_candidate_sampler "
+        "{random.,nn.}fixed_unigram_candidate_sampler {random.,nn.}all_candidate_sampler "
+        "nn.compute_accidental_hits"
+    ),
     "headrace.functions.random_stateless": (
         "random.stateless_uniform=stateless_random_uniform "
         "random.stateless_normal=stateless_random_normal random.stateless_truncated_normal "

@@ -46,6 +46,10 @@ NAMES: dict[str, str] = {
         "initializers.identity=Identity initializers.lecun_normal initializers.lecun_uniform "
         "initializers.he_normal initializers.he_uniform"
     ),
+    "headrace.nn.embedding": (
+        "nn.embedding_lookup nn.embedding_lookup_sparse nn.safe_embedding_lookup_sparse"
+    ),
+    "headrace.nn.sampled_loss": "nn.nce_loss nn.sampled_softmax_loss",
     "headrace.variables.orthogonal": (
         "orthogonal_initializer=Orthogonal initializers.orthogonal=Orthogonal"
     ),

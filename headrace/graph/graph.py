@@ -135,7 +135,7 @@ class Graph(Collections):
         raise ValueError(f"{tensor} must be from the same graph as {self}.")
 
     def _colocate(self, node: Node, stack: Sequence[Node]) -> None:
-        groups = set(node.attrs.get("_class", ()))
+        groups: set[str] = set()
         for other in stack:
             groups |= {g.decode() for g in other.colocation_groups()}
             if other.device:
