@@ -36,7 +36,7 @@ class _CheckedThread:
             try:
                 target(*args, **kwargs)
             except BaseException as error:  # join() reports it
-                self._error = error  # type: ignore[assignment]
+                self._error = error
 
         self._thread = threading.Thread(target=work, daemon=True)
 

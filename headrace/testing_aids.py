@@ -92,7 +92,7 @@ def create_local_cluster(
     """
     import socket
 
-    from headrace.distributed.server import ClusterSpec, Server  # type: ignore[import-not-found]
+    from headrace.distributed.server import ClusterSpec, Server
 
     def port() -> int:
         with socket.socket() as probe:

@@ -307,14 +307,23 @@ def glob(pattern: Any) -> list[str]:
         if not globbing.has_magic(text):
             found += [text] if os.path.lexists(text) else []
             continue
-        found += sorted(p for p in globbing.glob(text, include_hidden=True) if _fits(p, text))
+        found += sorted(_matches(text))
     return found
 
 
-def _fits(path: str, pattern: str) -> bool:
-    """Part by part, as the system matches: * does not cross a separator."""
-    parts, wanted = path.split(os.sep), pattern.split(os.sep)
-    return len(parts) == len(wanted) and all(map(fnmatch.fnmatchcase, parts, wanted))
+def _matches(pattern: str) -> list[str]:
+    """Part by part: * does not cross a separator, and hidden files are files like others."""
+    folder, _, name = pattern.rpartition("/")
+    root = "/" if pattern.startswith("/") and not folder else folder
+    folders = _matches(folder) if globbing.has_magic(folder) else [root]
+    found = []
+    for one in folders:
+        if not globbing.has_magic(name):
+            found += [os.path.join(one, name)] if os.path.lexists(os.path.join(one, name)) else []
+        elif os.path.isdir(one or "."):
+            names = fnmatch.filter(os.listdir(one or "."), name)
+            found += [os.path.join(one, n) for n in names]
+    return found
 
 
 def walk(

@@ -69,7 +69,7 @@ def dimension_at_index(shape: Any, index: int) -> Any:
 
     if shape.rank is None:
         return Dimension(None)
-    return shape.dims[index] if isinstance(shape, Shape) else Dimension(shape[index])
+    return Dimension(shape.sizes[index] if isinstance(shape, Shape) else shape[index])
 
 
 _horizon = [datetime.date(2019, 10, 15)]  # when 1.15 was made

@@ -132,7 +132,7 @@ class FlagValues:
         flag.set(value)
 
     def __getitem__(self, name: str) -> Flag:
-        return self._flags[name]  # type: ignore[no-any-return]
+        return self._flags[name]
 
     def __setitem__(self, name: str, flag: Flag) -> None:
         for key in (name, flag.short_name):

@@ -60,9 +60,8 @@ class name_scope:
             self._entered.append(stack.pop_all())
         return scope
 
-    def __exit__(self, *error: Any) -> bool:
+    def __exit__(self, *error: Any) -> None:
         self._entered.pop().__exit__(*error)
-        return False
 
 
 def graph_of_inputs(values: Iterable[Any]) -> Graph:
@@ -81,7 +80,7 @@ def graph_of_inputs(values: Iterable[Any]) -> Graph:
             first = value
         elif value.graph is not first.graph:
             raise ValueError(f"{value} must be from the same graph as {first}.")
-    return default if first is None else first.graph  # type: ignore[no-any-return]
+    return default if first is None else first.graph
 
 
 def op_scope(values: Any, name: str | None, default_name: str | None = None) -> name_scope:
@@ -96,7 +95,7 @@ def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
       device_name_or_function: a name such as "/gpu:0", a function from a node to a name, or None,
         which forgets the contexts around.
     """
-    return get_default_graph().device(device_name_or_function)  # type: ignore[no-any-return]
+    return get_default_graph().device(device_name_or_function)
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:

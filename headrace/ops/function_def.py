@@ -162,9 +162,8 @@ def to_graph(message: Any, library: dict[str, Any], attrs: dict[str, Any]) -> Fu
         t for arg, text in zip(signature.output_arg, results)
         for t in _results(graph, job, edges, text, arg, attrs, signature.name)
     ]  # fmt: skip
-    graph.control_returns = [
-        job.made[job.places[node]] for node in message.control_ret.values() if node in job.places
-    ]
+    kept = [job.made[job.places[n]] for n in message.control_ret.values() if n in job.places]
+    graph.control_returns = [n for n in kept if n is not None]
     return graph
 
 

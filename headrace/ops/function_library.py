@@ -41,7 +41,7 @@ class FunctionOp(Op):
         self.function = function
 
     @property
-    def op_def(self) -> Any:  # type: ignore[override]
+    def op_def(self) -> Any:
         return self.function.definition.signature
 
     def function_gradient(self, node: Node, *dys: Any) -> Any:

@@ -177,7 +177,7 @@ def read(message: Any) -> Any:
 
 
 def _read_list(message: Any) -> tuple[Any, ...]:
-    readers = {
+    readers: dict[str, Any] = {
         "s": _text, "i": int, "f": float, "b": bool, "type": as_dtype, "shape": Shape,
         "tensor": _literal, "func": _function,
     }  # fmt: skip

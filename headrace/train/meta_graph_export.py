@@ -218,7 +218,7 @@ def add_collection_def(
     override_contents: Any = None,
 ) -> None:
     """Write one collection.  Items that have no form in a message leave a warning."""
-    if not isinstance(key, (str, bytes)):
+    if not isinstance(key, str):
         log.warning(
             "Only collections with string type keys will be serialized. This key has %s", type(key)
         )
