@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from headrace.core.errors import require
+from headrace.core.errors import InternalError, require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
@@ -57,6 +59,18 @@ def _check(name, indices, values, shape):
     )
 
 
+def _check_place(place, sizes):
+    if not all(0 <= p < n for p, n in zip(place, sizes)):
+        steps = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+        at = sum(p * step for p, step in zip(place, steps))
+        raise InternalError(
+            None,
+            None,
+            f"Got an inner product {at} which would require writing to outside of the buffer for "
+            f"the output tensor (max elements {math.prod(sizes)})",
+        )
+
+
 def _sequences(indices, values):
     """Values by all indices but the last, in their order."""
     out: dict = {}
@@ -94,10 +108,13 @@ def edit_distance(
     require(
         sizes.all(), f"Got output shape {show(make_shape(sizes.tolist()))} which has 0 elements"
     )
-    out = np.zeros(sizes.tolist(), np.float32)
     guesses = _sequences(hypothesis_indices, hypothesis_values)
     truths = _sequences(truth_indices, truth_values)
-    for place in {**guesses, **truths}:
+    places = {**guesses, **truths}
+    for place in places:
+        _check_place(place, sizes.tolist())
+    out = np.zeros(sizes.tolist(), np.float32)
+    for place in places:
         guess, truth = guesses.get(place, []), truths.get(place, [])
         steps = float(distance(guess, truth))
         if normalize and steps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -26,7 +28,14 @@ def checked_sizes(sizes):
     out = tuple(int(s) for s in sizes.ravel())
     for i, s in enumerate(out):
         require(s >= 0, f"Dimension {s} must be >= 0: size {i} is negative")
-    return out
+    return counted(out)
+
+
+def counted(sizes):
+    """The sizes, whose product is a number of elements that can be counted."""
+    text = list(sizes)
+    require(math.prod(sizes) < 2**63, f"Shape {text} would have more than 2**63 - 1 elements")
+    return sizes
 
 
 def zeros_array(shape, dtype):
@@ -38,6 +47,8 @@ def zeros_array(shape, dtype):
 
 def filled_shape(dims, value):
     with_rank(value, 0)
+    known = dims.value
+    require(known is None or (known >= 0).all(), "Fill dimensions must be >= 0")
     return described_by(dims)
 
 
@@ -78,9 +89,20 @@ def _(rng):
 @op("ZerosLike", "x: T -> y: T", T=Type(), shape=same, traits={ELEMENTWISE})
 def zeros_like(x):
     """Zeros of the shape and type of `x`."""
-    if x.dtype == object:
-        return np.full(x.shape, b"", dtype=object)
-    return np.zeros(x.shape, x.dtype)
+    if x.dtype != object:
+        return np.zeros(x.shape, x.dtype)
+    out = np.empty(x.shape, object)
+    for place, value in np.ndenumerate(x):
+        out[place] = _zero_of(value)
+    return out
+
+
+def _zero_of(value):
+    """Empty text; a variant knows its own zero, or is a message, which is empty when new."""
+    if isinstance(value, bytes):
+        return b""
+    own = getattr(value, "zeros_like", None)
+    return type(value)() if own is None else own()
 
 
 zeros_like.no_gradient()

@@ -21,6 +21,10 @@ def literal(
 ) -> Literal:
     """`tf.constant`'s value: converted, and filled up to `shape` with its last element."""
     wanted = None if dtype is None else as_dtype(dtype).base
+    if hasattr(value, "tensor_shape") and hasattr(value, "tensor_content"):  # a TensorProto
+        from headrace.formats.tensor_proto import from_proto
+
+        return Literal(from_proto(value), as_dtype(value.dtype))
     if shape is not None and not isinstance(value, (np.ndarray, np.generic)):
         shape = as_shape(shape)
         if shape.num_elements() == 0:  # TF does not look at the value then, not even for its type
@@ -82,6 +86,11 @@ def _from_shape(shape: Shape, dtype: DType | None) -> Any:
     found = dtype or _size_type(shape.as_list())
     if found not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {found.name}")
+    largest = max(shape.as_list(), default=0)  # type: ignore[type-var]
+    if found is dtypes.int32 and largest > found.max:  # type: ignore[operator]
+        raise ValueError(
+            f"Cannot convert a TensorShape to dtype: int32; a dimension is too large ({largest})"
+        )
     return np.array(shape.as_list(), dtype=found.numpy), found
 
 
@@ -226,7 +235,10 @@ def _checked_array(value: Any, dtype: Any) -> np.ndarray[Any, Any]:
     try:
         array = np.array(value, dtype=dtype)
     except ValueError:
-        raise ValueError(f"Argument must be a dense tensor: {value} - got a ragged list.") from None
+        raise ValueError(
+            f"Argument must be a dense tensor: {value} - setting an array element with a sequence, "
+            "or lists of different lengths."
+        ) from None
     if dtype is object and array.ndim != _depth(value):
         raise ValueError(f"Argument must be a dense tensor: {value} - got a ragged list.")
     return array

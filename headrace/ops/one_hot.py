@@ -11,15 +11,13 @@ from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_checks import scalar_value
+from headrace.ops.shape_checks import scalar_size
 from headrace.ops.signature import Type
 
 
 def one_hot_shape(indices, depth, on_value, off_value, *, axis):
     require(axis >= -1, "axis must be >= -1")
-    size = scalar_value(depth)
-    require(size is None or size >= 0, f"Dimension size, given by scalar input 1, must be "
-            f"non-negative but is {size}")  # fmt: skip
+    size = scalar_size(depth, 1)
     if indices.rank is None:
         return UNKNOWN
     require(

@@ -16,7 +16,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import (
     concatenate,
     merge,
-    scalar_value,
+    scalar_size,
     with_rank,
     with_rank_at_least,
 )
@@ -56,16 +56,21 @@ def check_sorted(ids, count=None):
     require(ids.ndim == 1, "segment_ids should be a vector.")
     if not ids.size:
         return 0 if count is None else count
-    require(ids[0] >= 0 and ids[-1] >= 0, "segment ids must be >= 0")
+    rows = int(ids[-1]) + 1 if count is None else count
+    require(ids[-1] >= 0, "segment ids must be >= 0")
     falls = np.flatnonzero(ids[1:] < ids[:-1])
-    if falls.size and ids[falls[0]] > ids[-1]:
+    outside = np.flatnonzero((ids < 0) | (ids >= rows))
+    # TF goes from segment to segment, and asks first whether the next id is larger.
+    first = outside[0] if outside.size else ids.size
+    if falls.size and (falls[0] < first or ids[falls[0]] == ids[first]):
+        require(False, "segment ids are not increasing")
+    if outside.size:
         require(
             False,
-            f"Segment id {ids[falls[0]]} out of range [0, {ids[-1] + 1}), possibly because "
+            f"Segment id {ids[first]} out of range [0, {rows}), possibly because "
             "'segment_ids' input is not sorted.",
         )
-    require(not falls.size, "segment ids are not increasing")
-    return int(ids[-1]) + 1 if count is None else count
+    return rows
 
 
 def _checked(data, ids):
@@ -85,7 +90,7 @@ def _sorted_samples(*, grad=True):
         yield Sample(np.zeros((0, 3)), np.zeros(0, np.int32), note="empty", grad=grad)
         yield Sample(np.array([[7, -3], [2, -4]], np.int32), np.array([1, 1]), grad=False)
         yield ErrorSample(np.ones(2), np.array([1, 0]), raises="not increasing|not sorted")
-        yield ErrorSample(np.ones(2), np.array([-1, 0]), raises="must be >= 0")
+        yield ErrorSample(np.ones(2), np.array([-1, 0]), raises="Segment id -1 out of range")
         yield ErrorSample(np.ones(2), np.array([0]), raises="same size as dimension 0")
 
     return samples
@@ -148,8 +153,7 @@ segment_max.gradient(_extreme_gradient)
 
 # -- unsorted -----------------------------------------------------------------------------------
 def unsorted_shape(data, segment_ids, num_segments):
-    count = scalar_value(num_segments)
-    require(count is None or count >= 0, "Dimension size, given by scalar input 2, must be >= 0")
+    count = scalar_size(num_segments, 2)
     if segment_ids.rank is None or data.rank is None:
         return UNKNOWN
     require(

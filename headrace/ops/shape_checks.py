@@ -96,6 +96,17 @@ def scalar_value(x: Input) -> int | None:
     return None if value is None else int(value)
 
 
+def scalar_size(x: Input, number: int) -> int | None:
+    """The size that scalar input `number` holds, if it is known."""
+    require(x.rank in (None, 0), f"Input must be scalar but has rank {x.rank}")
+    size = scalar_value(x)
+    require(
+        size is None or size >= 0,
+        f"Dimension size, given by scalar input {number}, must be non-negative but is {size}",
+    )
+    return size
+
+
 def axis_in(axis: int, rank: int) -> int:
     """A non-negative axis below `rank`."""
     require(

@@ -159,6 +159,7 @@ def _spread(grad, indices, ids, output_dim0, power):
     _check_vectors(indices, ids)
     require(output_dim0.ndim == 0, "output_dim0 should be a scalar.")
     rows, count = int(output_dim0), grad.shape[0]
+    require(not (rows and ids.size) or ids[-1] < count, "Invalid number of segments")
     bad = first_bad(ids, count)
     if bad is not None:
         require(False, f"Segment id {ids[bad]} out of range [0, {count}).")

@@ -22,6 +22,7 @@ from headrace.ops import constant, reshape
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
+from headrace.ops.fill import checked_sizes
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge, with_rank
 from headrace.ops.signature import Type
@@ -225,8 +226,6 @@ def _check_value(found, wanted):
     Index=INDEX, **_NO_MASKS, shape=lambda shape, *rest: described_by(shape))  # fmt: skip
 def strided_slice_grad(shape, begin, end, strides, dy, **masks):
     """The gradient of StridedSlice: `dy` where the slice was taken, zeros elsewhere."""
-    from headrace.ops.fill import checked_sizes
-
     out = np.zeros(checked_sizes(shape), dtype=dy.dtype)
     view = out[index_of(out.shape, begin, end, strides, masks)]
     _check_value(dy.shape, view.shape)

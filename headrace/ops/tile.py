@@ -10,6 +10,7 @@ from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops import constant, reshape, transpose
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
+from headrace.ops.fill import checked_sizes, counted
 from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge_sizes, with_rank, with_rank_at_most
@@ -47,7 +48,9 @@ def _checked(input, multiples, least):
     Tmultiples=Type(INDEX, default=int32), shape=tiled_shape)  # fmt: skip
 def tile(input, multiples):
     """The input, repeated multiples[i] times along axis i."""
-    return np.tile(input, _checked(input, multiples, 0))
+    times = _checked(input, multiples, 0)
+    counted([n * m for n, m in zip(input.shape, times)])
+    return np.tile(input, times)
 
 
 @tile.gradient
@@ -146,8 +149,6 @@ def broadcast_to_shape(input, shape):
     Tidx=Type(INDEX, default=int32), shape=broadcast_to_shape)  # fmt: skip
 def broadcast_to(input, shape):
     """The input, repeated along its missing dimensions and those of size 1, as NumPy does."""
-    from headrace.ops.fill import checked_sizes
-
     sizes = checked_sizes(shape)
     have = make_shape(input.shape)
     fits = len(sizes) >= input.ndim and all(
