@@ -303,12 +303,13 @@ class _Walk:
 
 
 def _zeros_of(x: Tensor) -> Any:
-    from headrace.ops import array, state
+    from headrace.ops import array
+    from headrace.ops.scatter_update import shape_of_variable
 
     if x.dtype.base is dtypes.resource and x.handle_data is not None:
         dtype, _ = x.handle_data
         zero = constant(0, dtype) if dtype.kind in "iu" else constant(0.0, dtype)
-        return array.fill(state.variable_shape(x), zero)
+        return array.fill(shape_of_variable(x), zero)
     return array.zeros_like(x)
 
 

@@ -49,6 +49,11 @@ def get_default_graph() -> Graph:
     return _global[0]
 
 
+def has_default_graph() -> bool:
+    """Is there a graph around that was chosen with `as_default`?"""
+    return bool(_graphs.items)
+
+
 def reset_default_graph() -> None:
     """Forget the process-wide graph; a new one is made on demand."""
     if _graphs.items:

@@ -84,6 +84,10 @@ class Graph(Collections):
         self._check_not_finalized()
         inputs = [t if t.graph is self else self.capture(t) for t in inputs]
         stacks, own = self._stacks, self._own
+        for tensor in inputs:
+            context = tensor.op._control_flow_context
+            if context is not None and context is not own.context:
+                context.check_use(tensor.op, op.name, (name or op.name).rstrip("/"), own.context)
         with self._lock:
             name = self._node_name(name or op.name)
             sources = [t.op for t in inputs]
@@ -384,8 +388,8 @@ class Graph(Collections):
             raise TypeError("control_inputs must be a list")
         nodes: list[Node] = []
         for item in control_inputs:
-            if not isinstance(item, (Tensor, Node)) and hasattr(item, "_handle"):
-                item = item._handle
+            if hasattr(item, "_handle") and hasattr(item, "op"):
+                item = item.op  # a variable by handle: nothing is read
             element = self.as_graph_element(getattr(item, "control_element", item))
             node = element.op if isinstance(element, Tensor) else element
             if node not in nodes:

@@ -17,6 +17,7 @@ from headrace.ops.declare import op
 from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.resources import Handle
 from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_checks import merge
 from headrace.ops.shape_rules import scalar
 from headrace.ops.signature import Int, Type
 from headrace.ops.strided_slice import strided_slice
@@ -138,7 +139,7 @@ def _resource_scatter_shape(resource, indices, updates):
     if resource.handle is not None and resource.handle[1].rank is not None:
         shape = resource.handle[1]
         if indices.rank is not None and updates.rank not in (None, 0):
-            make_shape((*indices.sizes, *shape.sizes[1:])).merge_with(updates.plain())
+            merge(make_shape((*indices.sizes, *shape.sizes[1:])), updates)
     return []
 
 

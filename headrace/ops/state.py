@@ -7,11 +7,17 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
-from headrace.core.errors import FailedPreconditionError, NotFoundError, require
+from headrace.core.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    require,
+)
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle, Slot
+from headrace.ops.shape_checks import merge
 from headrace.ops.shape_rules import none, scalar
 from headrace.ops.signature import ShapeAttr, String, Type
 from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, WRITES
@@ -53,16 +59,20 @@ def variable(ctx, *, shape, dtype, container, shared_name):
 def temporary_variable(ctx, *, shape, dtype, var_name):
     """A variable that lives for one step, until DestroyTemporaryVariable."""
     name = f"{var_name or ctx.node.name}/{ctx.step_id}"
-    slot = ctx.resources.get_or_make("", "temporary", name, lambda: Slot(name, dtype, shape))
-    slot.value = np.zeros(shape.as_list(), dtype.numpy)
-    return slot
+    new = Slot(name, dtype, shape)
+    if ctx.resources.get_or_make("", "temporary", name, lambda: new) is not new:
+        raise AlreadyExistsError(None, None, f"Resource {name} already exists")
+    new.value = np.zeros(shape.as_list(), dtype.numpy)
+    return new
 
 
 @op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", T=Type(), var_name=String(),
     traits={WRITES}, shape=lambda ref: ref.plain())  # fmt: skip
 def destroy_temporary_variable(ctx, ref, *, var_name):
     """The final value of a temporary variable, which is gone afterwards."""
-    ctx.resources.remove("", "temporary", ref.name)
+    name = f"{var_name}/{ctx.step_id}"
+    if not ctx.resources.remove("", "temporary", name):
+        raise NotFoundError(None, None, f"Resource {name} does not exist.")
     return ref.read()
 
 
@@ -77,7 +87,7 @@ is_variable_initialized.no_gradient()
 
 
 def assign_shape(ref, value, *, validate_shape):
-    return ref.merge_with(value.plain()) if validate_shape else value.plain()
+    return merge(ref, value) if validate_shape else value.plain()
 
 
 @op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=Type(), validate_shape=True,
@@ -118,7 +128,7 @@ def _same_shape(slot, value):
 
 
 @op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
-    traits={WRITES}, shape=lambda ref, value: ref.merge_with(value.plain()))  # fmt: skip
+    traits={WRITES}, shape=merge)  # fmt: skip
 def assign_add(ref, value):
     """Add to the variable."""
     _same_shape(ref, value)
@@ -127,7 +137,7 @@ def assign_add(ref, value):
 
 
 @op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
-    traits={WRITES}, shape=lambda ref, value: ref.merge_with(value.plain()))  # fmt: skip
+    traits={WRITES}, shape=merge)  # fmt: skip
 def assign_sub(ref, value):
     """Subtract from the variable."""
     _same_shape(ref, value)
@@ -220,7 +230,7 @@ def assign_variable_shape(resource, value, *, dtype):
     if resource.handle is not None:
         held, shape = resource.handle
         require(held is dtype, f"Expected {held.name} got {dtype.name}")
-        shape.merge_with(value.plain())
+        merge(shape, value)
     return []
 
 

@@ -25,6 +25,7 @@ from headrace.core.shapes import UNKNOWN, Shape, make_shape
 from headrace.ops.declare import Op, op
 from headrace.ops.resources import Handle, Slot
 from headrace.ops.samples import Sample
+from headrace.ops.shape_checks import merge
 from headrace.ops.traits import STATEFUL, WRITES
 
 Rule = Callable[..., tuple[Any, ...]]
@@ -140,13 +141,13 @@ def _shape_rule(made: Update, by_handle: bool, is_sparse: bool) -> Callable[...,
         shape = UNKNOWN
         for x in inputs[:count]:
             held = x.handle[1] if by_handle and x.handle else UNKNOWN
-            shape = shape.merge_with(held if by_handle else x.plain())
+            shape = merge(shape, held if by_handle else x)
         others = list(inputs[count:])
         grad = others.pop(gradient - count)
         if is_sparse:
             _merge_rows(shape, grad, others.pop(gradient - count))
         else:
-            shape = shape.merge_with(grad.plain())
+            shape = merge(shape, grad)
         for x, name in zip(others, (n for n in made.inputs if n not in ("grad", "delta"))):
             require(x.rank in (None, 0), f"Shape must be rank 0 but is rank {x.rank} for '{name}'")
         return [] if by_handle else shape
@@ -160,9 +161,9 @@ def _merge_rows(shape: Shape, grad: Any, indices: Any) -> None:
     if grad.rank is None:
         return
     if indices.rank is not None:
-        make_shape(grad.sizes[:1]).merge_with(indices.plain())
+        merge(make_shape(grad.sizes[:1]), indices)
     if shape.rank is not None:
-        make_shape((None, *grad.sizes[1:])).merge_with(make_shape((None, *shape.sizes[1:])))
+        merge(make_shape((None, *grad.sizes[1:])), make_shape((None, *shape.sizes[1:])))
 
 
 # -- bodies --------------------------------------------------------------------------------------

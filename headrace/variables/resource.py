@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.init_scope import init_scope
 from headrace.functions.structure import name_scope
-from headrace.graph.defaults import get_default_graph
+from headrace.graph.defaults import get_default_graph, has_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
 from headrace.ops import state
@@ -149,6 +149,10 @@ class BaseResourceVariable(Variable):
         return known
 
     # -- updates ---------------------------------------------------------------------------------
+    def _in_graph(self) -> AbstractContextManager[Any]:
+        """The variable's own graph, unless the user has chosen one."""
+        return nullcontext() if has_default_graph() else self._handle.graph.as_default()
+
     @contextmanager
     def _after_cached_read(self) -> Iterator[None]:
         """A cached read sees the value from before the update."""
@@ -162,30 +166,31 @@ class BaseResourceVariable(Variable):
         self, value: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give the variable a new value; returns it as of after the assignment (or the node)."""
-        tensor = convert_to_tensor(value, self._dtype)
-        self._shape.assert_is_compatible_with(tensor.shape)
-        done = state.assign_variable(self._handle, tensor, name=name)
-        return self._lazy_read(done) if read_value else done
+        with self._in_graph():
+            tensor = convert_to_tensor(value, self._dtype)
+            self._shape.assert_is_compatible_with(tensor.shape)
+            done = state.assign_variable(self._handle, tensor, name=name)
+            return self._lazy_read(done) if read_value else done
 
     def assign_add(
         self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add `delta`; returns the variable as of after the addition (or the node)."""
-        with self._after_cached_read():
+        with self._in_graph(), self._after_cached_read():
             done = state.assign_add_variable(
                 self._handle, convert_to_tensor(delta, self._dtype), name=name
             )
-        return self._lazy_read(done) if read_value else done
+            return self._lazy_read(done) if read_value else done
 
     def assign_sub(
         self, delta: Any, use_locking: Any = None, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract `delta`; returns the variable as of after the subtraction (or the node)."""
-        with self._after_cached_read():
+        with self._in_graph(), self._after_cached_read():
             done = state.assign_sub_variable(
                 self._handle, convert_to_tensor(delta, self._dtype), name=name
             )
-        return self._lazy_read(done) if read_value else done
+            return self._lazy_read(done) if read_value else done
 
     def _lazy_read(self, done: Any) -> UpdatedVariable:
         return UpdatedVariable(self, done)
