@@ -239,6 +239,7 @@ def _enter(loop: WhileContext, tensor: Tensor, name: str) -> Tensor:
         tensor, frame_name=loop.name, is_constant=False,
         parallel_iterations=loop.parallel_iterations, name=name,
     )  # fmt: skip
+    entered._shape = tensor._shape
     loop.loop_enters.append(entered)
     return entered
 

@@ -24,6 +24,15 @@ def output_context(node: Node) -> Any:
     return context
 
 
+def is_around(loop: Any, other: Any) -> bool:
+    """Is `other` this loop, or inside of it?"""
+    while other is not None:
+        if other is loop:
+            return True
+        other = None if other.outer_context is None else other.outer_context.while_context()
+    return False
+
+
 class FlowContext:
     """What conditionals and loops share."""
 
@@ -73,6 +82,29 @@ class FlowContext:
 
     def has_node(self, node: Node) -> bool:
         return self.contains(output_context(node))
+
+    def check_use(self, source: Node, kind: str, user: str, current: Any) -> None:
+        """May a node `user` of this kind, made in the context `current`, use what `source` gives?"""
+        mine = output_context(source)
+        mine = None if mine is None else mine.while_context()
+        loop = None if current is None else current.while_context()
+        if mine is None or is_around(mine, loop):
+            return
+        if loop is None and kind in ("Enter", "RefEnter", "Switch", "RefSwitch"):
+            return  # made outside, and given their context afterwards
+        if loop is not None and loop.grad_state is not None:
+            forward = loop.grad_state.forward_context
+            if is_around(mine, forward) or is_around(forward, mine):
+                return
+        why = (
+            f"'{source.name}' is in a while loop"
+            if loop is None
+            else "they are in different while loops"
+        )
+        raise ValueError(
+            f"Cannot use '{source.name}' as input to '{user}' because {why}. See info log for more "
+            "details."
+        )
 
     def AddName(self, tensor: Tensor) -> None:
         self._values.add(tensor)

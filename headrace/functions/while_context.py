@@ -80,6 +80,10 @@ class WhileContext(FlowContext):
         if tensor in self._values:
             return self._inside.get(tensor, tensor)
         self._values.add(tensor)
+        if _reads_variable(tensor.op):
+            # The loop may update the variable: it is read where it is used, in every iteration.
+            self._inside[tensor] = self.AddValue(tensor.op.inputs[0])
+            return self._inside[tensor]
         from_history = self._forward_value(tensor)
         if from_history is not None:
             self._inside[tensor] = from_history
@@ -112,8 +116,8 @@ class WhileContext(FlowContext):
             parallel_iterations=self.parallel_iterations,
         )  # fmt: skip
         self.graph.prevent_feeding(result)
-        if not keep_shape:
-            result._shape = Shape(None)
+        if keep_shape:
+            result._shape = tensor._shape
         return result
 
     def _adopt(self, tensors: Sequence[Tensor]) -> None:
@@ -217,7 +221,9 @@ class WhileContext(FlowContext):
                     x.op._add_control_input(outer_loop.control_pivot.op)
         _set_invariants(sources, enters, invariants)
         self._adopt(enters)
-        self._values |= set(enters)
+        # From here on an initial value is a value from outside like any other.
+        self._values = set(enters)
+        self._inside.clear()
         self.loop_enters = enters
         merges = [_merge([x, x]) for x in enters]
         self.pivot_for_pred = merges[0]
@@ -242,6 +248,11 @@ class WhileContext(FlowContext):
             y._shape = x._shape
         self.leave(self.loop_exits)
         return result, self.loop_exits
+
+
+def _reads_variable(node: Node) -> bool:
+    """An Identity of a reference, outside of loops: the value that a variable stands for."""
+    return node.type == "Identity" and node.inputs[0].dtype.is_ref and loop_of(node) is None
 
 
 def _merge(tensors: Sequence[Tensor]) -> Tensor:

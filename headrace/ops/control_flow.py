@@ -31,7 +31,7 @@ def merge_shape(inputs):
 
 def enter_shape(data, *, is_constant):
     # What enters an iteration may change its shape there, unless it is the same in all of them.
-    return data.plain()
+    return data.plain() if is_constant else UNKNOWN
 
 
 _FRAME = {"T": Type(), "frame_name": String(), "is_constant": False, "parallel_iterations": 10}
