@@ -25,7 +25,7 @@ from headrace.codegen.stages import Check, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.core import options
 
-PARALLEL_COST = 1 << 16  # element-operations below which a kernel stays on one thread
+PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
 
 
 @dataclass(slots=True, eq=False)
@@ -68,8 +68,8 @@ def assemble(
 
 
 def own_values(updates: list[Update], outputs: list[Tensor]) -> list[Update]:
-    """Each variable's new value gets memory of its own: an input, a constant or a value that another
-    variable takes too is copied."""
+    """Each variable's new value gets memory of its own: an input, a constant or a value that
+    another variable takes too is copied."""
     taken: set[Tensor] = set()
     found = []
     for u in updates:
@@ -253,34 +253,24 @@ def check_steps(a: Assembly, item: Item, fusion: Fusion) -> list[Step]:
 
 # -- layout --------------------------------------------------------------------------------------
 def lay_out(a: Assembly) -> Program:
-    """Bases: 0 is the arena, then inputs, constants, new values of variables, outputs."""
+    """Give every array its base and offset, and every entry its words."""
     bases: dict[Tensor, int] = {}
-    news: dict[Tensor, int] = {}
-    for tensor in a.inputs:
+    for tensor in [*a.inputs, *(u.value for u in a.updates)]:
         bases[tensor] = len(bases) + 1
-    count = len(bases) + 1
-    constants: list[np.ndarray[Any, Any]] = []
-    for step in a.steps:
-        for tensor in step.reads:
-            if tensor.source is None and tensor not in bases:
-                assert tensor.value is not None, f"{tensor} has no value"
-                constants.append(np.ascontiguousarray(tensor.value, tensor.dtype.numpy))
-                bases[tensor] = count
-                count += 1
-    first_new = count
-    for u in a.updates:
-        news[u.value] = bases[u.value] = count
-        count += 1
-    first_output = count
     fresh: list[Tensor] = []
     for tensor in map(memory_of, a.outputs):
         if tensor not in bases and tensor.source is not None:
             fresh.append(tensor)
-            bases[tensor] = count
-            count += 1
+            bases[tensor] = len(bases) + 1
+    constants: list[np.ndarray[Any, Any]] = []
+    for tensor in (t for step in a.steps for t in step.reads):
+        if tensor.source is None and tensor not in bases:
+            assert tensor.value is not None, f"{tensor} has no value"
+            constants.append(np.ascontiguousarray(tensor.value, tensor.dtype.numpy))
+            bases[tensor] = len(bases) + 1
     blocks = arena_blocks(a, bases)
-    total = memory.plan([*blocks.values(), *(s.block for s in a.steps if s.block)])
     every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
+    total = memory.plan(every)
     options.show("memory", memory.describe(every, total))
     entries = [place(s, bases, blocks) for s in a.steps]
     checks = [
@@ -290,9 +280,8 @@ def lay_out(a: Assembly) -> Program:
         for c in a.checks
     ]
     return Program(
-        a.inputs, constants, a.updates, a.in_place, fresh, a.outputs, entries, checks, total,
-        first_new, first_output, count,
-    )  # fmt: skip
+        a.inputs, constants, a.updates, a.in_place, fresh, a.outputs, entries, checks, total
+    )
 
 
 def arena_blocks(a: Assembly, bases: dict[Tensor, int]) -> dict[Tensor, memory.Block]:

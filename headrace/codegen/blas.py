@@ -38,27 +38,28 @@ def supports(call: LibraryCall) -> bool:
         return False
     if {v.operand.kind.name for v in call.views.values()} not in ({"f32"}, {"f64"}):
         return False
-    return library() is not None and all(_matrix(v) is not None for v in call.views.values())
+    return library() is not None and all(matrix(v) is not None for v in call.views.values())
 
 
-def _matrix(view: View) -> tuple[int, int] | None:
-    """Whether the last two dimensions are transposed in memory, and the step between rows."""
+def matrix(view: View) -> tuple[bool, int] | None:
+    """Whether the last two dimensions are exchanged in memory, and the step between rows."""
     if len(view.shape) < 2:
         return None
     steps = strides(view.operand.shape)
     row, column = steps[view.order[-2]], steps[view.order[-1]]
     rows, columns = view.shape[-2:]
     if column == 1 or columns == 1:
-        return NO_TRANSPOSE, max(row if rows > 1 else columns, columns, 1)
+        return False, max(row if rows > 1 else columns, columns, 1)
     if row == 1 or rows == 1:
-        return TRANSPOSE, max(column, rows, 1)
+        return True, max(column, rows, 1)
     return None
 
 
 def entries(call: LibraryCall) -> list[Entry]:
-    """One entry: a batch is a loop over equal steps, so the leading dimensions must be contiguous."""
+    """One entry: a batch is a loop over equal steps, so the leading dimensions must be
+    contiguous."""
     a, b, c = (call.views[k] for k in ("src", "weights", "dst"))
-    (ta, lda), (tb, ldb), (_, ldc) = (_matrix(v) or (0, 0) for v in (a, b, c))
+    (ta, lda), (tb, ldb), (_, ldc) = (matrix(v) or (False, 0) for v in (a, b, c))
     m, k = a.shape[-2:]
     n = b.shape[-1]
     batch = prod(c.shape[:-2])
@@ -67,8 +68,9 @@ def entries(call: LibraryCall) -> list[Entry]:
     function = getattr(library(), "scipy_cblas_dgemm" if wide else "scipy_cblas_sgemm")
     steps = [prod(v.shape[-2:]) * size if prod(v.shape[:-2]) > 1 else 0 for v in (a, b, c)]
     head = [
-        native.address_of(function), ta, tb, m, n, k, lda, ldb, ldc,
-        _bits(1.0), _bits(0.0), batch, *steps,
+        native.address_of(function), TRANSPOSE if ta else NO_TRANSPOSE,
+        TRANSPOSE if tb else NO_TRANSPOSE, m, n, k, lda, ldb, ldc,
+        bits_of(1.0), bits_of(0.0), batch, *steps,
     ]  # fmt: skip
     places: list[tuple[Any, Any]] = [
         (memory_of(a.operand), False), (memory_of(b.operand), False), (memory_of(c.operand), True),
@@ -76,6 +78,6 @@ def entries(call: LibraryCall) -> list[Entry]:
     return [Entry(native.GEMM64 if wide else native.GEMM32, head, places, [])]
 
 
-def _bits(value: float) -> int:
+def bits_of(value: float) -> int:
     found: int = struct.unpack("<q", struct.pack("<d", value))[0]
     return found

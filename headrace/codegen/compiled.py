@@ -1,4 +1,5 @@
-"""A region at run time: programs by shape, made when a shape comes again, forgotten when too many."""
+"""A region at run time: programs by shape, made when a shape comes again, forgotten when too
+many."""
 
 from __future__ import annotations
 
@@ -6,12 +7,8 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from headrace.codegen.program import Array
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.codegen.specialize import Declined, Specialized, Specializer
 from headrace.core.dtypes import DType
@@ -27,7 +24,8 @@ def warm_up() -> int:
 
 
 class CompiledRegion:
-    """Compiles on demand.  `program_for` gives None while, or where, the host must run the nodes."""
+    """Compiles on demand.  `program_for` gives None while, or where, the host must run the
+    nodes."""
 
     def __init__(self, plan: Plan, region: Region, cutter: Cutter) -> None:
         self.plan, self.region, self.keys = plan, region, cutter.keys
@@ -70,11 +68,3 @@ class CompiledRegion:
     def _forget(self, table: Any) -> None:
         while len(table) > LIMIT:
             table.pop(next(iter(table)))
-
-
-def contiguous(values: Sequence[Any]) -> list[Array]:
-    """Arrays as the native code reads them."""
-    return [
-        v if type(v) is np.ndarray and v.flags.c_contiguous else np.ascontiguousarray(v).reshape(np.shape(v))
-        for v in values
-    ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Library calls behind one interface: oneDNN where it can, else generated kernels and a BLAS.
 
-In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region can be
-lowered accordingly: a call that nobody does is expressed in stages (codegen.fallback) or declined.
+In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region
+can be lowered accordingly: a call that nobody does is expressed in stages (codegen.fallback) or
+declined.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ def steps(called: Called, outputs: list[Tensor], step: Any) -> list[Any]:
     if is_empty(call):
         return [_zeros(memory_of(t), step) for t in outputs if t.count]
     if onednn.supports(call):
+        entry = onednn.product(call)
+        if entry is not None:
+            return [_step(entry, call.kind, step)]
         try:
             made = onednn.executions(call)
         except LibraryError:

@@ -1,11 +1,15 @@
 """The loop that runs a program: walks a table of entries and calls what they name.
 
-An entry is a list of 64-bit words; its first word is its kind, its second its length.  Arrays are named by
-(base, offset): `bases` holds the addresses of this run's arrays.  The loop is LLVM code like a kernel,
-compiled once; functions of libraries reach it through the table `rt`, so the code can be cached.
+An entry is a list of 64-bit words; its first word is its kind, its second its length.  Arrays are
+named by (base, offset): `bases` holds the addresses of this run's arrays.  The loop is LLVM code
+like a kernel, compiled once; functions of libraries reach it through the table `rt`, so the code
+can be cached.
 
-    int run(words, count, bases, rt, scratch, status)      0 done, 1 a check failed, 2 cancelled,
-                                                           3 a library failed; status[0]: which entry
+    int run(words, count, bases, rt, scratch, status, objects, number)
+            0 done, 1 a check failed, 2 cancelled, 3 a library failed; status[0]: which entry
+
+`objects` are the addresses of this run's NumPy arrays as Python objects: their data pointers, which
+stand at a fixed place in them, become bases[1:].
 """
 
 from __future__ import annotations
@@ -14,9 +18,11 @@ import ctypes
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from headrace.codegen import threads
 
-KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL = range(6)
+KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
 RT_WORDS = 8
 OK, FAILED_CHECK, CANCELLED, FAILED_LIBRARY = range(4)
 
@@ -95,13 +101,29 @@ done:
   ret void
 }
 
-define i64 @run(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status) #0 {
+define i64 @run(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
+                ptr %objects, i64 %number) #0 {
 start:
   %job = alloca [6 x i64], align 8
+  br label %bind
+bind:
+  %bi = phi i64 [ 0, %start ], [ %bi1, %bound ]
+  %bmore = icmp slt i64 %bi, %number
+  br i1 %bmore, label %bound, label %begin
+bound:
+  %op = getelementptr ptr, ptr %objects, i64 %bi
+  %object = load ptr, ptr %op
+  %dp = getelementptr i8, ptr %object, i64 16
+  %data = load ptr, ptr %dp
+  %bi1 = add i64 %bi, 1
+  %bp1 = getelementptr ptr, ptr %bases, i64 %bi1
+  store ptr %data, ptr %bp1
+  br label %bind
+begin:
   br label %head
 head:
-  %entry = phi ptr [ %words, %start ], [ %following, %next ]
-  %i = phi i64 [ 0, %start ], [ %i1, %next ]
+  %entry = phi ptr [ %words, %begin ], [ %following, %next ]
+  %i = phi i64 [ 0, %begin ], [ %i1, %next ]
   %more = icmp slt i64 %i, %count
   br i1 %more, label %body, label %finished
 finished:
@@ -121,7 +143,8 @@ dispatch:
                                   i64 2, label %gemm32
                                   i64 3, label %gemm64
                                   i64 4, label %check
-                                  i64 5, label %fill ]
+                                  i64 5, label %fill
+                                  i64 6, label %own ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)
@@ -159,7 +182,7 @@ team:
   call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
   br label %next
 
-; execute entry: kind, length, primitive, stream, arguments, count, (base, offset)*, memory*
+; execute entry: kind, length, primitive, stream, arguments, threads, count, pairs, memories
 execute:
   %prim = call i64 @word(ptr %entry, i64 2)
   %primp = inttoptr i64 %prim to ptr
@@ -167,8 +190,9 @@ execute:
   %streamp = inttoptr i64 %stream to ptr
   %args = call i64 @word(ptr %entry, i64 4)
   %argsp = inttoptr i64 %args to ptr
-  %an = call i64 @word(ptr %entry, i64 5)
-  %apairs = getelementptr i64, ptr %entry, i64 6
+  %ath = call i64 @word(ptr %entry, i64 5)
+  %an = call i64 @word(ptr %entry, i64 6)
+  %apairs = getelementptr i64, ptr %entry, i64 7
   call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
   %an2 = shl i64 %an, 1
   %memories = getelementptr i64, ptr %apairs, i64 %an2
@@ -188,6 +212,10 @@ abody:
   %ai1 = add i64 %ai, 1
   br label %ahead
 acall:
+  %nf = call i64 @word(ptr %rt, i64 5)
+  %nfp = inttoptr i64 %nf to ptr
+  %ath32 = trunc i64 %ath to i32
+  call void %nfp(i32 %ath32)
   %ef = call i64 @word(ptr %rt, i64 4)
   %efp = inttoptr i64 %ef to ptr
   %an32 = trunc i64 %an to i32
@@ -255,12 +283,12 @@ gbody:
   %c = getelementptr i8, ptr %pc, i64 %co
   br i1 %wide, label %dgemm, label %sgemm
 sgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a, i32 %lda,
-                 ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
+  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a,
+                 i32 %lda, ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
   br label %gnext
 dgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a, i32 %lda,
-                 ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
+  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a,
+                 i32 %lda, ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
   br label %gnext
 gnext:
   %g1 = add i64 %g, 1
@@ -287,6 +315,44 @@ fill:
   call void @llvm.memset.p0.i64(ptr %fillp, i8 0, i64 %fbytes, i1 false)
   br label %next
 
+; oneDNN's own product: kind, length, function, transpose a, transpose b (as letters), m, n, k, lda,
+;                       ldb, ldc, alpha, beta, threads, (base, offset) of a, b, c
+own:
+  %wf = call i64 @word(ptr %entry, i64 2)
+  %wfp = inttoptr i64 %wf to ptr
+  %wta0 = call i64 @word(ptr %entry, i64 3)
+  %wta = trunc i64 %wta0 to i8
+  %wtb0 = call i64 @word(ptr %entry, i64 4)
+  %wtb = trunc i64 %wtb0 to i8
+  %wm = call i64 @word(ptr %entry, i64 5)
+  %wn = call i64 @word(ptr %entry, i64 6)
+  %wk = call i64 @word(ptr %entry, i64 7)
+  %wlda = call i64 @word(ptr %entry, i64 8)
+  %wldb = call i64 @word(ptr %entry, i64 9)
+  %wldc = call i64 @word(ptr %entry, i64 10)
+  %walpha0 = call i64 @word(ptr %entry, i64 11)
+  %walpha1 = bitcast i64 %walpha0 to double
+  %walpha = fptrunc double %walpha1 to float
+  %wbeta0 = call i64 @word(ptr %entry, i64 12)
+  %wbeta1 = bitcast i64 %wbeta0 to double
+  %wbeta = fptrunc double %wbeta1 to float
+  %wth = call i64 @word(ptr %entry, i64 13)
+  %wth32 = trunc i64 %wth to i32
+  %wnf = call i64 @word(ptr %rt, i64 5)
+  %wnfp = inttoptr i64 %wnf to ptr
+  call void %wnfp(i32 %wth32)
+  %wpairs = getelementptr i64, ptr %entry, i64 14
+  call void @pointers(ptr %wpairs, i64 3, ptr %bases, ptr %scratch)
+  %wa = load ptr, ptr %scratch
+  %wb1 = getelementptr ptr, ptr %scratch, i64 1
+  %wb = load ptr, ptr %wb1
+  %wc1 = getelementptr ptr, ptr %scratch, i64 2
+  %wc = load ptr, ptr %wc1
+  %wr = call i32 %wfp(i8 %wta, i8 %wtb, i64 %wm, i64 %wn, i64 %wk, float %walpha, ptr %wa,
+                      i64 %wlda, ptr %wb, i64 %wldb, float %wbeta, ptr %wc, i64 %wldc)
+  %wgood = icmp eq i32 %wr, 0
+  br i1 %wgood, label %next, label %broken
+
 next:
   %length = call i64 @word(ptr %entry, i64 1)
   %following = getelementptr i64, ptr %entry, i64 %length
@@ -307,7 +373,7 @@ def runner() -> Any:
     address = kernel_address(_TEXT, lambda symbol: _TEXT.replace("@run(", f"@{symbol}("))
     word = ctypes.c_int64
     pointer = ctypes.c_void_p
-    kind = ctypes.CFUNCTYPE(word, pointer, word, pointer, pointer, pointer, pointer)
+    kind = ctypes.CFUNCTYPE(word, pointer, word, pointer, pointer, pointer, pointer, pointer, word)
     return kind(address)
 
 
@@ -319,8 +385,20 @@ def runtime_table() -> Any:
     if gomp is not None:
         for i, name in enumerate(("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")):
             table[i] = address_of(getattr(gomp, name))
+        table[5] = address_of(gomp.omp_set_num_threads)
     return table
 
 
 def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@lru_cache(maxsize=1)
+def data_at_offset() -> bool:
+    """Whether an array's data pointer stands where `run` reads it (CPython; checked, not
+    assumed)."""
+    if not hasattr(ctypes, "pythonapi"):
+        return False
+    whole = np.arange(5.0)
+    views = (whole, whole[1:], whole.reshape(5, 1), np.empty((2, 3), np.float32))
+    return all(ctypes.c_void_p.from_address(id(a) + 16).value == a.ctypes.data for a in views)

@@ -1,17 +1,20 @@
 """Library calls as oneDNN primitives: matrix products, convolutions, pooling, normalisation.
 
-In: a `LibraryCall` on arrays with concrete shapes.  Out: executions, each a primitive with its arguments;
-where the library wants another layout than the array has, a reorder stands before or after.
+In: a `LibraryCall` on arrays with concrete shapes.  Out: executions, each a primitive with its
+arguments; where the library wants another layout than the array has, a reorder stands before or
+after.
 """
 
 from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from headrace.codegen import native
+from headrace.codegen import native, threads
 from headrace.codegen import onednn_api as dnn
+from headrace.codegen.blas import bits_of, matrix
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lift import strides
 from headrace.codegen.onednn_api import ARG, Description, Layout
@@ -19,6 +22,8 @@ from headrace.codegen.program import Entry
 from headrace.codegen.stages import Temporary
 from headrace.codegen.stages import memory as memory_of
 from headrace.ops.emit import LibraryCall, View
+
+TEAM_WORK = 8_000_000  # multiplications and additions below which one thread does a call
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +33,8 @@ class Execution:
     description: Description
     arguments: list[tuple[str, Layout, Tensor]]
     written: tuple[str, ...]
+    team: int = 1
+    primitive: dnn.Handle | None = None
 
     @property
     def implementation(self) -> str:
@@ -60,8 +67,27 @@ def supports(call: LibraryCall) -> bool:
 
 
 def executions(call: LibraryCall) -> list[Execution]:
-    """Primitives in order."""
-    return _BUILDERS[call.kind](call)
+    """Primitives in order.  They run with as many threads as they were made for."""
+    team = team_of(call)
+    with threads.limited_to(team):
+        made = _BUILDERS[call.kind](call)
+        for execution in made:
+            execution.team = team
+            execution.primitive = execution.description.primitive()
+    return made
+
+
+def team_of(call: LibraryCall) -> int:
+    """A small call is done before a team would have started."""
+    src, weights = call.views["src"], call.views.get("weights")
+    if call.kind == "matmul" and weights is not None:
+        work = 2 * prod(src.shape) * weights.shape[-1]
+    elif weights is not None:
+        # Every output element reads one filter.
+        work = 2 * prod(call.views["dst"].shape) * prod(weights.shape) // max(weights.shape[0], 1)
+    else:
+        work = 32 * prod(src.shape)
+    return threads.count() if work >= TEAM_WORK else 1
 
 
 def _finish(
@@ -134,6 +160,30 @@ def _matmul(call: LibraryCall) -> list[Execution]:
         run.extra("bias", plain(bias), memory_of(bias.operand))
     run.write("dst", dst)
     return run.done()
+
+
+def product(call: LibraryCall) -> Entry | None:
+    """The library's plain product of matrices, where that is faster: a transposed first operand."""
+    if call.kind != "matmul" or set(call.views) != {"src", "weights", "dst"}:
+        return None
+    a, b, c = (call.views[k] for k in ("src", "weights", "dst"))
+    found = [matrix(v) for v in (a, b, c)]
+    if len(c.shape) != 2 or a.operand.kind.name != "f32" or any(f is None for f in found):
+        return None
+    (ta, lda), (tb, ldb), (tc, ldc) = (f for f in found if f is not None)
+    (m, k), n = a.shape, b.shape[-1]
+    if not ta or tb or tc or 2 * m * k * n >= TEAM_WORK:
+        return None
+    lib = dnn.library()
+    assert lib is not None
+    head = [
+        native.address_of(lib.dnnl_sgemm), ord("T" if ta else "N"), ord("T" if tb else "N"), m, n, k,
+        lda, ldb, ldc, bits_of(1.0), bits_of(0.0), 1,
+    ]  # fmt: skip
+    places: list[tuple[Any, Any]] = [
+        (memory_of(a.operand), False), (memory_of(b.operand), False), (memory_of(c.operand), True),
+    ]  # fmt: skip
+    return Entry(native.SGEMM, head, places, [])
 
 
 # -- convolutions --------------------------------------------------------------------------------
@@ -210,8 +260,8 @@ _BUILDERS = {
 # -- entries -------------------------------------------------------------------------------------
 def entry_of(execution: Execution) -> Entry:
     """The table entry; memory objects and stream are made per frame, since runs may overlap."""
-    primitive = execution.description.primitive()
-    arguments = execution.arguments
+    primitive, arguments, team = execution.primitive, execution.arguments, execution.team
+    assert primitive is not None
     places: list[tuple[Any, Any]] = [
         (place, name in execution.written or name == "scratchpad") for name, _, place in arguments
     ]
@@ -222,9 +272,9 @@ def entry_of(execution: Execution) -> Entry:
         for slot, (name, _, _), held in zip(table, arguments, memories):
             slot.arg, slot.memory = ARG[name], held.pointer
         line = dnn.stream()
-        head = [primitive.pointer, line.pointer, ctypes.addressof(table), len(arguments)]
+        head = [primitive.pointer, line.pointer, ctypes.addressof(table), team, len(arguments)]
         return head, [m.pointer for m in memories], (memories, table, line, primitive)
 
-    entry = Entry(native.EXECUTE, [], places, [], keep=[primitive], uses_team=True)
+    entry = Entry(native.EXECUTE, [], places, [], keep=[primitive], uses_team=team > 1)
     entry.instantiate = instantiate
     return entry

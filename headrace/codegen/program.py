@@ -1,14 +1,13 @@
 """Program: one region for concrete shapes, ready to run.
 
-`run(arrays)` binds the addresses of the inputs, makes one native call, and hands out the outputs: new
-arrays each time, so what was returned never changes.  Several threads may run one program at once; each
-uses a frame (arena and tables) of its own.
+`run(arrays)` binds the addresses of the inputs, makes one native call, and hands out the outputs:
+new arrays each time, so what was returned never changes.  Several threads may run one program at
+once; each uses a frame (arena and tables) of its own.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,7 +64,7 @@ class Frame:
         self.bases = (ctypes.c_int64 * program.base_count)()
         self.bases[0] = start + (-start % 64)
         for i, array in enumerate(program.constants):
-            self.bases[1 + len(program.inputs) + i] = array.ctypes.data
+            self.bases[program.first_constant + i] = array.ctypes.data
         words: list[int] = []
         self.keep: list[Any] = []
         widest = 4
@@ -77,6 +76,9 @@ class Frame:
         self.words = np.array(words or [0], np.int64)
         self.scratch = (ctypes.c_int64 * widest)()
         self.status = (ctypes.c_int64 * 2)()
+        bound = program.first_constant - 1
+        self.objects = (ctypes.c_int64 * max(bound, 1))()
+        self.bound = bound
         self.call = (
             self.words.ctypes.data,
             len(program.entries),
@@ -84,7 +86,16 @@ class Frame:
             ctypes.addressof(native.runtime_table()),
             ctypes.addressof(self.scratch),
             ctypes.addressof(self.status),
+            ctypes.addressof(self.objects),
+            bound if program.reads_objects else 0,
         )
+
+    def bind(self, arrays: list[Array], reads_objects: bool) -> None:
+        """Name the arrays of this run; they must live until it ends."""
+        if reads_objects:
+            self.objects[: self.bound] = [id(a) for a in arrays]
+        else:
+            self.bases[1 : self.bound + 1] = [a.ctypes.data for a in arrays]
 
     def scalar(self, place: tuple[int, int]) -> int:
         """An int64 in the frame's memory."""
@@ -92,6 +103,8 @@ class Frame:
 
 
 class Program:
+    """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants."""
+
     def __init__(
         self,
         inputs: list[Tensor],
@@ -103,49 +116,44 @@ class Program:
         entries: list[Entry],
         checks: list[CheckInfo],
         arena_bytes: int,
-        first_new: int,
-        first_fresh: int,
-        base_count: int,
     ) -> None:
         self.inputs, self.constants, self.entries, self.checks = inputs, constants, entries, checks
         self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
-        self.first_new, self.first_fresh, self.base_count = first_new, first_fresh, base_count
+        self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
+        self.base_count = self.first_constant + len(constants)
         self.uses_team = any(e.uses_team for e in entries)
         self.fresh = [(t.shape, t.dtype.numpy) for t in fresh]
         numbers = {t: i for i, t in enumerate(inputs)}
-        self.updated = [numbers[u.variable] for u in updates]
-        self.allow_in_place = [in_place[u.variable] for u in updates]
-        self.partial = [_is_partial(u) for u in updates]
+        # Per update: its variable's place among the inputs, may it be in place, is it partial.
+        self.writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
         self.results = [_source_of(t, inputs, updates, fresh) for t in outputs]
         self.run_native = native.runner()
+        self.reads_objects = native.data_at_offset()
         self._frames: list[Frame] = []
-        self._lock = threading.Lock()
 
     def run(
-        self, arrays: Sequence[Array], is_free: Sequence[bool] = ()
+        self, arrays: list[Array], is_free: Sequence[bool] = ()
     ) -> tuple[list[Array], list[Array]]:
-        """Outputs, and the new values of updated variables.  The arrays must have the inputs' shapes and
-        types and be contiguous; `is_free` says per update whether the old value may be overwritten."""
-        frame = self._frames.pop() if self._frames else Frame(self)
-        bases = frame.bases
-        for i, array in enumerate(arrays):
-            bases[i + 1] = address(array)
-        news = []
-        for k, number in enumerate(self.updated):
-            old = arrays[number]
-            if self.allow_in_place[k] and is_free and is_free[k]:
-                new = old
-            else:
-                new = old.copy() if self.partial[k] else np.empty_like(old)
-                if self.partial[k]:
-                    bases[number + 1] = (
-                        address(new) if self.allow_in_place[k] else bases[number + 1]
-                    )
-            bases[self.first_new + k] = address(new)
+        """Outputs, and the new values of updated variables.  The arrays must have the inputs'
+        shapes and types and be contiguous; `is_free` says per update whether the old value may
+        go."""
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self)
+        bound = list(arrays)
+        news: list[Array] = []
+        for k, (number, may, is_partial) in enumerate(self.writes):
+            new = arrays[number]
+            if not (may and is_free and is_free[k]):
+                new = new.copy() if is_partial else np.empty_like(new)
+                if is_partial and may:
+                    bound[number] = new
             news.append(new)
         fresh = [np.empty(shape, dtype) for shape, dtype in self.fresh]
-        for k, array in enumerate(fresh):
-            bases[self.first_fresh + k] = address(array)
+        bound += news
+        bound += fresh
+        frame.bind(bound, self.reads_objects)
         self.call(frame)
         self._frames.append(frame)
         return [make(arrays, news, fresh) for make in self.results], news
@@ -155,7 +163,6 @@ class Program:
             return
         frame.status[1] = 0
         if self.uses_team:
-            threads.set_for_this_thread()
             with threads.team:
                 code = self.run_native(*frame.call)
         else:
@@ -212,7 +219,3 @@ def _source_of(
     assert root.value is not None, root
     value = np.ascontiguousarray(root.value, root.dtype.numpy).reshape(tensor.shape)
     return lambda arrays, news, made: value
-
-
-def address(array: Array) -> int:
-    return array.ctypes.data

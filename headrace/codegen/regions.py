@@ -1,8 +1,8 @@
-"""Which nodes compile together.  In: a plan without control flow.  Out: units in running order, each a
-`Region` (compiled as a whole) or a single node (run by the host).
+"""Which nodes compile together.  In: a plan without control flow.  Out: units in running order,
+each a `Region` (compiled as a whole) or a single node (run by the host).
 
-How an op is run is decided here and nowhere else: `lower` (a rule for generated loops) or `library` (a
-call), else the host.  Nodes that touch the same variable keep the plan's order.
+How an op is run is decided here and nowhere else: `lower` (a rule for generated loops) or
+`library` (a call), else the host.  Nodes that touch the same variable keep the plan's order.
 """
 
 from __future__ import annotations
@@ -165,7 +165,11 @@ class Cutter:
         wanted = used | set(self.plan.fetches)
         for node in nodes:
             edges = (Edge(node.name, i) for i in range(len(node.outputs)))
-            region.outputs.extend(e for e in edges if e in wanted)
+            for edge in edges:
+                if edge in wanted:
+                    region.outputs.append(edge)
+                    if is_handle(self.plan.dtype(edge)):
+                        self.key(edge)
         return region
 
     def variable_node(self, key: Key) -> PlanNode | None:

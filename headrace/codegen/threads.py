@@ -1,8 +1,8 @@
 """The thread team: the system's libgomp, which oneDNN uses too.
 
-Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.  Before a
-fork the forking thread's team is dissolved, so that parent and child both start a fresh one; without
-libgomp everything runs on the calling thread.
+Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.
+Before a fork the forking thread's team is dissolved, so that parent and child both start a fresh
+one; without libgomp everything runs on the calling thread.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import ctypes
 import ctypes.util
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -73,12 +75,15 @@ def _fresh_lock() -> None:
 os.register_at_fork(after_in_child=_fresh_lock)
 
 
-def set_for_this_thread() -> None:
-    """libgomp keeps the number of threads per calling thread."""
+@contextmanager
+def limited_to(number: int) -> Iterator[None]:
+    """Library objects that are made here, on this thread, are made for so many threads."""
     library = libgomp()
-    if library is not None and not getattr(_set, "done", False):
+    if library is None:
+        yield
+        return
+    library.omp_set_num_threads(number)
+    try:
+        yield
+    finally:
         library.omp_set_num_threads(count())
-        _set.done = True
-
-
-_set = threading.local()

@@ -1,8 +1,8 @@
 """Pieces as compiled regions and host kernels, in one straight sequence.
 
-Values live in numbered registers, as in runtime.straight.  A region is one native call; while it is not
-compiled (or cannot be) its nodes run one by one on the reference.  With HEADRACE_VERIFY=1 the reference
-runs beside every region and the results are compared.
+Values live in numbered registers, as in runtime.straight.  A region is one native call; while it
+is not compiled (or cannot be) its nodes run one by one on the reference.  With HEADRACE_VERIFY=1
+the reference runs beside every region and the results are compared.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
-from headrace.codegen.compiled import CompiledRegion, contiguous
-from headrace.codegen.regions import Cutter, Key, Region, describe
+from headrace.codegen.compiled import CompiledRegion, Shapes
+from headrace.codegen.regions import Cutter, Region, describe, is_handle
 from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
 from headrace.core.errors import at
@@ -27,7 +26,8 @@ from headrace.runtime.step import Step
 
 
 class MixedProgram:
-    """A straight piece.  `declined` grows when a node turns out not to compile; then it is cut anew."""
+    """A straight piece.  `declined` grows when a node turns out not to compile; then it is cut
+    anew, with that node on the host."""
 
     def __init__(self, piece: Plan) -> None:
         self.plan = piece
@@ -42,16 +42,13 @@ class MixedProgram:
     def cut(self) -> None:
         cutter = Cutter(self.plan, self.declined)
         units = cutter.units()
-        for edges in ((e for n in self.plan.nodes.values() for e in n.inputs), self.plan.fetches):
-            for e in edges:
-                if self.plan.dtype(e).is_ref or self.plan.dtype(e).base.kind == "r":
-                    cutter.key(e)
         options.show("regions", describe(units, self.declined))
         self.units: list[RegionUnit | HostUnit] = [
             RegionUnit(self, u, cutter) if isinstance(u, Region) else HostUnit(self, u)
             for u in units
         ]
         self._free_early()
+        self.whole = self._whole()
 
     def _free_early(self) -> None:
         """Each unit empties the registers that nobody reads after it."""
@@ -60,12 +57,31 @@ class MixedProgram:
             unit.dead = [r for r in dict.fromkeys((*unit.reads, *unit.writes)) if r not in kept]
             kept |= set(unit.reads)
 
+    def _whole(self) -> tuple[RegionUnit, list[int], list[int]] | None:
+        """The only unit, the places of its inputs among the arguments and of the results among its
+        outputs: then no registers are needed."""
+        if len(self.units) != 1 or not isinstance(self.units[0], RegionUnit):
+            return None
+        unit = self.units[0]
+        if any(is_handle(self.plan.dtype(e)) for e in unit.region.outputs):
+            return None
+        try:
+            inputs = [self.arguments.index(r) for r in unit.inputs]
+            return unit, inputs, [unit.outputs.index(r) for r in self.results]
+        except ValueError:
+            return None  # a fed tensor is fetched
+
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        if self.whole is not None and step.trace is None:
+            unit, inputs, results = self.whole
+            outputs = unit.attempt([arguments[i] for i in inputs], step)
+            if outputs is not None:
+                return [outputs[i] for i in results]
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value
         cancel = step.cancel
-        for unit in self.units:
+        for unit in list(self.units):
             if cancel.reason is not None:
                 raise cancel.reason
             unit.run(registers, step)
@@ -125,126 +141,194 @@ class RegionUnit:
     def __init__(self, program: MixedProgram, region: Region, cutter: Cutter) -> None:
         self.program, self.region = program, region
         self.compiled = CompiledRegion(program.plan, region, cutter)
-        self.inputs = [program.registers[e] for e in region.inputs]
-        self.outputs = [program.registers[e] for e in region.outputs]
-        self.sources = list(region.variables.items())
-        handles = [program.registers[s] for _, s in self.sources if isinstance(s, Edge)]
-        inner = [e for n in region.nodes for e in n.inputs]
-        self.reads = [*self.inputs, *handles, *(program.registers[e] for e in inner)]
-        self.writes = [
-            program.registers[Edge(n.name, i)] for n in region.nodes for i in range(len(n.outputs))
-        ]
+        registers = program.registers
+        self.inputs = [registers[e] for e in region.inputs]
+        self.outputs = [registers[e] for e in region.outputs]
+        self.keys = list(region.variables)
+        self.sources = list(region.variables.values())
+        self.handles = [registers[s] for s in self.sources if isinstance(s, Edge)]
+        inner = [registers[e] for n in region.nodes for e in n.inputs]
+        self.reads = [*self.inputs, *self.handles, *inner]
+        made = [Edge(n.name, i) for n in region.nodes for i in range(len(n.outputs))]
+        self.writes = [registers[e] for e in made]
         self.dead: list[int] = []
+        self._slots: tuple[Any, int, list[Slot]] | None = None
+        self._last: tuple[Shapes, Binding] | None = None
 
     def run(self, registers: list[Any], step: Step) -> None:
-        slots = [self.slot(source, registers, step) for _, source in self.sources]
-        if any(s is None or s.value is None for s in slots) or len(set(slots)) < len(slots):
-            self.interpret(registers, step)
+        values = [registers[i] for i in self.inputs]
+        given = {i: registers[i] for i in self.handles}
+        if options.verify():
+            self.verify(values, registers, step, given)
             return
-        arrays = contiguous([registers[i] for i in self.inputs])
-        shapes = (*(a.shape for a in arrays), *(s.value.shape for s in slots))
+        outputs = self.attempt(values, step, given)
+        if outputs is None:
+            self.interpret(registers, step)
+        else:
+            self.deliver(outputs, registers, step)
+
+    def attempt(
+        self, values: list[Any], step: Step, given: dict[int, Any] | None = None
+    ) -> list[Any] | None:
+        """The region's outputs, or None where its nodes must run one by one."""
+        if options.verify() and given is None:
+            return None
+        slots = self.slots(step, given or {})
+        if slots is None:
+            return None
+        arrays = [
+            v if type(v) is np.ndarray and v.flags.c_contiguous else _contiguous(v) for v in values
+        ]
+        shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
+        last = self._last
+        if last is not None and last[0] == shapes:
+            return last[1].run(arrays, slots)
         try:
-            found = self.compiled.programs.get(shapes) or self.specialized(shapes, slots)
+            found = self.find(shapes, slots)
         except Declined as reason:
             self.program.declined[reason.node.name] = reason.reason
-            self.interpret(registers, step)
             self.program.cut()
-            return
+            return None
         if found is None:
-            self.interpret(registers, step)
-        elif options.verify():
-            self.run_both(found, arrays, slots, registers, step)
-        else:
-            self.execute(found, arrays, slots, registers, step)
+            return None
+        self._last = (shapes, Binding(found, self.keys))
+        return self._last[1].run(arrays, slots)
 
-    def specialized(self, shapes: Any, slots: list[Slot]) -> Specialized | None:
-        held = {
-            key: (slot.value.shape, slot.dtype.base) for (key, _), slot in zip(self.sources, slots)
-        }
+    def find(self, shapes: Shapes, slots: list[Slot]) -> Specialized | None:
+        held = {k: (s.value.shape, s.dtype.base) for k, s in zip(self.keys, slots)}
         return self.compiled.program_for(shapes, held)
 
-    def slot(self, source: PlanNode | Edge, registers: list[Any], step: Step) -> Slot | None:
-        if isinstance(source, Edge):
-            value = registers[self.program.registers[source]]
+    # -- variables ---------------------------------------------------------------------------
+    def slots(self, step: Step, given: dict[int, Any]) -> list[Slot] | None:
+        """The variables' slots; None where one has no value, or where two names mean the same."""
+        known = self._slots
+        resources = step.resources
+        if known is not None and known[0] is resources and known[1] == resources.generation:
+            slots = known[2]
         else:
-            edge = self.program.registers[Edge(source.name, 0)]
-            value = registers[edge] = self.program.kernel(source)([], step)[0]
+            generation = resources.generation
+            found = [self.slot(s, step, given) for s in self.sources]
+            slots = [s for s in found if s is not None]
+            if len(slots) < len(found) or len(set(slots)) < len(slots):
+                return None
+            if not self.handles:
+                self._slots = (resources, generation, slots)
+        return None if any(s.value is None for s in slots) else slots
+
+    def slot(self, source: PlanNode | Edge, step: Step, given: dict[int, Any]) -> Slot | None:
+        if isinstance(source, Edge):
+            value = given.get(self.program.registers[source])
+        else:
+            value = self.program.kernel(source)([], step)[0]
         if isinstance(value, Handle):
             value = value.target
         return value if isinstance(value, Slot) else None
 
-    def execute(
-        self,
-        found: Specialized,
-        arrays: list[Any],
-        slots: list[Slot],
-        registers: list[Any],
-        step: Step,
-    ) -> None:
-        by_key: dict[Key, Slot] = {k: s for (k, _), s in zip(self.sources, slots)}
-        updated = [by_key[k] for k in found.updated]
-        with ExitStack() as held:
-            for slot in sorted(updated, key=id):
-                held.enter_context(slot.lock)
-            free = [_is_free(slot) for slot in updated]
-            values = [by_key[k].value for k in found.variables]
-            outputs, news = found.program.run([*arrays, *values], free)
-            for slot, value in zip(updated, news):
-                slot.value = value
-        for edge, register, place in zip(self.region.outputs, self.outputs, found.outputs):
-            if isinstance(place, int):
-                registers[register] = outputs[place]
-            elif self.program.plan.dtype(edge).is_ref:
-                registers[register] = by_key[place]
-            elif registers[register] is None:  # a handle
-                node = self.program.plan.nodes[edge.node]
+    def deliver(self, outputs: list[Any], registers: list[Any], step: Step) -> None:
+        for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
+            if value is not _HANDLE:
+                registers[register] = value
+                continue
+            node = self.program.plan.nodes[edge.node]
+            if node.inputs:  # a reference passed on
+                source = next(e for e in node.inputs if is_handle(self.program.plan.dtype(e)))
+                registers[register] = self.reference(source, registers, step)
+            else:
                 registers[register] = self.program.kernel(node)([], step)[0]
 
+    def reference(self, edge: Edge, registers: list[Any], step: Step) -> Any:
+        node = self.program.plan.nodes[edge.node]
+        register = self.program.registers[edge]
+        if registers[register] is not None:
+            return registers[register]
+        if not node.inputs:
+            return self.program.kernel(node)([], step)[0]
+        source = next(e for e in node.inputs if is_handle(self.program.plan.dtype(e)))
+        return self.reference(source, registers, step)
+
+    # -- the reference -----------------------------------------------------------------------
     def interpret(self, registers: list[Any], step: Step) -> None:
         for node in self.region.nodes:
             self.program.call(node, registers, step)
 
-    # -- verification ------------------------------------------------------------------------
-    def run_both(
-        self,
-        found: Specialized,
-        arrays: list[Any],
-        slots: list[Slot],
-        registers: list[Any],
-        step: Step,
+    def verify(
+        self, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]
     ) -> None:
         """The reference first; then the program from the same state; then compare both."""
-        before = [np.array(s.value) for s in slots]
-        reference = list(registers)
-        self.interpret(reference, step)
+        slots = self.slots(step, given)
+        before = None if slots is None else [np.array(s.value) for s in slots]
+        kept = list(registers)
+        self.interpret(registers, step)
+        if slots is None or before is None:
+            return
         wanted = [s.value for s in slots]
         for slot, value in zip(slots, before):
             slot.value = value
         del before
-        self.execute(found, arrays, slots, registers, step)
-        for (key, _), slot, value in zip(self.sources, slots, wanted):
+        outputs = self.attempt(values, step, given)
+        if outputs is None:
+            for slot, value in zip(slots, wanted):
+                slot.value = value
+            return
+        for key, slot, value in zip(self.keys, slots, wanted):
             _compare(slot.value, value, str(key[-1]))
-        for edge, register in zip(self.region.outputs, self.outputs):
-            _compare(registers[register], reference[register], str(edge))
+        for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
+            if value is not _HANDLE:
+                _compare(value, registers[register], str(edge))
+        registers[:] = kept
+        self.deliver(outputs, registers, step)
 
 
-def _is_free(slot: Slot) -> bool:
-    value = slot.value
-    return sys.getrefcount(value) <= _FREE and value.flags.writeable and value.flags.owndata
+_HANDLE: Any = object()  # stands for an output that is a variable
+
+
+class Binding:
+    """A program, and which of a region's slots it reads and writes."""
+
+    def __init__(self, found: Specialized, keys: list[Any]) -> None:
+        self.program, self.outputs = found.program, found.outputs
+        self.plain = all(isinstance(place, int) for place in found.outputs)
+        self.in_order = found.outputs == list(range(len(found.outputs)))
+        self.variables = [keys.index(k) for k in found.variables]
+        self.updated = [keys.index(k) for k in found.updated]
+
+    def run(self, arrays: list[Any], slots: list[Slot]) -> list[Any]:
+        # Locks in one order for everybody, so that two steps never wait for each other.
+        changed = [slots[i] for i in self.updated]
+        held = sorted(changed, key=id) if len(changed) > 1 else changed
+        for slot in held:
+            slot.lock.acquire()
+        try:
+            free = [sys.getrefcount(s.value) <= _FREE and _owns(s.value) for s in changed]
+            arrays += [slots[i].value for i in self.variables]
+            outputs, news = self.program.run(arrays, free)
+            for slot, value in zip(changed, news):
+                slot.value = value
+        finally:
+            for slot in held:
+                slot.lock.release()
+        if self.in_order:
+            return outputs
+        return [outputs[p] if isinstance(p, int) else _HANDLE for p in self.outputs]
+
+
+def _owns(value: Any) -> bool:
+    flags = value.flags
+    return bool(flags.writeable and flags.owndata and flags.c_contiguous)
 
 
 def _count_when_free() -> int:
-    class Holder:
-        value = np.zeros(1)
-
-    holder = Holder()
-    holder.value = np.zeros(1)
-    value = holder.value
-    return sys.getrefcount(value)
+    """What getrefcount says of an array that only a slot holds."""
+    slot = Slot("", None, None)  # type: ignore[arg-type]
+    slot.value = np.zeros(1)
+    return max(sys.getrefcount(s.value) for s in [slot])
 
 
 _FREE = _count_when_free()
-_TOLERANCE = {"f": 1e-4, "V": 5e-2}
+
+
+def _contiguous(value: Any) -> Any:
+    return np.ascontiguousarray(value).reshape(np.shape(value))
 
 
 def _compare(got: Any, want: Any, name: str) -> None:
@@ -252,12 +336,12 @@ def _compare(got: Any, want: Any, name: str) -> None:
     if not isinstance(want, np.ndarray) or want.dtype == object:
         return
     assert got.dtype == want.dtype and got.shape == want.shape, (name, got.shape, want.shape)
-    if want.dtype.kind in "fV" or (want.dtype.itemsize == 2 and want.dtype.kind not in "iub"):
-        wide, other = got.astype(np.float64), want.astype(np.float64)
-        loose = 5e-2 if want.dtype.itemsize == 2 else 1e-4 if want.dtype.itemsize == 4 else 1e-8
-        scale = np.abs(other[np.isfinite(other)]).max(initial=0.0)
-        np.testing.assert_allclose(
-            wide, other, rtol=loose, atol=loose * max(scale, 1e-30), err_msg=f"compiled {name}"
-        )
-    else:
+    if want.dtype.kind in "iub":
         np.testing.assert_array_equal(got, want, err_msg=f"compiled {name}")
+        return
+    wide, other = got.astype(np.float64), want.astype(np.float64)
+    loose = {2: 5e-2, 4: 1e-4}.get(want.dtype.itemsize, 1e-8)
+    scale = np.abs(other[np.isfinite(other)]).max(initial=0.0)
+    np.testing.assert_allclose(
+        wide, other, rtol=loose, atol=loose * max(scale, 1e-30), err_msg=f"compiled {name}"
+    )

@@ -13,6 +13,7 @@ class Containers:
     def __init__(self) -> None:
         self._items: dict[tuple[str, str, str], Any] = {}
         self._lock = threading.RLock()
+        self.generation = 0  # grows when something is forgotten: who remembers finds out by it
         self.node_state: dict[str, tuple[dict[Any, Any], Any]] = {}
 
     def get_or_make(self, container: str, kind: str, name: str, make: Callable[[], Any]) -> Any:
@@ -30,11 +31,13 @@ class Containers:
 
     def remove(self, container: str, kind: str, name: str) -> bool:
         with self._lock:
+            self.generation += 1
             return self._items.pop((container, kind, name), None) is not None
 
     def clear(self, containers: list[str] | None = None) -> None:
         """Forget everything in these containers ("" is the default one); None means all."""
         with self._lock:
+            self.generation += 1
             for key in list(self._items):
                 if containers is None or key[0] in containers:
                     item = self._items.pop(key)
