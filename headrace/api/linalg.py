@@ -14,6 +14,27 @@ NAMES: dict[str, str] = {
     "headrace.functions.einsum": "{,linalg.}einsum",
     "headrace.functions.matrix_exponential": "linalg.expm=matrix_exponential",
     "headrace.functions.tridiagonal": "linalg.tridiagonal_solve linalg.tridiagonal_matmul",
+    "headrace.nn.linear_operator.base": "linalg.LinearOperator",
+    "headrace.nn.linear_operator.dense": (
+        "linalg.LinearOperatorFullMatrix linalg.LinearOperatorLowerTriangular"
+    ),
+    "headrace.nn.linear_operator.diagonal": (
+        "linalg.LinearOperatorDiag linalg.LinearOperatorIdentity "
+        "linalg.LinearOperatorScaledIdentity linalg.LinearOperatorZeros"
+    ),
+    "headrace.nn.linear_operator.derived": (
+        "linalg.LinearOperatorAdjoint linalg.LinearOperatorInversion"
+    ),
+    "headrace.nn.linear_operator.several": (
+        "linalg.LinearOperatorComposition linalg.LinearOperatorBlockDiag "
+        "linalg.LinearOperatorKronecker"
+    ),
+    "headrace.nn.linear_operator.low_rank": "linalg.LinearOperatorLowRankUpdate",
+    "headrace.nn.linear_operator.reflection": "linalg.LinearOperatorHouseholder",
+    "headrace.nn.linear_operator.circulant": (
+        "linalg.LinearOperatorCirculant linalg.LinearOperatorCirculant2D "
+        "linalg.LinearOperatorCirculant3D linalg.LinearOperatorToeplitz"
+    ),
     "headrace.ops.linalg_solve": (
         "matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant "
         "linalg.slogdet=log_matrix_determinant matrix_solve linalg.solve=matrix_solve "

@@ -15,6 +15,7 @@ NAMES: dict[str, str] = {
         "initialize_variables initialize_all_variables initialize_local_variables "
         "is_variable_initialized assert_variables_initialized report_uninitialized_variables"
     ),
+    "headrace.variables.module": "Module",
     "headrace.variables.store": "AUTO_REUSE",
     "headrace.variables.scope": (
         "VariableScope get_variable get_local_variable get_variable_scope variable_scope "

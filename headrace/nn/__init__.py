@@ -1,0 +1,1 @@
+"""Composites of ops: losses, normalisation, recurrent cells and loops, embeddings, operators."""
