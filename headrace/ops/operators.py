@@ -55,9 +55,10 @@ def _mul(x: Tensor, y: Any, name: str) -> Any:
     from headrace.ops import arithmetic
 
     if _is_sparse(y):
-        from headrace.functions import sparse_tensor
+        from headrace.ops.sparse_dense import sparse_dense_cwise_mul
 
-        return sparse_tensor.dense_times_sparse(x, y, name)
+        values = sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
+        return type(y)(y.indices, values, y.dense_shape)
     return arithmetic.mul(x, y, name=name)
 
 

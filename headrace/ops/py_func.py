@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 
+from headrace.core.denormals import flushed
 from headrace.core.errors import (
     AbortedError,
     InvalidArgumentError,
@@ -63,7 +64,8 @@ def call(token, arrays, types):
     """Run the function; its results as values of the promised types."""
     function = FUNCTIONS.find(token)
     try:
-        results = function(*[_argument(a) for a in arrays])
+        with flushed(False):
+            results = function(*[_argument(a) for a in arrays])
     except Exception as error:
         raise _translated(error) from error
     if results is None:

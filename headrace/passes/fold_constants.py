@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.denormals import flushing
 from headrace.core.errors import OpError
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
@@ -21,6 +22,7 @@ from headrace.plan.plan import Edge, Output, Plan, PlanNode
 LIMIT = 10 << 20  # bytes of one folded value
 
 
+@flushing
 def fold_constants(plan: Plan) -> Plan:
     known: dict[Edge, Any] = {}
     nodes: list[PlanNode] = []

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
 from headrace.ops.resources import Slot
 from headrace.ops.traits import BLOCKING
@@ -49,6 +50,7 @@ class DataflowProgram:
             self.fetched.setdefault(numbers[edge.node], []).append((edge.index, place))
         self.targets = {numbers[t] for t in plan.targets}
 
+    @flushing
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         return _Run(self, step, arguments).run()
 

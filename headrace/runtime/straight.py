@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from headrace.core.denormals import flushing
 from headrace.core.errors import at
 from headrace.ops.resources import Slot
 from headrace.ops.traits import BLOCKING, CONTROL_FLOW
@@ -44,6 +45,7 @@ class StraightProgram:
                 (call, tuple(registers[e] for e in node.inputs), outputs, tuple(dead - kept), node)
             )
 
+    @flushing
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         registers: list[Any] = [None] * self.count
         for index, value in zip(self.arguments, arguments):
