@@ -63,7 +63,11 @@ def _mul(x: Tensor, y: Any, name: str) -> Any:
 
 
 def _is_sparse(value: Any) -> bool:
-    return hasattr(value, "dense_shape") and hasattr(value, "indices") and hasattr(value, "values")
+    """A SparseTensor: that class is defined above this layer."""
+    from headrace.ops.indexed_slices import IndexedSlices
+
+    parts = ("indices", "values", "dense_shape")
+    return all(hasattr(value, part) for part in parts) and not isinstance(value, IndexedSlices)
 
 
 def require_same_type(x: Tensor, y: Tensor) -> None:

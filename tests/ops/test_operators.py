@@ -105,6 +105,19 @@ def test_an_object_that_knows_tensors_gets_its_turn():
     assert x + Other() == ("mine", x)
 
 
+def test_slices_become_dense():
+    slices = tf.IndexedSlices(tf.constant([[3.0]]), tf.constant([1]), tf.constant([2, 1]))
+    with tf.Session() as session:
+        for y in (tf.constant(2.0) * slices, slices * tf.constant(2.0)):
+            assert session.run(y).tolist() == [[0], [6]]
+
+
+def test_sparse_stays_sparse():
+    sparse = tf.SparseTensor([[0, 1]], [2.0], [2, 2])
+    with tf.Session() as session:
+        assert session.run(tf.constant(3.0) * sparse).values.tolist() == [6]
+
+
 def test_operators_work_in_the_graph_of_the_tensor():
     x = tf.constant(1.0)
     with tf.Graph().as_default():
