@@ -68,7 +68,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
       out_type: int32 or int64.
       name: name of the node.
     """
-    return array.shape_n(input, out_type, name=name)  # type: ignore[no-any-return]
+    return array.shape_n(input, out_type, name=name)
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
@@ -152,7 +152,7 @@ def _broadcast_known(x: Shape, y: Shape) -> Any:
 
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The shape that two shapes, given as vectors, broadcast to."""
-    return broadcast.broadcast_args(shape_x, shape_y)  # type: ignore[no-any-return]
+    return broadcast.broadcast_args(shape_x, shape_y)
 
 
 # -- constants ----------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def zeros_like(
             return zeros(tensor.shape, kind, scope)
         if kind is not tensor.dtype.base and kind is not dtypes.variant:
             return zeros(shape_internal(tensor, optimize=optimize), kind, scope)
-        return array.zeros_like(tensor, name=scope)  # type: ignore[no-any-return]
+        return array.zeros_like(tensor, name=scope)
 
 
 def ones_like(
@@ -329,7 +329,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     axis = renamed("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
-    return array.expand_dims(input, axis, name=name)  # type: ignore[no-any-return]
+    return array.expand_dims(input, axis, name=name)
 
 
 def squeeze(
@@ -349,7 +349,7 @@ def squeeze(
     axis = renamed("axis", axis, "squeeze_dims", squeeze_dims)
     if np.isscalar(axis):
         axis = [axis]
-    return array.squeeze(input, axis, name=name)  # type: ignore[no-any-return]
+    return array.squeeze(input, axis, name=name)
 
 
 def transpose(
@@ -370,10 +370,10 @@ def transpose(
         is_complex = conjugate and convert_to_tensor(a).dtype.is_complex
         build = array.conjugate_transpose if is_complex else array.transpose
         if perm is not None:
-            return build(a, perm, name=scope)  # type: ignore[no-any-return]
+            return build(a, perm, name=scope)
         a = convert_to_tensor(a, name="a")
         if a.shape.rank:
-            return build(a, np.arange(a.shape.rank)[::-1], name=scope)  # type: ignore[no-any-return]
+            return build(a, np.arange(a.shape.rank)[::-1], name=scope)
         count = array.rank(a)
         backwards: Tensor = build(a, (count - 1) - sequence.range_(0, count, 1), name=scope)
         backwards.set_shape(a.shape)
@@ -413,7 +413,7 @@ def identity(input: Any, name: str | None = None) -> Tensor:
       input: a tensor.
       name: name of the node.
     """
-    return source.identity(input, name=name)  # type: ignore[no-any-return]
+    return source.identity(input, name=name)
 
 
 # -- placeholders -------------------------------------------------------------------------------
@@ -429,7 +429,7 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
       >>> x = tf.placeholder(tf.float32, [None, 3])
       >>> sess.run(x * 2, {x: [[1, 2, 3]]})
     """
-    return source.placeholder(dtype, shape, name=name)  # type: ignore[no-any-return]
+    return source.placeholder(dtype, shape, name=name)
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -440,7 +440,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
       shape: what is known of the shape; it may be less than that of `input`.
       name: name of the node.
     """
-    return source.placeholder_with_default(input, shape, name=name)  # type: ignore[no-any-return]
+    return source.placeholder_with_default(input, shape, name=name)
 
 
 def get_static_value(tensor: Any, partial: bool = False) -> Any:

@@ -36,7 +36,7 @@ def matrix_diag(
     Example:
       >>> tf.linalg.diag([1, 2])       # [[1, 0], [0, 2]]
     """
-    return matrix_diagonal.matrix_diag_v2(  # type: ignore[no-any-return]
+    return matrix_diagonal.matrix_diag_v2(
         diagonal, k, num_rows, num_cols, _padding(padding_value, diagonal), name=name
     )
 
@@ -52,9 +52,7 @@ def matrix_diag_part(
       k: which diagonals, as for `tf.linalg.diag`.
       padding_value: what fills up the shorter ones of several.
     """
-    return matrix_diagonal.matrix_diag_part_v2(  # type: ignore[no-any-return]
-        input, k, _padding(padding_value, input), name=name
-    )
+    return matrix_diagonal.matrix_diag_part_v2(input, k, _padding(padding_value, input), name=name)
 
 
 def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:
@@ -66,4 +64,4 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 
       name: name of the node.
       k: which diagonals, as for `tf.linalg.diag`.
     """
-    return matrix_diagonal.matrix_set_diag_v2(input, diagonal, k, name=name)  # type: ignore[no-any-return]
+    return matrix_diagonal.matrix_set_diag_v2(input, diagonal, k, name=name)

@@ -65,11 +65,11 @@ def gather(
         axis = batch_dims
     static = constant_value(axis) if isinstance(axis, Tensor) else axis
     if static != 0 or batch_dims != 0:
-        return gathering.gather_v2(params, indices, axis, batch_dims, name=name)  # type: ignore[no-any-return]
+        return gathering.gather_v2(params, indices, axis, batch_dims, name=name)
     read = getattr(params, "sparse_read", None)
     if read is not None:
-        return read(indices, name=name)  # type: ignore[no-any-return]
-    return gathering.gather_v2(params, indices, axis, name=name)  # type: ignore[no-any-return]
+        return read(indices, name=name)
+    return gathering.gather_v2(params, indices, axis, name=name)
 
 
 def gather_v2(
@@ -102,7 +102,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
             raise ValueError("batch_gather does not allow indices with unknown shape.")
         batch = indices.shape.rank - 1
         _check_batch(params, indices, batch)
-        return gathering.gather_v2(params, indices, batch, batch)  # type: ignore[no-any-return]
+        return gathering.gather_v2(params, indices, batch, batch)
 
 
 def _check_batch(params: Tensor, indices: Tensor, batch: int) -> None:
@@ -131,8 +131,8 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     if static is not None and static == 0:
         read = getattr(params, "gather_nd", None)
         if read is not None:
-            return read(indices, name=name)  # type: ignore[no-any-return]
-        return gathering.gather_nd(params, indices, name=name)  # type: ignore[no-any-return]
+            return read(indices, name=name)
+        return gathering.gather_nd(params, indices, name=name)
     return _batch_gather_nd(params, indices, static, name)
 
 
@@ -182,10 +182,10 @@ def _where(build: Any, condition: Any, x: Any, y: Any, name: str | None) -> Tens
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as scope:
             condition = convert_to_tensor(condition, name="condition", preferred_dtype=dtypes.bool_)
-            return choice.where(condition, name=scope)  # type: ignore[no-any-return]
+            return choice.where(condition, name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return build(condition, x, y, name=name)  # type: ignore[no-any-return]
+    return build(condition, x, y, name=name)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
@@ -264,7 +264,7 @@ def one_hot(
                 f"dtype {on_type} of on_value does not match dtype {off_type} of off_value"
             )
         at = -1 if axis is None else axis
-        return build_one_hot(indices, depth, on_value, off_value, at, name=scope)  # type: ignore[no-any-return]
+        return build_one_hot(indices, depth, on_value, off_value, at, name=scope)
 
 
 def sequence_mask(
@@ -296,10 +296,10 @@ def sequence_mask(
         kind = maxlen.dtype.base
         row = sequence.range_(constant(0, kind), maxlen, constant(1, kind))
         column = cast(array.expand_dims(lengths, -1), DstT=kind)
-        mask: Tensor = row < column  # type: ignore[operator]
+        mask: Tensor = row < column
         if dtype is None or as_dtype(dtype).base is dtypes.bool_:
             return mask
-        return cast(mask, DstT=as_dtype(dtype))  # type: ignore[no-any-return]
+        return cast(mask, DstT=as_dtype(dtype))
 
 
 def _all_axes(x: Tensor) -> Any:

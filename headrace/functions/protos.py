@@ -88,4 +88,4 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     Raises:
       InvalidArgumentError: when it runs, if the shape does not agree.
     """
-    return build_ensure_shape(x, as_shape(shape), name=name)  # type: ignore[no-any-return]
+    return build_ensure_shape(x, as_shape(shape), name=name)

@@ -17,7 +17,7 @@ def _counts(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
     units = ones(shape_internal(segment_ids), data.dtype)
     count = segment.unsorted_segment_sum(units, segment_ids, num_segments)
     behind = data.shape.rank - segment_ids.shape.rank  # type: ignore[operator]
-    return maximum(array.reshape(count, [num_segments] + [1] * behind), 1)  # type: ignore[no-any-return]
+    return maximum(array.reshape(count, [num_segments] + [1] * behind), 1)
 
 
 def unsorted_segment_mean(
@@ -37,7 +37,7 @@ def unsorted_segment_mean(
     with name_scope(name, "UnsortedSegmentMean"):
         data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segment_ids, num_segments)
-        return segment.unsorted_segment_sum(data, segment_ids, num_segments) / count  # type: ignore[no-any-return]
+        return segment.unsorted_segment_sum(data, segment_ids, num_segments) / count
 
 
 def unsorted_segment_sqrt_n(
@@ -54,7 +54,7 @@ def unsorted_segment_sqrt_n(
     with name_scope(name, "UnsortedSegmentSqrtN"):
         data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
         count = _counts(data, segment_ids, num_segments)
-        return segment.unsorted_segment_sum(data, segment_ids, num_segments) / sqrt(count)  # type: ignore[no-any-return]
+        return segment.unsorted_segment_sum(data, segment_ids, num_segments) / sqrt(count)
 
 
 def _sparse(plain: Any, counted: Any, what: str) -> Any:
@@ -62,8 +62,8 @@ def _sparse(plain: Any, counted: Any, what: str) -> Any:
         data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
     ) -> Tensor:
         if num_segments is None:
-            return plain(data, indices, segment_ids, name=name)  # type: ignore[no-any-return]
-        return counted(data, indices, segment_ids, num_segments, name=name)  # type: ignore[no-any-return]
+            return plain(data, indices, segment_ids, name=name)
+        return counted(data, indices, segment_ids, num_segments, name=name)
 
     reduction.__doc__ = f"""{what}
 

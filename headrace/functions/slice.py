@@ -25,7 +25,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
     Example:
       >>> tf.slice([[1, 2, 3], [4, 5, 6]], [0, 1], [2, -1])       # [[2, 3], [5, 6]]
     """
-    return array.slice_(input_, begin, size, name=name)  # type: ignore[no-any-return]
+    return array.slice_(input_, begin, size, name=name)
 
 
 def strided_slice(

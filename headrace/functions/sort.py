@@ -78,29 +78,29 @@ def _sorted(values: Any, axis: Any, direction: str, which: int) -> Tensor:
     values = convert_to_tensor(values, name="values")
     if direction == "DESCENDING":
         return _descending(values, int(known), which)
-    out = _descending(-values, int(known), which)  # type: ignore[operator]
-    return out if which else -out  # type: ignore[operator, no-any-return]
+    out = _descending(-values, int(known), which)
+    return out if which else -out
 
 
 def _descending(values: Tensor, axis: int, which: int) -> Tensor:
     """TopK of whole rows; another axis changes places with the last one first."""
     count = shape(values)[axis]
     if axis in (-1, (values.shape.rank or 0) - 1):
-        return order.top_k_v2(values, count)[which]  # type: ignore[no-any-return]
+        return order.top_k_v2(values, count)[which]
     swap = _exchange_with_last(values, axis)
     found = order.top_k_v2(array.transpose(values, swap), count)[which]
-    return array.transpose(found, swap)  # type: ignore[no-any-return]
+    return array.transpose(found, swap)
 
 
 def _exchange_with_last(values: Tensor, axis: int) -> Any:
     static = values.shape.rank
     if static is not None:
-        at = axis % static
+        last = axis % static
         places = np.arange(static, dtype=np.int32)
-        places[at], places[-1] = static - 1, at
+        places[last], places[-1] = static - 1, last
         return constant(places, name="transposition")
     count = rank(values)
-    at = axis if axis >= 0 else axis + count
+    at: Any = axis if axis >= 0 else axis + count
     return concat(
         [sequence.range_(0, at, 1), [count - 1], sequence.range_(at + 1, count - 1, 1), [at]], 0
     )
@@ -133,7 +133,7 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
     build = order.lower_bound if side == "left" else order.upper_bound
-    return array.reshape(build(rows, wanted, out_type, name=name), shape_internal(values))  # type: ignore[no-any-return]
+    return array.reshape(build(rows, wanted, out_type, name=name), shape_internal(values))
 
 
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> Any:
@@ -160,7 +160,7 @@ def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = No
       reverse: the n-th largest instead.
       name: name of the node.
     """
-    return order.nth_element(input, n, reverse, name=name)  # type: ignore[no-any-return]
+    return order.nth_element(input, n, reverse, name=name)
 
 
 # -- distinct elements --------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def reverse_sequence(
     """
     along = renamed("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
-    return build_reverse_sequence(input, seq_lengths, along, batch, name=name)  # type: ignore[no-any-return]
+    return build_reverse_sequence(input, seq_lengths, along, batch, name=name)
 
 
 def edit_distance(
@@ -253,7 +253,7 @@ def edit_distance(
     for what, value in (("Hypothesis", hypothesis), ("Truth", truth)):
         if not is_sparse(value):
             raise TypeError(f"{what} must be a SparseTensor.")
-    return build_distance(  # type: ignore[no-any-return]
+    return build_distance(
         hypothesis.indices, hypothesis.values, hypothesis.dense_shape,
         truth.indices, truth.values, truth.dense_shape, normalize, name=name,
     )  # fmt: skip

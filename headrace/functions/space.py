@@ -106,7 +106,7 @@ def batch_to_space_v2(input: Any, block_shape: Any, crops: Any, name: str | None
     """tf.batch_to_space with the arguments that TensorFlow 2 has."""
     if isinstance(block_shape, int):
         block_shape = np.array([block_shape, block_shape], np.int64)
-    return space.batch_to_space_nd(input, block_shape, crops, name=name)  # type: ignore[no-any-return]
+    return space.batch_to_space_nd(input, block_shape, crops, name=name)
 
 
 def space_to_depth(
@@ -120,7 +120,7 @@ def space_to_depth(
       name: name of the node.
       data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
     """
-    return space.space_to_depth(input, block_size, data_format, name=name)  # type: ignore[no-any-return]
+    return space.space_to_depth(input, block_size, data_format, name=name)
 
 
 def depth_to_space(
@@ -134,4 +134,4 @@ def depth_to_space(
       name: name of the node.
       data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
     """
-    return space.depth_to_space(input, block_size, data_format, name=name)  # type: ignore[no-any-return]
+    return space.depth_to_space(input, block_size, data_format, name=name)

@@ -48,7 +48,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     with name_scope(name):
         shape = Shape([len(values)]).concatenate(convert_to_tensor(values[0]).shape)
         rows = [array.expand_dims(v, 0) for v in values]
-        return array.parallel_concat(rows, shape)  # type: ignore[no-any-return]
+        return array.parallel_concat(rows, shape)
 
 
 def unstack(
@@ -94,7 +94,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         with name_scope(name):
             convert_to_tensor(axis, dtypes.int32, "concat_dim").shape.assert_has_rank(0)
             return source.identity(values[0], name=name)
-    return array.concat_v2(values, axis, name=name)  # type: ignore[no-any-return]
+    return array.concat_v2(values, axis, name=name)
 
 
 def split(
@@ -115,7 +115,7 @@ def split(
     """
     sizes = convert_to_tensor(num_or_size_splits)
     if isinstance(num_or_size_splits, (int, Dimension)):
-        return array.split(axis, value, num_or_size_splits, name=name)  # type: ignore[no-any-return]
+        return array.split(axis, value, num_or_size_splits, name=name)
     if sizes.shape.rank == 0:
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
@@ -125,4 +125,4 @@ def split(
         num = sizes.shape.dim(0) if sizes.shape.rank else None
         if num is None:
             raise ValueError(f"Cannot infer num from shape {num_or_size_splits}")
-    return array.split_v(value, sizes, axis, num, name=name)  # type: ignore[no-any-return]
+    return array.split_v(value, sizes, axis, num, name=name)

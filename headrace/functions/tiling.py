@@ -66,10 +66,12 @@ def _with_known_sizes(out: Tensor) -> Tensor:
         return out
     known = constant_value(paddings, partial=True)
     if known is not None:
-        sizes = []
+        sizes: list[int | None] = []
         for pair, extent in zip(known, x.shape.sizes):
-            is_open = pair is None or extent is None or any(p is None for p in pair)
-            sizes.append(None if is_open else sum(int(p) for p in pair) + extent)
+            if pair is None or extent is None or any(p is None for p in pair):
+                sizes.append(None)
+            else:
+                sizes.append(sum(int(p) for p in pair) + extent)
         out.set_shape(sizes)
     return out
 
@@ -157,7 +159,7 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
         around = concat([sizes[:axis], [-1], sizes[axis + 1 :]], 0)
         copies = array.expand_dims(data, axis + 1)
         if repeats.shape.rank == 0:
-            return array.reshape(tile_one_dimension(copies, axis + 1, repeats), around)  # type: ignore[no-any-return]
+            return array.reshape(tile_one_dimension(copies, axis + 1, repeats), around)
         most = maximum(0, reduce.max_(repeats, [0]))
         spread = array.broadcast_to(
             repeats, concat([sizes[: axis + 1 - rank(repeats)], shape(repeats)], 0)
@@ -202,11 +204,11 @@ def tile_one_dimension(data: Tensor, axis: int, multiple: Any) -> Tensor:
     else:
         units = ones(array.reshape(rank(data), [1]), dtypes.int32)
         multiples = concat([units[:axis], [multiple], units[axis + 1 :]], 0)
-    return array.tile(data, multiples)  # type: ignore[no-any-return]
+    return array.tile(data, multiples)
 
 
 def _at_least_vector(data: Tensor) -> Tensor:
     if data.shape.rank is not None:
         return data if data.shape.rank else stack([data])
     sizes = concat([[1], shape(data)], 0)
-    return array.reshape(data, sizes[-maximum(rank(data), 1) :])  # type: ignore[no-any-return]
+    return array.reshape(data, sizes[-maximum(rank(data), 1) :])

@@ -76,7 +76,8 @@ def _lowered(e, params, indices, axis):
 
     def element(*i):
         place = e.checked(indices[i[axis:end]], params.shape[axis], _OUTSIDE)
-        return params[(*i[:axis], place, *i[end:])]
+        index = (*i[:axis], place, *i[end:])
+        return params[index]
 
     return e.compute(shape, element)
 

@@ -67,7 +67,7 @@ class IndexedSlices:
         return self._values.consumers()
 
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self._values, self._indices, self._dense_shape)  # type: ignore[operator]
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
     def __str__(self) -> str:
         tail = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
@@ -111,7 +111,7 @@ def _dense(value: IndexedSlices, name: str | None = None) -> Tensor:
     from headrace.ops.strided_slice import getitem
 
     rows = getitem(value.dense_shape, 0)  # type: ignore[arg-type]
-    return unsorted_segment_sum(value.values, value.indices, rows, name=name)  # type: ignore[no-any-return]
+    return unsorted_segment_sum(value.values, value.indices, rows, name=name)
 
 
 def dense(value: Any) -> Any:

@@ -54,7 +54,7 @@ def _selected(tensor: Tensor, mask: Tensor, axis: Any) -> Tensor:
         static = constant_value(at)
         at = at if static is None else int(static)
     known = not isinstance(at, Tensor)
-    if known:
+    if not isinstance(at, Tensor):
         at = int(at)
         tensor.shape[at : at + rank].assert_is_compatible_with(mask.shape)
     sizes = reshape.shape_of(tensor)

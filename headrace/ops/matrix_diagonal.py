@@ -425,4 +425,4 @@ def batch_matrix_set_diag(input, diagonal):
 
 for _old, _new in ((batch_matrix_diag, matrix_diag), (batch_matrix_diag_part, matrix_diag_part),
                    (batch_matrix_set_diag, matrix_set_diag)):  # fmt: skip
-    _old.samples(_new.sample_rule)
+    _old.sample_rule = _new.sample_rule

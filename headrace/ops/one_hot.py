@@ -60,7 +60,8 @@ def _(e, indices, depth, on_value, off_value, *, axis):
     shape = [*indices.shape[:at], int(depth.value), *indices.shape[at:]]
 
     def element(*i):
-        place = indices[(*i[:at], *i[at + 1 :])]
+        index = (*i[:at], *i[at + 1 :])
+        place = indices[index]
         return e.select(place == e.cast(i[at], place.dtype), on_value[()], off_value[()])
 
     return e.compute(shape, element)

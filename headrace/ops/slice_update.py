@@ -3,6 +3,8 @@ TensorStridedSliceUpdate."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX
@@ -15,7 +17,7 @@ from headrace.ops.signature import Type
 from headrace.ops.strided_slice import MASKS, index_of, strided_slice
 from headrace.ops.traits import STATEFUL, WRITES
 
-_NO_MASKS = dict.fromkeys(MASKS, 0)
+_NO_MASKS: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
 
 def _check(target, value):

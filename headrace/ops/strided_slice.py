@@ -28,7 +28,7 @@ from headrace.ops.shape_checks import described_by, merge, with_rank
 from headrace.ops.signature import Type
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-_NO_MASKS = dict.fromkeys(MASKS, 0)
+_NO_MASKS: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
 
 class Entry(NamedTuple):
