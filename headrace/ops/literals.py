@@ -86,7 +86,7 @@ def _from_shape(shape: Shape, dtype: DType | None) -> Any:
     found = dtype or _size_type(shape.as_list())
     if found not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"Cannot convert a TensorShape to dtype: {found.name}")
-    largest: int = max(shape.as_list(), default=0)  # type: ignore[type-var]
+    largest = max((s for s in shape.as_list() if s is not None), default=0)
     if found is dtypes.int32 and largest > found.max:
         raise ValueError(
             f"Cannot convert a TensorShape to dtype: int32; a dimension is too large ({largest})"
