@@ -12,29 +12,54 @@ from typing import Any
 
 from headrace.autodiff.gradients import gradients
 from headrace.core.errors import InvalidArgumentError
+from headrace.graph.attrs import FunctionName
 from headrace.graph.tensor import Tensor
-from headrace.ops import array
+from headrace.ops import array, catalog
 from headrace.ops.build import make_node
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.function_body import Body
 from headrace.ops.function_graph import FunctionGraph
 from headrace.ops.function_library import Function
-from headrace.ops.node_def import type_name
+from headrace.ops.node_def import input_types, type_name
+from headrace.ops.signature import REQUIRED
 from headrace.ops.source import placeholder
 
 _lock = threading.RLock()
 
 
-def gradient_body(function: Function, attrs: Any, library: Mapping[str, Any]) -> Body:
-    """What a SymbolicGradient of `function` computes."""
-    if function.gradient_name:
-        return _own_gradient(function, attrs, library)
-    graph = function.body(attrs)
+def gradient_body(f: FunctionName, library: Mapping[str, Any]) -> Body:
+    """What a SymbolicGradient of `f` computes.  `f` may also be an op."""
+    function = library.get(f.name)
+    if function is not None and function.gradient_name:
+        return _own_gradient(function, f.attrs, library)
     with _lock:
-        found: Body | None = graph._scoped.get("gradient")
-        if found is None:
-            found = graph._scoped["gradient"] = _differentiated(graph)
-    return found
+        if function is not None:
+            body = function.body_graph(f.attrs)
+        elif f.name == "SymbolicGradient":
+            body = gradient_body(dict(f.attrs)["f"], library)
+        else:
+            body = _op_body(f)
+        if body.gradient is None:
+            body.gradient = _differentiated(body)
+        found: Body = body.gradient
+        return found
+
+
+def _op_body(f: FunctionName) -> Body:
+    """A function that applies one op."""
+    op = catalog.find(f.name)
+    specs = op.signature.attrs
+    attrs = {k: s.default for k, s in specs.items() if s.default is not REQUIRED} | dict(f.attrs)
+    missing = [k for k in specs if k not in attrs]
+    if missing:
+        raise InvalidArgumentError(None, None, f"{f.name} needs the attributes {missing}")
+    graph = FunctionGraph(f.name)
+    types = input_types(op, attrs)
+    for dtype in types:
+        graph.add_argument(dtype)
+    with graph.as_default():
+        node = make_node(graph, op, graph.inputs, types, attrs, op.name)
+    return Body(graph, graph.inputs, node.outputs)
 
 
 def _own_gradient(function: Function, attrs: Any, library: Mapping[str, Any]) -> Body:
@@ -54,14 +79,16 @@ def _types(tensors: Sequence[Tensor]) -> str:
     return ", ".join(type_name(t.dtype) for t in tensors)
 
 
-def _differentiated(graph: FunctionGraph) -> Body:
+def _differentiated(body: Body) -> Body:
+    """Gradient nodes are added to the body's own graph."""
+    graph = body.graph
     with graph.as_default(), graph.control_dependencies(None):
-        dys = [_argument(graph, y) for y in graph.outputs]
-        flows = [(y, dy) for y, dy in zip(graph.outputs, dys) if _has_gradient(y)]
+        dys = [_argument(graph, y) for y in body.outputs]
+        flows = [(y, dy) for y, dy in zip(body.outputs, dys) if _has_gradient(y)]
         ys, given = [y for y, _ in flows], [dy for _, dy in flows]
-        dxs = gradients(ys, graph.inputs, given) if ys else [None] * len(graph.inputs)
-        results = [_result(x, dx) for x, dx in zip(graph.inputs, dxs)]
-    return Body(graph, [*graph.inputs, *dys], results)
+        dxs = gradients(ys, list(body.inputs), given) if ys else [None] * len(body.inputs)
+        results = [_result(x, dx) for x, dx in zip(body.inputs, dxs)]
+    return Body(graph, [*body.inputs, *dys], results)
 
 
 def _argument(graph: FunctionGraph, y: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ class Body:
         self.graph, self.inputs, self.outputs = graph, tuple(inputs), tuple(outputs)
         self.targets = tuple(targets)
         self._for_shapes: dict[object, Body] = {}
+        self.gradient: Body | None = None  # made by autodiff.function_gradient
 
     def for_shapes(self, shapes: Sequence[Shape]) -> Body:
         """The same body, with what follows from the shapes of the arguments inferred again."""

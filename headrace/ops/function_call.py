@@ -10,6 +10,8 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN
+from headrace.graph.attrs import FunctionName
+from headrace.ops import fill
 from headrace.ops.declare import op, primitive
 from headrace.ops.shape_rules import from_attr
 from headrace.ops.signature import Function, Functions, ShapeAttr, Shapes, Type, Types
@@ -32,7 +34,20 @@ symbolic_gradient = primitive(
     "SymbolicGradient", "input: Tin -> output: Tout", Tin=Types(min=1), Tout=Types(min=1),
     f=Function(), shape=gradient_shapes, traits={HOST},
 )  # fmt: skip
-symbolic_gradient.no_gradient()
+
+
+@symbolic_gradient.gradient
+def _(node, *dys):
+    # A primitive op may be called like a function, and this one is its own gradient's function.
+    attrs = tuple((key, node.attrs[key]) for key in ("Tin", "Tout", "f"))
+    return symbolic_gradient_of(node, FunctionName("SymbolicGradient", attrs), dys)
+
+
+def symbolic_gradient_of(node, f, dys):
+    """A SymbolicGradient node for a call of `f` with the inputs of `node`."""
+    given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
+    types = [t.handle_data[0] if t.handle_data else t.dtype.base for t in node.inputs]
+    return symbolic_gradient([*node.inputs, *given], Tout=types, f=f)
 
 
 def unknown_outputs(*inputs, Tout):

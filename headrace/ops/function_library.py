@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
@@ -14,7 +14,6 @@ from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.attrs import FunctionName
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
-from headrace.graph.tensor import Tensor
 from headrace.ops import function_def
 from headrace.ops.declare import Op
 from headrace.ops.function_body import Body, effects
@@ -48,18 +47,9 @@ class FunctionOp(Op):
         """The gradient of a call: the user's Python rule, or a node that stands for it."""
         if self.function.python_gradient is not None:
             return self.function.python_gradient(node, *dys)
+        from headrace.ops.function_call import symbolic_gradient_of
+
         return symbolic_gradient_of(node, FunctionName(node.type), dys)
-
-
-def symbolic_gradient_of(node: Node, f: FunctionName, dys: Sequence[Any]) -> list[Tensor]:
-    """A SymbolicGradient node for a call of `f` with the inputs of `node`."""
-    from headrace.ops.array import zeros_like
-    from headrace.ops.function_call import symbolic_gradient
-
-    given = [zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
-    types = [t.handle_data[0] if t.handle_data else t.dtype.base for t in node.inputs]
-    found: list[Tensor] = symbolic_gradient([*node.inputs, *given], Tout=types, f=f)
-    return found
 
 
 def _unknown_shapes(signature: Any) -> Callable[..., Any]:

@@ -134,7 +134,7 @@ def _fill_function(message: Any, value: FunctionName) -> None:
 
 def kind_of(value: Any) -> str:
     """The kind of an attribute that no declaration names (`_class`, attributes of functions)."""
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) and not isinstance(value, FunctionName):
         return f"list({kind_of(value[0]) if value else 'int'})"
     for types, kind in _KINDS:
         if isinstance(value, types):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.core import device_name, dtypes
-from headrace.core.errors import NotFoundError, OpError, at
+from headrace.core.errors import NotFoundError, OpError, UnimplementedError, at
 from headrace.core.shapes import SCALAR
 from headrace.graph.attrs import FunctionName
 from headrace.ops.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
@@ -112,10 +112,10 @@ class _Inliner:
             from headrace.autodiff.function_gradient import gradient_body
 
             f = node.attrs["f"]
-            if f"gradient of {f.name}" in chain:
-                return False
-            body = gradient_body(self._function(f.name), f.attrs, self.functions)
-            self._put_body(node, node.inputs, body, (*chain, f"gradient of {f.name}"), strict)
+            if f"gradient of {f}" in chain:
+                raise UnimplementedError(None, None, f"gradient of the recursive function {f.name}")
+            body = gradient_body(f, self.functions)
+            self._put_body(node, node.inputs, body, (*chain, f"gradient of {f}"), strict)
             return True
         function = getattr(node.op, "function", None)
         inputs, attrs = node.inputs, node.attrs
