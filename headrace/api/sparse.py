@@ -1,4 +1,4 @@
-"""Public names of the family: sparse tensors, composite values, nested structures, sets."""
+"""Public names of the family: sparse and ragged tensors, composite values, nested structures, sets."""
 
 NAMES: dict[str, str] = {
     "headrace.functions.nest": (
@@ -36,6 +36,13 @@ NAMES: dict[str, str] = {
     ),
     "headrace.functions.sparse_io": (
         "{,io.}serialize_sparse {,io.}serialize_many_sparse {,io.}deserialize_many_sparse"
+    ),
+    "headrace.functions.ragged_tensor": "RaggedTensor RaggedTensorSpec",
+    "headrace.functions.ragged_value": "ragged.RaggedTensorValue",
+    "headrace.functions.ragged": (
+        "ragged.constant ragged.constant_value ragged.placeholder ragged.range=ragged_range "
+        "ragged.map_flat_values ragged.row_splits_to_segment_ids ragged.segment_ids_to_row_splits "
+        "ragged.stack ragged.boolean_mask ragged.stack_dynamic_partitions"
     ),
     "headrace.functions.sets": (
         "sets.set_size sets.set_intersection sets.set_difference sets.set_union "

@@ -327,16 +327,71 @@ def _all_splits(tensors, kinds, total):
     return count, splits
 
 
+@ragged_tensor_to_tensor.gradient
+def _(node, dy):
+    """Each value gets the gradient at its place; the default value what is left."""
+    from headrace.ops import (
+        arithmetic,
+        array,
+        broadcast,
+        comparison,
+        gather,
+        reduce,
+        scatter,
+        sequence,
+        strided_slice,
+        where,
+    )  # fmt: skip
+
+    shape, values, default, *parts = node.inputs
+    splits = _splits_of(parts, node.attrs["row_partition_types"])
+    rows = strided_slice.getitem(array.shape(values, out_type=int64), 0)
+    index, _, _ = ragged_tensor_to_sparse(splits, sequence.range_(0, rows, 1, Tidx=int64))
+    if shape.shape.rank != 0:  # long rows may have been cut: drop what has no place
+        outer = array.shape(dy, out_type=int64)[: index.shape[1].value]
+        inside = reduce.all_(comparison.less(index, outer), np.array([1], np.int32))
+        kept = array.reshape(where.where(inside), np.array([-1], np.int32))
+        index = gather.gather_v2(index, kept, 0)
+        found = gather.gather_nd(dy, index)
+        d_values = scatter.scatter_nd(
+            array.expand_dims(kept, 1), found, array.shape(values, out_type=int64)
+        )
+    else:
+        found = d_values = gather.gather_nd(dy, index)
+    rest = arithmetic.sub(dy, scatter.scatter_nd(index, found, array.shape(dy, out_type=int64)))
+    axes, _ = broadcast.broadcast_gradient_args(array.shape(default), array.shape(dy))
+    d_default = array.reshape(reduce.sum_(rest, axes), array.shape(default))
+    return [None, d_values, d_default] + [None] * len(parts)
+
+
+def _splits_of(parts, kinds):
+    """Row splits as tensors, from whatever says where rows end."""
+    from headrace.ops import array, cast, sequence, sort
+
+    if kinds[0] == "ROW_SPLITS":
+        return parts
+    out, rows = [], cast.cast(parts[0], DstT=int64)
+    for ids in parts[1:]:
+        ids = cast.cast(ids, DstT=int64)
+        starts = sequence.range_(0, rows + 1, 1, Tidx=int64)
+        below = sort.lower_bound(
+            array.expand_dims(ids, 0), array.expand_dims(starts, 0), out_type=int64
+        )
+        out.append(array.squeeze(below, squeeze_dims=[0]))
+        rows = array.size(ids, out_type=int64)
+    return out
+
+
 @ragged_tensor_to_tensor.samples
 def _(rng):
     splits, values = np.array([0, 2, 2, 5]), rng.normal(size=5)
     yield Sample(np.int64(-1), values, np.array(0.0), [splits],
-                 row_partition_types=["ROW_SPLITS"], grad=False)  # fmt: skip
+                 row_partition_types=["ROW_SPLITS"])  # fmt: skip
     yield Sample(np.array([4, 2]), values, np.array(-1.0), [splits],
-                 row_partition_types=["ROW_SPLITS"], grad=False)  # fmt: skip
+                 row_partition_types=["ROW_SPLITS"])  # fmt: skip
     rows = [np.int64(3), np.array([0, 0, 2])]
     yield Sample(np.int64(-1), rng.normal(size=(3, 2)), np.array(0.0), rows,
-                 row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"], grad=False)  # fmt: skip
+                 row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])  # fmt: skip
     yield ErrorSample(np.int64(-1), values, np.array(0.0), [splits],
                       row_partition_types=["VALUE_ROWIDS"], raises="cannot be first")  # fmt: skip
 
