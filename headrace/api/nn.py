@@ -1,3 +1,49 @@
 """Public names of the family: nn."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.ops.activation": "nn.relu nn.elu nn.selu {math.,nn.}softplus {math.,nn.}softsign",
+    "headrace.ops.norm": "nn.l2_loss",
+    "headrace.functions.nn_activation": (
+        "nn.relu6 nn.leaky_relu nn.crelu nn.swish nn.bias_add nn.xw_plus_b nn.relu_layer nn.dropout "
+        "{math.,nn.}zero_fraction"
+    ),
+    "headrace.functions.nn_atrous": (
+        "nn.with_space_to_batch nn.convolution nn.atrous_conv2d nn.depthwise_conv2d "
+        "nn.separable_conv2d"
+    ),
+    "headrace.functions.nn_conv": (
+        "nn.conv1d nn.conv2d nn.conv2d_backprop_filter nn.conv2d_backprop_input nn.conv3d "
+        "nn.conv3d_backprop_filter=conv3d_backprop_filter_v2 nn.conv3d_backprop_filter_v2 "
+        "nn.depthwise_conv2d_native "
+        "nn.depthwise_conv2d_native_backprop_input nn.depthwise_conv2d_native_backprop_filter "
+        "nn.depthwise_conv2d_backprop_input=depthwise_conv2d_native_backprop_input "
+        "nn.depthwise_conv2d_backprop_filter=depthwise_conv2d_native_backprop_filter"
+    ),
+    "headrace.functions.nn_transpose": (
+        "nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose nn.conv_transpose "
+        "nn.atrous_conv2d_transpose"
+    ),
+    "headrace.functions.nn_pool": (
+        "nn.avg_pool nn.avg_pool1d nn.avg_pool2d=avg_pool nn.avg_pool3d nn.avg_pool_v2 nn.max_pool "
+        "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.max_pool_v2 nn.max_pool_with_argmax nn.pool"
+    ),
+    "headrace.functions.nn_fractional": "nn.fractional_max_pool nn.fractional_avg_pool",
+    "headrace.functions.nn_morphology": "nn.dilation2d nn.erosion2d",
+    "headrace.functions.nn_softmax": (
+        "{math.,nn.}softmax {math.,nn.}log_softmax nn.softmax_cross_entropy_with_logits "
+        "nn.softmax_cross_entropy_with_logits_v2 nn.sparse_softmax_cross_entropy_with_logits"
+    ),
+    "headrace.functions.nn_loss": (
+        "nn.sigmoid_cross_entropy_with_logits nn.weighted_cross_entropy_with_logits "
+        "nn.log_poisson_loss {math.,nn.}in_top_k"
+    ),
+    "headrace.functions.nn_norm": (
+        "nn.moments nn.weighted_moments nn.sufficient_statistics nn.normalize_moments "
+        "nn.batch_normalization nn.fused_batch_norm nn.batch_norm_with_global_normalization "
+        "nn.local_response_normalization nn.lrn=local_response_normalization"
+    ),
+    "headrace.functions.nn_ctc": (
+        "nn.ctc_loss nn.ctc_loss_v2 nn.ctc_greedy_decoder nn.ctc_beam_search_decoder "
+        "nn.ctc_beam_search_decoder_v2 nn.collapse_repeated nn.ctc_unique_labels"
+    ),
+}
