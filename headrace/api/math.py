@@ -8,11 +8,14 @@ NAMES: dict[str, str] = {
     "headrace.functions.math": (
         "{,math.}truediv div {,math.}divide div_no_nan math.divide_no_nan=div_no_nan "
         "math.multiply_no_nan math.reciprocal_no_nan {,math.}floordiv {,math.}scalar_mul "
-        "{,math.}pow=pow_ math.polyval {,math.}add_n {,math.}accumulate_n {,math.}cumsum "
-        "{,math.}cumprod math.cumulative_logsumexp range=range_ {,dtypes.}complex=complex_ "
+        "{,math.}pow=pow_ math.polyval range=range_ {,dtypes.}complex=complex_ "
         "{,math.}real {,math.}imag {,math.}angle {,math.}conj {,math.}round=round_ "
         "{,math.,nn.}sigmoid {,math.}log_sigmoid nn.log_sigmoid {,math.}logical_xor {,math.}equal "
         "{,math.}not_equal"
+    ),
+    "headrace.functions.sums": (
+        "{,math.}add_n {,math.}accumulate_n {,math.}cumsum {,math.}cumprod "
+        "math.cumulative_logsumexp"
     ),
     "headrace.functions.reduce": (
         "{,math.}reduce_sum {,math.}reduce_mean {,math.}reduce_prod {,math.}reduce_max "
@@ -58,10 +61,11 @@ NAMES: dict[str, str] = {
     ),
     "headrace.functions.rank_checks": (
         "{,debugging.}assert_rank {,debugging.}assert_rank_at_least {,debugging.}assert_rank_in "
-        "{,debugging.}assert_scalar debugging.assert_shapes {,debugging.}assert_type "
+        "{,debugging.}assert_scalar {,debugging.}assert_type "
         "{,debugging.}assert_integer {,debugging.}assert_same_float_dtype "
         "{,debugging.}assert_proper_iterable"
     ),
+    "headrace.functions.shape_checks": "debugging.assert_shapes",
     "headrace.functions.numerics": (
         "verify_tensor_all_finite debugging.assert_all_finite=verify_tensor_all_finite "
         "add_check_numerics_ops {,debugging.}is_numeric_tensor "

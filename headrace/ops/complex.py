@@ -116,8 +116,12 @@ def _conj_samples(rng):
     yield Sample(np.zeros((0, 3), np.complex64), note="empty")
 
 
+def _conj_gradient(node, dy):
+    return conj(dy)
+
+
 conj = unary(
     "Conj", np.conj, T=Type((*COMPLEX, variant), default=complex64),
     doc="The complex conjugate.", signature="input: T -> output: T",
-    gradient=lambda node, dy: conj(dy), samples=_conj_samples,
+    gradient=_conj_gradient, samples=_conj_samples,
 )  # fmt: skip
