@@ -8,6 +8,10 @@ NAMES: dict[str, str] = {
         "{,image.}random_crop {,random.}multinomial random.categorical "
         "random_gamma random.gamma=random_gamma random_poisson random.poisson=random_poisson"
     ),
+    "headrace.variables.generator": (
+        "random.experimental.Generator random.experimental.create_rng_state "
+        "random.experimental.get_global_generator random.experimental.set_global_generator"
+    ),
     "headrace.functions.candidates": (
         "{random.,nn.}uniform_candidate_sampler {random.,nn.}log_uniform_candidate_sampler "
         "{random.,nn.}learned_unigram_candidate_sampler "
