@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.core.dtypes import float32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN
 from headrace.graph.attrs import FunctionName
 from headrace.ops import fill
 from headrace.ops.declare import op, primitive
+from headrace.ops.samples import Sample
 from headrace.ops.shape_rules import from_attr
 from headrace.ops.signature import Function, Functions, ShapeAttr, Shapes, Type, Types
 from headrace.ops.traits import HOST, STATEFUL
@@ -172,3 +174,9 @@ def for_(ctx, start, limit, delta, input, *, body):
 def fake_param(*, dtype, shape):
     """A value that nobody may use: the place of an intermediate in the branch that lacks it."""
     return np.zeros([size or 0 for size in shape.sizes] if shape.rank else (), dtype.numpy)
+
+
+@fake_param.samples
+def _(rng):
+    yield Sample(dtype=float32, shape=[2, 3])
+    yield Sample(dtype=float32, shape=[])
