@@ -347,6 +347,16 @@ def _(node, dy):
     return IndexedSlices(values, reshape.reshape(indices, size), shape), None
 
 
+@resource_gather.samples
+def _(rng):
+    table = rng.normal(size=(5, 2))
+    yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
+    yield Sample(table, np.array(3), dtype=dtypes.float64, note="scalar")
+    cube = rng.normal(size=(2, 3, 2))
+    yield Sample(cube, np.array([[2, 0], [1, 1]]), dtype=dtypes.float64, batch_dims=1)
+    yield ErrorSample(table, np.array([5]), dtype=dtypes.float64, raises=r"indices\[0\] = 5")
+
+
 def shape_of_variable(handle, out_type=dtypes.int32):
     """The shape of what a handle points to, as a constant where it is known."""
     if handle.handle_data is not None and handle.handle_data[1].is_fully_defined():
@@ -386,6 +396,16 @@ def _(node, dy):
     if indices.get_shape().rank == 2 and indices.get_shape().dim(-1) == 1:
         return IndexedSlices(dy, reshape.squeeze(indices, squeeze_dims=[-1]), shape), None
     return scatter.scatter_nd(indices, dy, shape), None
+
+
+@resource_gather_nd.samples
+def _(rng):
+    table = rng.normal(size=(5, 2))
+    yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
+    yield Sample(table, np.array([[2]]), dtype=dtypes.float64)
+    yield ErrorSample(
+        table, np.array([[0, 2]]), dtype=dtypes.float64, raises=r"\[0, 2\] does not index"
+    )
 
 
 # -- counters ------------------------------------------------------------------------------------
@@ -429,4 +449,4 @@ def _(rng):
 
 @resource_count_up_to.samples
 def _(rng):
-    yield Sample(np.array(3), limit=5, grad=False)
+    yield Sample(np.array(3), limit=5, T=dtypes.int64, grad=False)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import headrace as tf
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import as_dtype, resource
 from headrace.graph.tensor import Tensor
 from headrace.ops import catalog
 from headrace.ops.declare import REGISTRY, Op
@@ -59,6 +59,7 @@ class Built:
     def __init__(self, op: Op, sample: Sample, hide: tuple[int, int] | None = None) -> None:
         self.graph, self.op, self.sample = tf.Graph(), op, sample
         self.feeds: dict[Tensor, Any] = {}
+        self.initializers: list[Any] = []
         self.hide = hide
         with self.graph.as_default():
             inputs = [self._argument(i, value) for i, value in enumerate(sample.inputs)]
@@ -66,6 +67,9 @@ class Built:
         self.node = result if isinstance(result, tf.Operation) else _first(result).op
 
     def _argument(self, position: int, value: Any) -> Any:
+        declared = self.op.signature.inputs[position]
+        if declared.is_ref or declared.dtype is resource:
+            return self._state(value, declared.is_ref)
         if isinstance(value, (list, tuple)):
             return [self._placeholder(position, v) for v in value]
         return self._placeholder(position, value)
@@ -82,12 +86,20 @@ class Built:
         self.feeds[tensor] = array
         return tensor
 
+    def _state(self, value: Any, by_reference: bool) -> Tensor:
+        """A variable that holds the value, for an input that is a reference or a handle."""
+        variable = tf.Variable(value, trainable=False, use_resource=not by_reference)
+        self.initializers.append(variable.initializer)
+        return variable._ref() if by_reference else variable.handle
+
     @property
     def outputs(self) -> list[Tensor]:
         return list(self.node.outputs)
 
     def run(self, fetches: Any, feeds: dict[Tensor, Any] | None = None) -> Any:
         with tf.Session(graph=self.graph) as session:
+            if self.initializers:
+                session.run(self.initializers)
             return session.run(fetches, self.feeds if feeds is None else feeds)
 
 
