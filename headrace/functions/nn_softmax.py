@@ -21,6 +21,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.ops import array, source
 from headrace.ops import softmax as ops
+from headrace.ops.constants import constant_value
 from headrace.ops.convert import convert_to_tensor
 
 
@@ -30,30 +31,22 @@ def _along(build: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
     count = x.shape.rank
     if not isinstance(axis, Tensor) and (axis == -1 or (count is not None and axis == count - 1)):
         return build(x, name=name)  # type: ignore[no-any-return]
-    if isinstance(axis, Tensor):
-        axis = _known_axis(axis)
-    if count is not None and not -count <= axis < count:
+    known = constant_value(axis) if isinstance(axis, Tensor) else axis
+    if known is not None and count is not None and not -count <= known < count:
         raise InvalidArgumentError(
             None,
             None,
-            f"Dimension ({axis}) must be in the range [{-count}, {count}) where {count} is the "
+            f"Dimension ({known}) must be in the range [{-count}, {count}) where {count} is the "
             "number of dimensions in the input.",
         )
-    last: Any = rank(x) - 1  # type: ignore[operator]
-    place = axis if axis >= 0 else last + 1 + axis
+    place: Any = axis if known is None else int(known)
+    total: Any = rank(x)
+    last = total - 1
+    place = place % total if known is None or place < 0 else place
     swapped = build(_swap(x, place, last))
     result = _swap(swapped, place, last, name)
     result.set_shape(x.shape)
     return result
-
-
-def _known_axis(axis: Tensor) -> int:
-    from headrace.ops.constants import constant_value
-
-    value = constant_value(axis)
-    if value is None:
-        raise ValueError("the axis of softmax must be known when the graph is built")
-    return int(value)
 
 
 def _swap(x: Tensor, place: Any, last: Any, name: str | None = None) -> Tensor:

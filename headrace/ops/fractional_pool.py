@@ -152,17 +152,16 @@ def check_sequences(dy, sizes, row_sequence, col_sequence):
         ("Column", col_sequence, sizes[2], dy.shape[2]),
     ):
         require(
-            sequence.ndim == 1 and len(sequence) == count + 1,
+            sequence.ndim == 1 and len(sequence) > count,
             f"{name} sequence tensor must be a vector of {count + 1} elements, got "
             f"{list(sequence.shape)}",
         )
+        used = sequence[: count + 1]
+        text = " ".join(map(str, sequence))
+        require(used.min() >= 0, f"{name} sequence tensor values must not be negative, got {text}")
         require(
-            sequence.min() >= 0,
-            f"{name} sequence tensor values must not be negative, got {sequence}",
-        )
-        require(
-            sequence.max() <= n and (np.diff(sequence) > 0).all(),
-            f"{name} sequence tensor values must increase up to {n}, got {sequence}",
+            used.max() <= n and (np.diff(used) > 0).all(),
+            f"{name} sequence tensor values must increase up to {n}, got {text}",
         )
 
 
@@ -179,8 +178,8 @@ def fractional_max_pool_grad(orig_input, orig_output, out_backprop, row_pooling_
         dy.shape == orig_output.shape and dy.shape[::3] == x.shape[::3],
         f"out_backprop {list(dy.shape)} does not belong to orig_output {list(orig_output.shape)}",
     )
-    rows = ranges(row_pooling_sequence, x.shape[1], overlapping)
-    columns = ranges(col_pooling_sequence, x.shape[2], overlapping)
+    rows = ranges(row_pooling_sequence[: dy.shape[1] + 1], x.shape[1], overlapping)
+    columns = ranges(col_pooling_sequence[: dy.shape[2] + 1], x.shape[2], overlapping)
     # The best column of each row of the image, then the best row: the first in reading order.
     at_column = np.stack([a + x[:, :, a:b].argmax(axis=2) for a, b in columns], 2)
     best = np.stack([x[:, :, a:b].max(axis=2) for a, b in columns], 2)
@@ -245,8 +244,8 @@ def fractional_avg_pool_grad(orig_input_tensor_shape, out_backprop, row_pooling_
     for name, n in zip(("Batch", "Rows", "Columns", "Depth"), sizes):
         require(n > 0, f"{name} dimension of input must not be 0")
     check_sequences(dy, sizes, row_pooling_sequence, col_pooling_sequence)
-    rows = ranges(row_pooling_sequence, sizes[1], overlapping)
-    columns = ranges(col_pooling_sequence, sizes[2], overlapping)
+    rows = ranges(row_pooling_sequence[: dy.shape[1] + 1], sizes[1], overlapping)
+    columns = ranges(col_pooling_sequence[: dy.shape[2] + 1], sizes[2], overlapping)
     share = dy.astype(np.float64) / window_areas(rows, columns)
     tall = np.zeros((sizes[0], sizes[1], *share.shape[2:]))
     for i, (a, b) in enumerate(rows):
