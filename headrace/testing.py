@@ -330,7 +330,7 @@ class TestCase(unittest.TestCase):
 def _is_rectangular(*values: Any) -> bool:
     try:
         return all(np.array(v).dtype != object for v in values)
-    except ValueError:
+    except (ValueError, NotImplementedError):  # lists of other lengths, or of tensors
         return False
 
 

@@ -175,6 +175,11 @@ class GFile:
                 self._file.close()
             self._file = None
 
+    def __del__(self) -> None:
+        # Programs read whole files and drop the object, as TF lets them.
+        if self.__dict__.get("_file") is not None:
+            self._file.close()
+
     def __enter__(self) -> GFile:
         return self
 

@@ -36,7 +36,7 @@ __all__ = [
 def _define(
     flag_name: str, default: Any, help: str | None, parse: Callable[[Any], Any], **options: Any
 ) -> None:
-    values = options.pop("flag_values", FLAGS) or FLAGS
+    values = options.pop("flag_values", FLAGS)
     options.pop("required", None)
     options.pop("module_name", None)
     values[flag_name] = Flag(flag_name, default, help, parse, **options)
