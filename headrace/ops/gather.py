@@ -285,6 +285,19 @@ def _(node, dy):
     return scatter.scatter_nd(indices, dy, sizes), None
 
 
+@gather_nd.lower
+def _(e, params, indices):
+    *outer, depth = indices.shape
+    message = f"indices{{at}}: {{value}} does not index into param shape {list(params.shape)}"
+
+    def element(*i):
+        at, rest = i[: len(outer)], i[len(outer) :]
+        place = [e.checked(indices[at + (k,)], params.shape[k], message) for k in range(depth)]
+        return params[tuple(place) + rest]
+
+    return e.compute((*outer, *params.shape[depth:]), element)
+
+
 @gather_nd.samples
 def _(rng):
     params = rng.normal(size=(2, 3, 4))

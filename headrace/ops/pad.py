@@ -190,6 +190,25 @@ def _(node, dy):
     return mirror_pad_grad(dy, node.inputs[1], node.attrs["mode"]), None
 
 
+@mirror_pad.lower
+def _(e, x, paddings, *, mode):
+    if paddings.value is None:
+        raise Decline("the paddings are not known")
+    pairs = [(int(a), int(b)) for a, b in paddings.value]
+    edge = 1 if mode == "SYMMETRIC" else 0
+
+    def source(k, n, a, b):
+        k = k - a
+        if a:
+            k = e.select(k < 0, -k - edge, k)
+        return e.select(k >= n, 2 * n - 2 + edge - k, k) if b else k
+
+    return e.compute(
+        [n + a + b for n, (a, b) in zip(x.shape, pairs)],
+        lambda *i: x[tuple(source(k, n, *p) for k, n, p in zip(i, x.shape, pairs))],
+    )
+
+
 @mirror_pad.samples
 def _(rng):
     paddings = np.array([[1, 1], [0, 2]], np.int32)

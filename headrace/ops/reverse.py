@@ -161,6 +161,22 @@ def _(node, dy):
     return reverse_sequence(dy, node.inputs[1], a["seq_dim"], a["batch_dim"]), None
 
 
+@reverse_sequence.lower
+def _(e, x, lengths, *, seq_dim, batch_dim):
+    size = x.shape[seq_dim]
+
+    def element(*i):
+        place = i[seq_dim]
+        length = e.cast(lengths[i[batch_dim]], place.dtype)
+        e.require(length >= 0, "seq_lens{at} < 0")
+        e.require(length <= size, f"seq_lens{{at}} > input.dims({seq_dim})")
+        source = list(i)
+        source[seq_dim] = e.select(place < length, length - 1 - place, place)
+        return x[tuple(source)]
+
+    return e.compute(x.shape, element)
+
+
 @reverse_sequence.samples
 def _(rng):
     yield Sample(rng.normal(size=(3, 4)), np.array([2, 0, 4]), seq_dim=1)
@@ -197,6 +213,19 @@ def roll(input, shift, axis):
 def _(node, dy):
     _, shift, axis = node.inputs
     return roll(dy, -shift, axis), None, None
+
+
+@roll.lower
+def _(e, x, shift, axis):
+    if shift.value is None or axis.value is None:
+        raise Decline("the shift is not known")
+    back = [0] * len(x.shape)
+    for by, along in zip(shift.value.ravel(), axis.value.ravel()):
+        back[int(along)] -= int(by)
+    return e.compute(
+        x.shape,
+        lambda *i: x[tuple((k + b % n) % n if b and n else k for k, b, n in zip(i, back, x.shape))],
+    )
 
 
 @roll.samples

@@ -11,6 +11,7 @@ from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import Shape, make_shape, show
 from headrace.ops import fill, gather
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.rows import combine, flat_places
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge, with_rank_at_least
@@ -129,6 +130,34 @@ def _(node, dy):
     return None, gather.gather_nd(dy, node.inputs[0]), None
 
 
+@scatter_nd.lower
+def _(e, indices, updates, shape):
+    if shape.value is None:
+        raise Decline("the shape is not known")
+    zeros = e.compute([int(n) for n in shape.value], lambda *i: e.const(0, updates.dtype))
+    return _scattered(e, "add", zeros, indices, updates)
+
+
+def _scattered(e, kind, into, indices, updates):
+    outer, depth = len(indices.shape) - 1, indices.shape[-1]
+    message = f"indices{{at}}: {{value}} does not index into shape {list(into.shape)}"
+
+    def place(*i):
+        vector = (indices[i[:outer] + (k,)] for k in range(depth))
+        at = [e.checked(v, n, message) for v, n in zip(vector, into.shape)]
+        return (*at, *i[outer:])
+
+    return e.scatter(kind, into, updates.shape, place, lambda *i: updates[i])
+
+
+def _lower_change(kind):
+    def rule(e, tensor, indices, updates):
+        copy = e.compute(tensor.shape, lambda *i: tensor[i])
+        return _scattered(e, kind, copy, indices, updates)
+
+    return rule
+
+
 @scatter_nd.samples
 def _(rng):
     yield Sample(
@@ -180,6 +209,7 @@ def _(node, dy):
     return rest, None, gather.gather_nd(dy, indices)
 
 
+tensor_scatter_update.lower(_lower_change("set"))
 tensor_scatter_update.samples(_changed_samples)
 
 
@@ -195,6 +225,7 @@ def _(node, dy):
     return dy, None, gather.gather_nd(dy, node.inputs[1])
 
 
+tensor_scatter_add.lower(_lower_change("add"))
 tensor_scatter_add.samples(_changed_samples)
 
 
@@ -210,6 +241,7 @@ def _(node, dy):
     return dy, None, -gather.gather_nd(dy, node.inputs[1])
 
 
+tensor_scatter_sub.lower(_lower_change("sub"))
 tensor_scatter_sub.samples(_changed_samples)
 
 
@@ -225,4 +257,5 @@ def _(node, dy):
     return dy, None, gather.gather_nd(dy, node.inputs[1])
 
 
+scatter_nd_non_aliasing_add.lower(_lower_change("add"))
 scatter_nd_non_aliasing_add.samples(_changed_samples)

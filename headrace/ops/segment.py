@@ -10,6 +10,7 @@ from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops import arithmetic, comparison, concat, fill, gather, logical, reshape, where
 from headrace.ops.cast import cast
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.precision import widen
 from headrace.ops.rows import grouped, show_index
 from headrace.ops.samples import ErrorSample, Sample
@@ -245,6 +246,25 @@ unsorted_segment_min = _unsorted_op(
     "UnsortedSegmentMin", "The minima of the rows with each id; without rows the largest number.",
     REALS, np.minimum, _limit("max"),
 )  # fmt: skip
+
+
+@unsorted_segment_sum.lower
+def _(e, data, ids, num_segments):
+    if num_segments.value is None:
+        raise Decline("the number of segments is not known")
+    count, depth = int(num_segments.value), len(ids.shape)
+    rest = data.shape[depth:]
+    # One row more than needed: rows with negative ids end there.
+    zeros = e.compute((count + 1, *rest), lambda *i: e.const(0, data.dtype))
+
+    def place(*i):
+        at = ids[i[:depth]]
+        e.require(at < count, f"segment_ids{{at}} is out of range [0, {count})")
+        row = e.checked(e.select(at < 0, count, at), count + 1, "segment_ids{at} = {value}")
+        return (row, *i[depth:])
+
+    sums = e.scatter("add", zeros, data.shape, place, lambda *i: data[i])
+    return e.compute((count, *rest), lambda *i: sums[i])
 
 
 # Gradients: a row whose id is negative has none.

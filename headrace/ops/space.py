@@ -11,6 +11,7 @@ from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import divided, merge, with_rank, with_rank_at_least
 from headrace.ops.signature import Int, String, Type
@@ -98,6 +99,33 @@ def _(node, dy):
     return batch_to_space_nd(dy, node.inputs[1], node.inputs[2]), None, None
 
 
+@space_to_batch_nd.lower
+def _(e, x, block_shape, paddings):
+    blocks, pads = _known(block_shape, paddings)
+    batch, count = x.shape[0], len(blocks)
+
+    def element(at, *i):
+        block, index, inside = at // batch, [at % batch], None
+        for k, b, (a, _), n in reversed(list(zip(i, blocks, pads, x.shape[1:]))):
+            place = k * b + block % b - a
+            index.insert(1, place)
+            block = block // b
+            test = (place >= 0) & (place < n)
+            inside = test if inside is None else inside & test
+        value = x[tuple(index) + i[count:]]
+        return value if inside is None else e.select(inside, value, e.const(0, x.dtype))
+
+    space = [(n + a + z) // b for n, (a, z), b in zip(x.shape[1:], pads, blocks)]
+    shape = [batch * math.prod(blocks), *space, *x.shape[count + 1 :]]
+    return e.compute(shape, element)
+
+
+def _known(block_shape, borders):
+    if block_shape.value is None or borders.value is None:
+        raise Decline("the blocks are not known")
+    return [int(b) for b in block_shape.value], [(int(a), int(b)) for a, b in borders.value]
+
+
 @space_to_batch_nd.samples
 def _(rng):
     blocks, pads = np.array([2, 2], np.int32), np.array([[0, 0], [1, 0]], np.int32)
@@ -173,6 +201,22 @@ def batch_to_space_nd(input, block_shape, crops):
 @batch_to_space_nd.gradient
 def _(node, dy):
     return space_to_batch_nd(dy, node.inputs[1], node.inputs[2]), None, None
+
+
+@batch_to_space_nd.lower
+def _(e, x, block_shape, crops):
+    blocks, cuts = _known(block_shape, crops)
+    batch, count = x.shape[0] // math.prod(blocks), len(blocks)
+
+    def element(at, *i):
+        block, index = 0, []
+        for k, b, (a, _) in zip(i, blocks, cuts):
+            index.append((k + a) // b)
+            block = block * b + (k + a) % b
+        return x[(block * batch + at,) + tuple(index) + i[count:]]
+
+    space = [n * b - a - z for n, b, (a, z) in zip(x.shape[1:], blocks, cuts)]
+    return e.compute([batch, *space, *x.shape[count + 1 :]], element)
 
 
 @batch_to_space_nd.samples
@@ -314,6 +358,18 @@ def _(node, dy):
     return depth_to_space(dy, *_no_vectors(node, "SpaceToDepth"))
 
 
+@space_to_depth.lower
+def _(e, x, *, block_size, data_format):
+    if data_format != "NHWC":
+        raise Decline("another order of dimensions")
+    (n, h, w, c), b = x.shape, block_size
+
+    def element(i, j, k, d):
+        return x[i, j * b + d // (b * c), k * b + d // c % b, d % c]
+
+    return e.compute((n, h // b, w // b, c * b * b), element)
+
+
 @space_to_depth.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 4, 6, 3)), block_size=2)
@@ -347,6 +403,19 @@ def depth_to_space(input, *, block_size, data_format):
 @depth_to_space.gradient
 def _(node, dy):
     return space_to_depth(dy, *_no_vectors(node, "DepthToSpace"))
+
+
+@depth_to_space.lower
+def _(e, x, *, block_size, data_format):
+    if data_format != "NHWC":
+        raise Decline("another order of dimensions")
+    (n, h, w, c), b = x.shape, block_size
+    depth = c // (b * b)
+
+    def element(i, j, k, d):
+        return x[i, j // b, k // b, (j % b * b + k % b) * depth + d]
+
+    return e.compute((n, h * b, w * b, depth), element)
 
 
 @depth_to_space.samples

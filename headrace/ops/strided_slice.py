@@ -240,6 +240,40 @@ def _(node, dy):
     return None, None, None, None, strided_slice(dy, begin, end, strides, **masks)
 
 
+@strided_slice_grad.lower
+def _(e, shape, begin, end, strides, dy, **masks):
+    if any(v.value is None for v in (shape, begin, end, strides)):
+        raise Decline("the bounds are not known")
+    sizes = [int(n) for n in shape.value]
+    found = entries(begin.value, end.value, strides.value, len(sizes), masks)
+
+    def element(*i):
+        """dy at the place of the slice that (i, j, ...) is, if it is one."""
+        index, inside = [], None
+        for entry in found:
+            if entry.axis is None:
+                index.append(0)
+                continue
+            place, tests = _source(_places(entry, sizes[entry.axis]), i[entry.axis])
+            for test in tests:
+                inside = test if inside is None else inside & test
+            if not entry.shrink:
+                index.append(place)
+        value = dy[tuple(index)]
+        return value if inside is None else e.select(inside, value, e.const(0, dy.dtype))
+
+    return e.compute(sizes, element)
+
+
+def _source(places: range, k: Any) -> tuple[Any, list[Any]]:
+    """Where in a slice element k of the whole stands, and what must hold for that."""
+    step, ahead = abs(places.step), k - places.start if places.step > 0 else places.start - k
+    tests = [ahead >= 0, ahead < len(places) * step]
+    if step == 1:
+        return ahead, tests
+    return ahead // step, [*tests, ahead % step == 0]
+
+
 @strided_slice_grad.samples
 def _(rng):
     for shape, spec, masks in _specs():
