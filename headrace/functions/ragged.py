@@ -10,7 +10,17 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, int32, int64
 from headrace.core.shapes import Shape
-from headrace.functions import array, checks, indexing, math, numerics, reduce, sort, stacking
+from headrace.functions import (
+    array,
+    checks,
+    indexing,
+    math,
+    numerics,
+    reduce,
+    sort,
+    stacking,
+    sums,
+)
 from headrace.functions.cast import cast
 from headrace.functions.ragged_tensor import (
     RaggedTensor,
@@ -296,7 +306,7 @@ def _as_int32(value: Any, name: str) -> Tensor:
 
 
 def lengths_to_splits(lengths: Tensor) -> Tensor:
-    return stacking.concat([array.zeros([1], lengths.dtype), math.cumsum(lengths)], axis=0)
+    return stacking.concat([array.zeros([1], lengths.dtype), sums.cumsum(lengths)], axis=0)
 
 
 # -- functions of the values --------------------------------------------------------------------
@@ -532,7 +542,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
         result = RaggedTensor.from_row_splits(values, splits, validate=False)
         if rank > 2:
             outer = array.shape(mask, out_type=kind)
-            totals = math.cumprod(outer)
+            totals = sums.cumprod(outer)
             nested = [math.range_(0, totals[d - 1] + 1) * outer[d] for d in range(1, rank - 1)]
             return RaggedTensor.from_nested_row_splits(result, nested, validate=False)
         return result
@@ -553,7 +563,7 @@ def _masked_rows(data: Any, mask: RaggedTensor, kind: DType) -> Any:
                 nested.append(inner.row_splits)
             else:
                 kept = cast(inner.values, kind)
-                ends = stacking.concat([array.zeros([1], kind), math.cumsum(kept)], axis=0)
+                ends = stacking.concat([array.zeros([1], kind), sums.cumsum(kept)], axis=0)
                 nested.append(indexing.gather(ends, inner.row_splits))
             inner, data = inner.values, data.values
         return RaggedTensor.from_nested_row_splits(

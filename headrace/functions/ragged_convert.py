@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype, int64
-from headrace.functions import array, checks, math, reduce, stacking
+from headrace.functions import array, checks, math, reduce, stacking, sums
 from headrace.functions.cast import cast
 from headrace.functions.cond import cond
 from headrace.functions.indexing import boolean_mask, sequence_mask, where
@@ -119,7 +119,7 @@ def from_tensor(
         lengths = arithmetic.minimum(lengths, sizes[1])
         lengths = arithmetic.maximum(lengths, constant(0, kind))
         values = boolean_mask(tensor, sequence_mask(lengths, maxlen=sizes[1]))
-        splits = stacking.concat([array.zeros([1], kind), math.cumsum(lengths)], axis=0)
+        splits = stacking.concat([array.zeros([1], kind), sums.cumsum(lengths)], axis=0)
         return RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
@@ -136,7 +136,7 @@ def _nested(tensor: Tensor, lengths: Any, padding: Any, rank: int, sizes: Tensor
     kind = sizes.dtype
     flat = array.reshape(tensor, stacking.concat([constant([-1], kind), sizes[rank:]], axis=0))
     values = from_tensor(flat, lengths, padding, row_splits_dtype=kind)
-    totals = math.cumprod(sizes)
+    totals = sums.cumprod(sizes)
     splits = [math.range_(0, totals[d - 1] + 1) * sizes[d] for d in range(1, rank)]
     return RaggedTensor.from_nested_row_splits(values, splits, validate=False)
 

@@ -12,7 +12,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, int32, int64
 from headrace.core.shapes import Dim, Shape, as_shape, make_shape
-from headrace.functions import array, checks, math, numerics, rank_checks, reduce, stacking
+from headrace.functions import array, checks, numerics, rank_checks, reduce, stacking, sums
 from headrace.functions.cast import cast
 from headrace.functions.composite import CompositeTensor
 from headrace.functions.grouping import with_dependencies
@@ -607,7 +607,7 @@ def _row_count(ids: Tensor, nrows: Any) -> tuple[Tensor, Dim]:
 
 
 def _from_lengths(lengths: Tensor) -> Tensor:
-    return stacking.concat([[0], math.cumsum(lengths)], axis=0)
+    return stacking.concat([[0], sums.cumsum(lengths)], axis=0)
 
 
 def _count(value: Any, out_type: Any = int32) -> Tensor:
