@@ -144,6 +144,8 @@ def _index(entry: Entry, shape: Sequence[int]) -> Any:
     places = _places(entry, shape[entry.axis])
     if entry.shrink:
         return places.start
+    if not places:
+        return slice(0, 0)
     stop = None if places.stop < 0 else places.stop  # backwards, up to the first
     return slice(places.start, stop, places.step)
 
