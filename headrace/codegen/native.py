@@ -15,6 +15,7 @@ stand at a fixed place in them, become bases[1:].
 from __future__ import annotations
 
 import ctypes
+import platform
 from functools import lru_cache
 from typing import Any
 
@@ -89,6 +90,8 @@ define internal void @share(ptr %job) #0 {
   %some = icmp slt i64 %begin, %end
   br i1 %some, label %go, label %done
 go:
+  %saved = alloca i32, align 4
+  call void @flush(ptr %saved)
   %f = call i64 @word(ptr %job, i64 0)
   %fp = inttoptr i64 %f to ptr
   %b = call i64 @word(ptr %job, i64 1)
@@ -96,12 +99,23 @@ go:
   %p = call i64 @word(ptr %job, i64 2)
   %pp = inttoptr i64 %p to ptr
   call void %fp(ptr %bp, ptr %pp, i64 %begin, i64 %end, i64 %t)
+  call void @unflush(ptr %saved)
   br label %done
 done:
   ret void
 }
 
 define i64 @run(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
+                ptr %objects, i64 %number) #0 {
+  %saved = alloca i32, align 4
+  call void @flush(ptr %saved)
+  %code = call i64 @walk(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
+                         ptr %objects, i64 %number)
+  call void @unflush(ptr %saved)
+  ret i64 %code
+}
+
+define internal i64 @walk(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
                 ptr %objects, i64 %number) #0 {
 start:
   %job = alloca [6 x i64], align 8
@@ -364,13 +378,41 @@ attributes #0 = { nounwind }
 attributes #1 = { nounwind alwaysinline }
 """
 
+# As in TF, numbers too small for a full mantissa count as zero while a step runs (core.denormals).
+_FLUSH = """
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define internal void @flush(ptr %saved) #0 {
+  %new = alloca i32, align 4
+  call void @llvm.x86.sse.stmxcsr(ptr %saved)
+  %old = load i32, ptr %saved
+  %set = or i32 %old, 32832
+  store i32 %set, ptr %new
+  call void @llvm.x86.sse.ldmxcsr(ptr %new)
+  ret void
+}
+define internal void @unflush(ptr %saved) #0 {
+  call void @llvm.x86.sse.ldmxcsr(ptr %saved)
+  ret void
+}
+"""
+_NO_FLUSH = """
+define internal void @flush(ptr %saved) #0 {
+  ret void
+}
+define internal void @unflush(ptr %saved) #0 {
+  ret void
+}
+"""
+
 
 @lru_cache(maxsize=1)
 def runner() -> Any:
     """The compiled loop, as a function that releases the interpreter while it runs."""
     from headrace.codegen.cache import kernel_address
 
-    address = kernel_address(_TEXT, lambda symbol: _TEXT.replace("@run(", f"@{symbol}("))
+    text = _TEXT + (_FLUSH if platform.machine() in ("x86_64", "AMD64") else _NO_FLUSH)
+    address = kernel_address(text, lambda symbol: text.replace("@run(", f"@{symbol}("))
     word = ctypes.c_int64
     pointer = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(word, pointer, word, pointer, pointer, pointer, pointer, pointer, word)

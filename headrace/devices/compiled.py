@@ -18,6 +18,7 @@ from headrace.codegen.compiled import CompiledRegion, Shapes
 from headrace.codegen.regions import Cutter, Region, describe, is_handle
 from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
+from headrace.core.denormals import flushing
 from headrace.core.errors import at
 from headrace.ops.resources import Handle, Slot
 from headrace.plan.plan import Edge, Plan, PlanNode
@@ -77,6 +78,10 @@ class MixedProgram:
             outputs = unit.attempt([arguments[i] for i in inputs], step)
             if outputs is not None:
                 return [outputs[i] for i in results]
+        return self.run_units(step, arguments)
+
+    @flushing
+    def run_units(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value

