@@ -1,6 +1,6 @@
 """The basic array ops, gathered from their files for whoever builds with them."""
 
-from headrace.ops.concat import concat, concat_offset, concat_v2, parallel_concat, split, split_v
+from headrace.ops.concat import concat, concat_offset, concat_v2, parallel_concat
 from headrace.ops.fill import empty, fill, ones_like, zeros_like
 from headrace.ops.pad import mirror_pad, mirror_pad_grad, pad, pad_v2
 from headrace.ops.reshape import (
@@ -17,6 +17,7 @@ from headrace.ops.reshape import (
     squeeze,
 )
 from headrace.ops.slice import slice_
+from headrace.ops.split import split, split_v
 from headrace.ops.tile import broadcast_to, tile, tile_grad
 from headrace.ops.transpose import conjugate_transpose, invert_permutation, transpose
 
