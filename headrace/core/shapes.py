@@ -4,7 +4,7 @@ entries are ints or None.  `Dimension` is TF1's view of one entry; shape rules u
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -264,13 +264,7 @@ class Shape:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
 
-    def as_proto(self) -> Any:
-        from headrace.formats import proto
-
-        if self._sizes is None:
-            return proto.TensorShapeProto(unknown_rank=True)
-        dim = proto.TensorShapeProto.Dim
-        return proto.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in self._sizes])
+    as_proto: Callable[[Shape], Any]  # given by formats.shape_proto, which knows the message
 
     def is_compatible_with(self, other: Any) -> bool:
         other = as_shape(other)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
+from headrace.formats import shape_proto as _shape_proto
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from headrace.graph.node import Node
 
     Operator = Callable[[Any, Any], "Tensor"]
+
+
+assert _shape_proto is not None  # imported for what it gives to Shape
 
 
 class Tensor:

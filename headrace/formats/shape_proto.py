@@ -1,0 +1,19 @@
+"""Shapes as TensorShapeProto.  Importing this gives `Shape` its method `as_proto`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.shapes import Shape
+
+
+def to_proto(shape: Shape) -> Any:
+    from headrace.formats import proto
+
+    if shape.rank is None:
+        return proto.TensorShapeProto(unknown_rank=True)
+    dim = proto.TensorShapeProto.Dim
+    return proto.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in shape.sizes])
+
+
+Shape.as_proto = to_proto  # type: ignore[method-assign]
