@@ -1,4 +1,4 @@
-"""A public namespace (`tf.nn`): a module whose names are looked up in a table and imported on first use."""
+"""A public namespace (`tf.nn`): a module whose names stand in a table, imported on first use."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def expand(text: str) -> Iterator[tuple[str, str, str]]:
 class Namespace(ModuleType):
     """Resolves a name once, then it is an ordinary attribute.
 
-    A namespace may have the name of a folder of ours (`headrace.train`): modules in it stay importable,
-    but do not hide public names.
+    A namespace may have the name of a folder of ours (`headrace.train`): its modules stay
+    importable, but do not hide public names.
     """
 
     def __init__(self, name: str, doc: str | None = None) -> None:

@@ -9,7 +9,8 @@ NAMES: dict[str, str] = {
     ),
     "headrace.variables.listing": (
         "global_variables all_variables local_variables model_variables trainable_variables "
-        "moving_average_variables variables_initializer initializers.variables=variables_initializer "
+        "moving_average_variables variables_initializer "
+        "initializers.variables=variables_initializer "
         "global_variables_initializer initializers.global_variables=global_variables_initializer "
         "local_variables_initializer initializers.local_variables=local_variables_initializer "
         "initialize_variables initialize_all_variables initialize_local_variables "

@@ -27,7 +27,7 @@ def shape_tensor(shape: Any) -> Tensor:
 
 
 def _scaled(drawn: Tensor, stddev: Tensor, mean: Tensor, shape: Any, scope: str) -> Tensor:
-    value: Tensor = arithmetic.add(drawn * stddev, mean, name=scope)  # type: ignore[operator]
+    value: Tensor = arithmetic.add(drawn * stddev, mean, name=scope)
     return with_static_shape(value, shape)
 
 
@@ -172,7 +172,7 @@ def random_uniform(
             drawn = random.random_uniform_int(shape, low, high, seed=seed1, seed2=seed2, name=scope)
             return with_static_shape(drawn, shape)
         drawn = random.random_uniform(shape, dtype=dtype, seed=seed1, seed2=seed2)
-        return _scaled(drawn, high - low, low, shape, scope)  # type: ignore[operator]
+        return _scaled(drawn, high - low, low, shape, scope)
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:

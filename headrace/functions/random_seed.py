@@ -11,8 +11,8 @@ _LARGEST = 2**31 - 1
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """The two seeds of an op.
 
-    Neither seed given: (None, None), different numbers at every run.  A graph seed alone: the number
-    of nodes made so far stands in for the op's seed.  An op seed alone: a fixed graph seed.
+    Neither seed given: (None, None), different numbers at every run.  A graph seed alone: the
+    number of nodes made so far stands in for the op's seed.  An op seed alone: a fixed graph seed.
 
     Args:
       op_seed: the seed that the op was given, or None.
@@ -34,7 +34,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Set the seed of the default graph: its random ops then give the same numbers in every session.
+    """Set the seed of the default graph, so that random ops give the same in every session.
 
     Args:
       seed: an integer, or None for none.

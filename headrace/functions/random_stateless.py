@@ -46,7 +46,7 @@ def stateless_random_uniform(
             drawn = random.stateless_random_uniform_int(shape, seed, low, high, name=scope)
             return with_static_shape(drawn, shape)
         drawn = random.stateless_random_uniform(shape, seed, dtype=dtype)
-        return _scaled(drawn, high - low, low, shape, scope)  # type: ignore[operator]
+        return _scaled(drawn, high - low, low, shape, scope)
 
 
 def stateless_random_normal(

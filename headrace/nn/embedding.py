@@ -19,7 +19,7 @@ from headrace.functions.stacking import concat, stack
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops import partition, segment
+from headrace.ops import partition, segment, sparse_segment
 from headrace.ops.arithmetic import maximum
 from headrace.ops.comparison import greater, greater_equal
 from headrace.ops.constant import constant
@@ -237,7 +237,7 @@ def embedding_lookup_sparse(
     if sp_weights is not None:
         _check_weights(sp_ids, sp_weights)
     with name_scope(name, "embedding_lookup_sparse", [*parts, sp_ids]) as scope:
-        rows: Any = sp_ids.indices[:, 0]  # type: ignore[index]
+        rows: Any = sp_ids.indices[:, 0]
         if rows.dtype is not dtypes.int32:
             rows = cast(rows, dtypes.int32)
         ids, places = unique(sp_ids.values)
@@ -248,9 +248,9 @@ def embedding_lookup_sparse(
             found = cast(found, dtypes.float32)
         if sp_weights is None:
             combine = {
-                "sum": segment.sparse_segment_sum,
-                "mean": segment.sparse_segment_mean,
-                "sqrtn": segment.sparse_segment_sqrt_n,
+                "sum": sparse_segment.sparse_segment_sum,
+                "mean": sparse_segment.sparse_segment_mean,
+                "sqrtn": sparse_segment.sparse_segment_sqrt_n,
             }[combiner]
             return combine(found, places, rows, name=scope)
         weights = cast(sp_weights.values, found.dtype)

@@ -72,7 +72,7 @@ def _sampled_logits(
         if subtract_log_q:
             true_logits = true_logits - log(true_count)
             sampled_logits = sampled_logits - log(sampled_count)
-        targets = [array.ones_like(true_logits) / num_true, array.zeros_like(sampled_logits)]  # type: ignore[operator]
+        targets = [array.ones_like(true_logits) / num_true, array.zeros_like(sampled_logits)]
         return concat([true_logits, sampled_logits], 1), concat(targets, 1)
 
 
@@ -82,7 +82,7 @@ def _rows(table: Any, ids: Any, inputs: Any, strategy: str) -> Any:
 
 def _true_logits(inputs: Any, rows: Any, num_true: int) -> Any:
     """inputs[i] . rows[i, j] for the true classes j of example i."""
-    width: Any = array.shape(rows)[1:2]  # type: ignore[index]
+    width: Any = array.shape(rows)[1:2]
     grouped = array.reshape(rows, concat([[-1, num_true], width], 0))
     products = mul(array.expand_dims(inputs, 1), grouped)
     matrix = array.reshape(products, concat([[-1], width], 0))
@@ -135,7 +135,7 @@ def nce_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.nn.cross_entropy import sigmoid_cross_entropy_with_logits
+    from headrace.functions.nn_loss import sigmoid_cross_entropy_with_logits
 
     logits, targets = _sampled_logits(
         weights,
@@ -215,7 +215,7 @@ def sampled_softmax_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.nn.cross_entropy import softmax_cross_entropy_with_logits_v2
+    from headrace.functions.nn_softmax import softmax_cross_entropy_with_logits_v2
 
     logits, targets = _sampled_logits(
         weights,

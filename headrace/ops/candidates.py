@@ -337,7 +337,7 @@ def _hits_shape(true_classes, sampled_candidates, *, num_true):
     "true_classes: int64, sampled_candidates: int64 -> indices: int32, ids: int64, "
     "weights: float32", num_true=Int(), seed=0, seed2=0, shape=_hits_shape)  # fmt: skip
 def compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
-    """Where a sampled class is a true one: row, place among the samples, and the most negative weight."""
+    """Where a sampled class is a true one: row, place among the samples, a very negative weight."""
     require(
         true_classes.ndim == 2 and true_classes.shape[1] == num_true,
         "true_candidates must be a batch_size * num_true matrix",

@@ -1,7 +1,7 @@
 """Philox 4x32-10, the counter-based generator behind TF's random ops (Salmon et al., SC'11).
 
-A generator is a key and a 128-bit counter; block n is a function of key and counter + n, so any part
-of a stream is computed at once.  A block is four uint32.
+A generator is a key and a 128-bit counter; block n is a function of key and counter + n, so any
+part of a stream is computed at once.  A block is four uint32.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random ops with fixed work per output: uniform, integers, normals, shuffling, categories.
 
-The numbers are TF's, bit for bit, for the same seeds.  An op with seeds keeps a generator per session
-and node (`philox.reserve`); a stateless one derives it from its input `seed`.
+The numbers are TF's, bit for bit, for the same seeds.  An op with seeds keeps a generator per
+session and node (`philox.reserve`); a stateless one derives it from its input `seed`.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _categories(logits, num_samples, reserved, output_dtype):
     T=REALS, output_dtype=Type(INDEX, default=dtypes.int64), traits=_RANDOM,
     shape=_categories_shape)  # fmt: skip
 def multinomial(ctx, logits, num_samples, *, seed, seed2, output_dtype):
-    """Categories drawn from the distribution that each row of unnormalised log-probabilities gives."""
+    """Categories by the distribution that each row of unnormalised log-probabilities gives."""
     return _categories(
         logits, num_samples, lambda blocks: reserve(ctx, seed, seed2, blocks), output_dtype
     )

@@ -29,8 +29,8 @@ _HALF_TO_DOUBLE = (dtypes.float16, dtypes.float32, dtypes.float64)
 
 
 class Streams:
-    """One stream of doubles per output.  Each kind comes in pairs from a block; the second of a pair
-    is handed out first, as in TF."""
+    """One stream of doubles per output.  Each kind comes in pairs from a block; the second of a
+    pair is handed out first, as in TF."""
 
     def __init__(self, generator, count):
         self._generator = generator

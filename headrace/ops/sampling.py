@@ -113,12 +113,12 @@ def log32(x: Array) -> Array:
 
 def log64(x: Array) -> Array:
     """The C library's logarithm; NumPy's own may differ in the last bit."""
-    return _LOG64(x).astype(np.float64)
+    return np.asarray(_LOG64(x), np.float64)
 
 
 def power64(x: Array, y: Array) -> Array:
     """The C library's power, as `log64`."""
-    return _POWER64(x, y).astype(np.float64)
+    return np.asarray(_POWER64(x, y), np.float64)
 
 
 _LOG64 = np.frompyfunc(math.log, 1, 1)
@@ -156,8 +156,8 @@ def normal(generator: Philox, count: int, dtype: DType) -> Array:
 def truncated_normal(generator: Philox, count: int, dtype: DType) -> Array:
     """`count` normal numbers of magnitude below 2; others are drawn again.
 
-    Outputs come in groups with a region of the stream each; a group takes blocks of its region until
-    it is full, so that the first ones that pass are its outputs.
+    Outputs come in groups with a region of the stream each; a group takes blocks of its region
+    until it is full, so that the first ones that pass are its outputs.
     """
     group = 2 if dtype is dtypes.float64 else 4
     stride = group * RESERVED // 4

@@ -321,7 +321,7 @@ def _gather_shape(resource, indices, *, batch_dims):
     validate_indices=True, dtype=Type(), Tindices=INDEX, traits={STATEFUL, READS},
     shape=_gather_shape)  # fmt: skip
 def resource_gather(resource, indices, *, batch_dims, dtype):
-    """The rows of a variable at `indices`, batch by batch over the first `batch_dims` dimensions."""
+    """The rows of a variable at `indices`, batch by batch over the first dimensions."""
     params = state.read_slot(resource, dtype)
     require(params.ndim >= 1, "params must be at least 1 dimensional")
     require(
@@ -332,8 +332,8 @@ def resource_gather(resource, indices, *, batch_dims, dtype):
     check_rows(indices, params.shape[batch_dims])
     if not batch_dims:
         return params[indices]
-    batch = np.indices(indices.shape)[:batch_dims]
-    return params[(*batch, indices)]
+    at = (*np.indices(indices.shape)[:batch_dims], indices)
+    return params[at]
 
 
 @resource_gather.gradient

@@ -6,8 +6,8 @@
         return var - lr * accum, accum
 
 gives ApplyMomentum, ResourceApplyMomentum, SparseApplyMomentum and ResourceSparseApplyMomentum.  A
-rule takes arrays (the variable, its slots, the other inputs) and returns the new variable and slots.
-It is element-wise, so the sparse ops give it rows.
+rule takes arrays (the variable, its slots, the other inputs) and returns the new variable and
+slots.  It is element-wise, so the sparse ops give it rows.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def assign_moving_average(
 
 
 def _zero_debias(average: Any, value: Any, part: Any) -> Any:
-    """The average of values so far, from a biased one that starts with zero and a count of steps."""
+    """The average of values so far, from one that starts with zero and a count of steps."""
     graph = get_default_graph()
     with variable_scope(average.op.name, values=[average, value, part]):
         with graph.colocate_with(average.op):
@@ -124,7 +124,7 @@ def weighted_moving_average(
 
 
 class ExponentialMovingAverage:
-    """Keeps averages ("shadow variables") of variables: averages[i] = decay * old + (1 - decay) * new.
+    """Keeps averages ("shadow variables"): average = decay * average + (1 - decay) * variable.
 
     Models evaluated with the averages often do better than with the last values.
 

@@ -1,4 +1,4 @@
-"""Learning rates as functions of the step.  An object holds the numbers; called, it makes the nodes."""
+"""Learning rates as functions of the step.  Objects hold the numbers; called, they make nodes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ExponentialDecay(LearningRateSchedule):
             decay_steps, decay_rate = (
                 cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate)
             )
-            passed: Any = cast(step, rate.dtype) / decay_steps  # type: ignore[operator]
+            passed: Any = cast(step, rate.dtype) / decay_steps
             if self.staircase:
                 passed = arithmetic.floor(passed)
             return arithmetic.mul(rate, math.pow_(decay_rate, passed), name=scope)
@@ -163,7 +163,7 @@ class InverseTimeDecay(LearningRateSchedule):
             decay_steps, decay_rate = (
                 cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate)
             )
-            passed: Any = cast(step, rate.dtype) / decay_steps  # type: ignore[operator]
+            passed: Any = cast(step, rate.dtype) / decay_steps
             if self.staircase:
                 passed = arithmetic.floor(passed)
             one = cast(constant(1), rate.dtype)
@@ -174,7 +174,7 @@ class InverseTimeDecay(LearningRateSchedule):
 
 def _half_cosine(fraction: Any) -> Any:
     """From 1 at 0 to 0 at 1."""
-    return 0.5 * (1.0 + trigonometry.cos(constant(numbers.pi) * fraction))  # type: ignore[operator]
+    return 0.5 * (1.0 + trigonometry.cos(constant(numbers.pi) * fraction))
 
 
 class CosineDecay(LearningRateSchedule):
@@ -230,7 +230,7 @@ class CosineDecayRestarts(LearningRateSchedule):
                 cast(x, rate.dtype)
                 for x in (self.first_decay_steps, self.alpha, self._t_mul, self._m_mul, step)
             )
-            periods: Any = at / steps  # type: ignore[operator]
+            periods: Any = at / steps
 
             def equal_periods() -> Any:
                 restart: Any = arithmetic.floor(periods)
@@ -238,20 +238,27 @@ class CosineDecayRestarts(LearningRateSchedule):
 
             def growing_periods() -> Any:
                 restart: Any = arithmetic.floor(
-                    arithmetic.log(1.0 - periods * (1.0 - t_mul)) / arithmetic.log(t_mul)  # type: ignore[operator]
+                    arithmetic.log(1.0 - periods * (1.0 - t_mul)) / arithmetic.log(t_mul)
                 )
-                before = (1.0 - t_mul**restart) / (1.0 - t_mul)  # type: ignore[operator]
-                return restart, (periods - before) / t_mul**restart  # type: ignore[operator]
+                before = (1.0 - t_mul**restart) / (1.0 - t_mul)
+                return restart, (periods - before) / t_mul**restart
 
             restart, fraction = cond(math.equal(t_mul, 1.0), equal_periods, growing_periods)
             decayed = m_mul**restart * _half_cosine(fraction)
-            return arithmetic.mul(rate, (1 - alpha) * decayed + alpha, name=scope)  # type: ignore[operator]
+            return arithmetic.mul(rate, (1 - alpha) * decayed + alpha, name=scope)
 
 
 class LinearCosineDecay(LearningRateSchedule):
     """A falling line times a cosine of num_periods periods."""
 
-    _fields = ("initial_learning_rate", "decay_steps", "num_periods", "alpha", "beta", "name")
+    _fields: ClassVar[tuple[str, ...]] = (
+        "initial_learning_rate",
+        "decay_steps",
+        "num_periods",
+        "alpha",
+        "beta",
+        "name",
+    )
 
     def __init__(
         self,
@@ -279,15 +286,15 @@ class LinearCosineDecay(LearningRateSchedule):
                 for x in (self.decay_steps, self.num_periods, self.alpha, self.beta, step)
             )
             at = arithmetic.minimum(at, steps)
-            line = self._noise(at, (steps - at) / steps)  # type: ignore[operator]
-            wave = _half_cosine(2.0 * periods * (at / steps))  # type: ignore[operator]
+            line = self._noise(at, (steps - at) / steps)
+            wave = _half_cosine(2.0 * periods * (at / steps))
             return arithmetic.mul(rate, (alpha + line) * wave + beta, name=scope)
 
 
 class NoisyLinearCosineDecay(LinearCosineDecay):
     """LinearCosineDecay with noise on the line, whose variance falls with the steps."""
 
-    _fields = (
+    _fields: ClassVar[tuple[str, ...]] = (
         "initial_learning_rate", "decay_steps", "initial_variance", "variance_decay",
         "num_periods", "alpha", "beta", "name",
     )  # fmt: skip
@@ -311,5 +318,5 @@ class NoisyLinearCosineDecay(LinearCosineDecay):
 
     def _noise(self, at: Any, line: Any) -> Any:
         start, power = (cast(x, at.dtype) for x in (self.initial_variance, self.variance_decay))
-        deviation = exponential.sqrt(start / math.pow_(1.0 + at, power))  # type: ignore[operator]
+        deviation = exponential.sqrt(start / math.pow_(1.0 + at, power))
         return line + random.random_normal(array.shape(line), stddev=deviation, dtype=at.dtype)

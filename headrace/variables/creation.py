@@ -1,4 +1,4 @@
-"""Which kind of variable `tf.Variable(...)` makes: the argument, the variable scope, the default."""
+"""Which kind `tf.Variable(...)` makes: by argument, by variable scope, by default."""
 
 from __future__ import annotations
 

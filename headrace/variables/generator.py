@@ -75,7 +75,7 @@ class Generator:
         if copy_from is not None:
             assert alg is None and state is None
             self._state_var = ResourceVariable(copy_from.state, dtype=dtypes.int64, trainable=False)
-            self._alg_var = copy_from.algorithm
+            self._alg_var: int = copy_from.algorithm
             return
         assert alg is not None and state is not None
         tensor = _as_state(state)

@@ -47,10 +47,10 @@ class Initializer:
 
 
 def float_type(dtype: Any) -> DType:
-    dtype = as_dtype(dtype)
-    if not dtype.is_floating:
-        raise ValueError(f"Expected floating point type, got {dtype}.")
-    return dtype
+    found = as_dtype(dtype)
+    if not found.is_floating:
+        raise ValueError(f"Expected floating point type, got {found}.")
+    return found
 
 
 class Zeros(Initializer):
@@ -313,10 +313,10 @@ class Identity(Initializer):
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         if isinstance(whole, Shape):
             whole = whole.as_list()
-        matrix = eye(*whole, dtype=self._type(dtype))
+        matrix = eye(whole[0], whole[1], dtype=self._type(dtype))
         if partition_info is not None:
             matrix = slice_(matrix, partition_info.var_offset, shape)
-        return self.gain * matrix  # type: ignore[operator]
+        return self.gain * matrix
 
     def get_config(self) -> dict[str, Any]:
         return {"gain": self.gain, "dtype": self.dtype.name}

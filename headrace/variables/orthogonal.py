@@ -51,7 +51,7 @@ class Orthogonal(Initializer):
         q = _orthogonal((max(rows, columns), min(rows, columns)), self._type(dtype), self.seed)
         if rows < columns:
             q = array.matrix_transpose(q)
-        return self.gain * array.reshape(q, shape)  # type: ignore[operator]
+        return self.gain * array.reshape(q, shape)
 
     def get_config(self) -> dict[str, Any]:
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}

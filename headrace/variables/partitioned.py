@@ -33,7 +33,8 @@ def cut(partitioner: Any, shape: Shape, dtype: Any) -> list[int]:
         raise ValueError(f"Partitioner returned zero partitions for some axes: {slicing}")
     if sum(p > 1 for p in slicing) > 1:
         raise ValueError(
-            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {slicing}"
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: "
+            f"{slicing}"
         )
     return slicing  # type: ignore[return-value]
 
@@ -55,7 +56,7 @@ def parts_of(
 
 
 class PartitionedVariable:
-    """A variable kept in parts along one dimension.  Used as a tensor, it is their concatenation."""
+    """A variable kept in parts along one dimension; as a tensor, it is their concatenation."""
 
     def __init__(
         self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any

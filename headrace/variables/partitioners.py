@@ -47,7 +47,7 @@ def variable_axis_size_partitioner(
             raise ValueError(f"shape is not fully defined: {shape}")
         if not isinstance(dtype, DType):
             raise ValueError(f"dtype is not a DType: {dtype}")
-        length = shape.as_list()[axis]
+        length = int(shape.as_list()[axis] or 0)
         row = (shape.num_elements() or 0) / length * _bytes(dtype, bytes_per_string_element)
         rows = max(1, math.floor(max_shard_bytes / row))
         count = math.ceil(length / rows)

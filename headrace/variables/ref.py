@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
@@ -60,6 +60,9 @@ class RefVariable(Variable):
         with init_scope():
             self._make(initial_value, validate_shape, caching_device, name, dtype, shape)
             get_default_graph().add_to_collections(collections, self)
+
+    _variable: Tensor
+    _snapshot: Tensor
 
     def _make(
         self,
@@ -131,7 +134,7 @@ class RefVariable(Variable):
             variable_def.trainable,
             variable_def.variable_name,
         )
-        self._save_slice_info = None
+        self._save_slice_info: SaveSliceInfo | None = None
         if variable_def.HasField("save_slice_info_def"):
             self._save_slice_info = SaveSliceInfo(
                 save_slice_info_def=variable_def.save_slice_info_def, import_scope=import_scope
@@ -144,6 +147,14 @@ class RefVariable(Variable):
 
     def _ref(self) -> Tensor:
         return self._variable
+
+    @property
+    def sparse_read(self) -> NoReturn:
+        raise AttributeError("a variable by reference has no sparse_read")
+
+    @property
+    def gather_nd(self) -> NoReturn:
+        raise AttributeError("a variable by reference has no gather_nd")
 
     def value(self) -> Tensor:
         """The value as of the last snapshot: the tensor that uses of the variable read."""

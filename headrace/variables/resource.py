@@ -403,13 +403,13 @@ class ResourceVariable(BaseResourceVariable):
 def _checked_shape(shape: Any, initial: Tensor) -> Shape:
     if shape is None:
         return initial.shape
-    shape = as_shape(shape)
-    if not initial.shape.is_compatible_with(shape):
+    given = as_shape(shape)
+    if not initial.shape.is_compatible_with(given):
         raise ValueError(
             f"The initial value's shape ({initial.shape}) is not compatible with the explicitly "
-            f"supplied `shape` argument ({shape})."
+            f"supplied `shape` argument ({given})."
         )
-    return shape
+    return given
 
 
 class UninitializedVariable(BaseResourceVariable):

@@ -1,4 +1,4 @@
-"""Which part of a larger tensor a variable holds: what savers and initializers of partitions need."""
+"""Which part of a larger tensor a variable holds: for savers and initializers."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class PartitionInfo:
         cut = [i for i, size in enumerate(shape) if size != full[i]]
         if len(cut) > 1:
             raise ValueError(
-                f"Cannot use single_slice_dim() with shape={shape} and self.full_shape={full} since "
-                f"slice dim could be either dimension {cut[1]} or {cut[0]}."
+                f"Cannot use single_slice_dim() with shape={shape} and self.full_shape={full} "
+                f"since slice dim could be either dimension {cut[1]} or {cut[0]}."
             )
         return cut[0] if cut else None

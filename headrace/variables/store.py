@@ -131,8 +131,8 @@ class VariableStore:
             return self._get_partitioned_variable(name, None, **options)
         if f"{name}/part_0" in self._vars:
             raise ValueError(
-                "No partitioner was provided, but a partitioned version of the variable was found: "
-                f"{name}/part_0. Perhaps a variable of the same name was already created with "
+                "No partitioner was provided, but a partitioned version of the variable was "
+                f"found: {name}/part_0. Perhaps a variable of the same name was already created with "
                 "partitioning?"
             )
         return self._get_single(name, **options)
@@ -158,8 +158,8 @@ class VariableStore:
             return self._found(name, shape, dtype, reuse)
         if reuse is True:
             raise ValueError(
-                f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
-                "mean to set reuse=tf.AUTO_REUSE in VarScope?"
+                f"Variable {name} does not exist, or was not created with tf.get_variable(). Did "
+                "you mean to set reuse=tf.AUTO_REUSE in VarScope?"
             )
         if initializer is None:
             initializer = _default_initializer(name, dtype)
@@ -198,8 +198,8 @@ class VariableStore:
             )
         if not dtype.is_compatible_with(variable.dtype):
             raise ValueError(
-                f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
-                f"{variable.dtype.name}."
+                f"Trying to share variable {name}, but specified dtype {dtype.name} and found "
+                f"dtype {variable.dtype.name}."
             )
         return variable
 
@@ -216,8 +216,8 @@ class VariableStore:
     ) -> PartitionedVariable:
         if name in self._vars:
             raise ValueError(
-                "A partitioner was provided, but an unpartitioned version of the variable was found: "
-                f"{name}.  Perhaps a variable of the same name was already created without "
+                "A partitioner was provided, but an unpartitioned version of the variable was "
+                f"found: {name}.  Perhaps a variable of the same name was already created without "
                 "partitioning?"
             )
         shape = as_shape(shape)
@@ -284,8 +284,8 @@ class VariableStore:
         if f"{name}/part_0" not in self._vars:
             return
         prefix = (
-            "Partitioner returned a different partitioning than what was already found.  Partitioner "
-            f"returned {count} shards, and shard {name}/part_0 was found, but"
+            "Partitioner returned a different partitioning than what was already found.  "
+            f"Partitioner returned {count} shards, and shard {name}/part_0 was found, but"
         )
         if f"{name}/part_{count - 1}" not in self._vars:
             raise ValueError(f"{prefix} {name}/part_{count - 1} was not.")
@@ -327,8 +327,8 @@ def _initial_value(initializer: Any, shape: Shape, dtype: DType, partition: Any)
         return initializer, None
     raise ValueError(
         "The initializer passed is not valid. It should be a callable with no arguments and the "
-        "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` should "
-        "be fully defined."
+        "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
+        "should be fully defined."
     )
 
 

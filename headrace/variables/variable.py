@@ -1,6 +1,6 @@
 """tf.Variable: what both kinds of variable (ref.py, resource.py) share.
 
-`Variable(...)` asks the creators (creation.py), which make one of the two kinds; both are Variables.
+`Variable(...)` asks the creators (creation.py), which make one of the two kinds of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from headrace.core.dtypes import DType
+from headrace.core.shapes import Shape
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.graph.graph import Graph
@@ -19,7 +21,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.operators import OPERATORS
 from headrace.ops.strided_slice import getitem
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
-from headrace.variables.slices import SaveSliceInfo
+from headrace.variables.slices import SaveSliceInfo as _Slice
 
 Creator = Callable[..., Any]
 
@@ -93,8 +95,8 @@ def _scatter_method(kind: str) -> Callable[..., Any]:
 class Variable(metaclass=VariableType):
     """State that outlives a step: a value of fixed type that ops read and update.
 
-    A variable must be initialised before it is read; `tf.global_variables_initializer()` makes a node
-    that does this for all of them.
+    A variable must be initialised before it is read; `tf.global_variables_initializer()` makes a
+    node that does this for all of them.
 
         w = tf.Variable(tf.zeros([784, 10]), name="weights")
         with tf.Session() as sess:
@@ -102,7 +104,7 @@ class Variable(metaclass=VariableType):
     """
 
     __array_priority__ = 100  # NumPy arrays leave binary operators to us
-    SaveSliceInfo = SaveSliceInfo
+    SaveSliceInfo = _Slice
 
     _synchronization: VariableSynchronization
     _aggregation: Any
@@ -110,7 +112,7 @@ class Variable(metaclass=VariableType):
     _initial_value: Tensor | None
     _initializer_op: Any
     _constraint: Any
-    _save_slice_info: SaveSliceInfo | None
+    _save_slice_info: _Slice | None
 
     def __init__(
         self,
@@ -185,21 +187,83 @@ class Variable(metaclass=VariableType):
     def _distribute_strategy(self) -> None:
         return None
 
-    def _set_save_slice_info(self, save_slice_info: SaveSliceInfo | None) -> None:
+    def _set_save_slice_info(self, save_slice_info: _Slice | None) -> None:
         self._save_slice_info = save_slice_info
 
-    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+    def _get_save_slice_info(self) -> _Slice | None:
         return self._save_slice_info
 
     # -- what each kind gives -------------------------------------------------------------------
-    name: Any
-    dtype: Any
-    device: Any
-    graph: Any
-    op: Any
-    shape: Any
-    value: Any
-    read_value: Any
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> DType:
+        raise NotImplementedError
+
+    @property
+    def device(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def graph(self) -> Graph:
+        raise NotImplementedError
+
+    @property
+    def op(self) -> Any:
+        """The node that stands for the variable."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> Shape:
+        raise NotImplementedError
+
+    def value(self) -> Tensor:
+        """The value as uses of the variable see it."""
+        raise NotImplementedError
+
+    def read_value(self) -> Tensor:
+        """The value, read when this node runs."""
+        raise NotImplementedError
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """Rows at `indices`, without reading the rest (by handle only)."""
+        raise AttributeError("sparse_read")
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """Elements or slices at index vectors, without reading the rest (by handle only)."""
+        raise AttributeError("gather_nd")
+
+    def set_shape(self, shape: Any) -> None:
+        """Add to what is known of the shape (by reference only)."""
+        raise NotImplementedError
+
+    def assign(
+        self, value: Any, use_locking: Any = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Give the variable a new value; returns it as of after the assignment (or the node)."""
+        raise NotImplementedError
+
+    def assign_add(
+        self, delta: Any, use_locking: Any = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Add `delta`; returns the variable as of after the addition (or the node)."""
+        raise NotImplementedError
+
+    def assign_sub(
+        self, delta: Any, use_locking: Any = False, name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Subtract `delta`; returns the variable as of after the subtraction (or the node)."""
+        raise NotImplementedError
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
+        raise NotImplementedError
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The VariableDef of this variable; None where it is not inside `export_scope`."""
+        raise NotImplementedError
 
     def _as_graph_element(self) -> Any:
         raise NotImplementedError
@@ -243,7 +307,7 @@ class Variable(metaclass=VariableType):
     # -- derived from these ----------------------------------------------------------------------
     @property
     def _shared_name(self) -> str:
-        return str(self.name[: self.name.index(":")])
+        return self.name[: self.name.index(":")]
 
     def get_shape(self) -> Any:
         return self.shape
@@ -272,7 +336,8 @@ class Variable(metaclass=VariableType):
         session = session or get_default_session()
         if session is None:
             raise ValueError(
-                "Either session argument should be provided or default session should be established"
+                "Either session argument should be provided or default session should be "
+                "established"
             )
         session.run(self.initializer, {self.initializer.inputs[1]: value})
 

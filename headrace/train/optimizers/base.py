@@ -14,7 +14,6 @@ from headrace.functions.init_scope import init_scope
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import catalog, state
 from headrace.ops.convert import convert_to_tensor
@@ -378,8 +377,7 @@ def _checked(gradient: Any) -> Any:
         ) from None
 
 
-def _increment(global_step: Any, scope: str) -> Node | Tensor:
-    done: Any
+def _increment(global_step: Any, scope: str) -> Any:
     if isinstance(global_step, BaseResourceVariable):
         one = convert_to_tensor(1, global_step.dtype)
         done = state.assign_add_variable(global_step.handle, one, name=scope)

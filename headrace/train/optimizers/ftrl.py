@@ -15,7 +15,7 @@ def _number(input: str, name: str) -> Number:
 
 
 class FtrlOptimizer(RuleOptimizer):
-    """FTRL-Proximal, with the online l2 penalty and, if asked for, one on the magnitude ("shrinkage").
+    """FTRL-Proximal, with the online l2 penalty and, if asked for, one on the magnitude.
 
     With l1 regularisation it gives sparse models.
     """

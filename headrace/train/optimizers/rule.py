@@ -1,4 +1,4 @@
-"""Optimizers whose updates are one op each (ops.update): what is left to say is slots and numbers."""
+"""Optimizers whose updates are one op each (ops.update): slots and numbers are left to say."""
 
 from __future__ import annotations
 
