@@ -6,6 +6,7 @@ import headrace as tf
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from headrace.version import TF_VERSION as VERSION
 from headrace.version import __version__ as __version__
@@ -20,6 +21,11 @@ def _become_namespace() -> None:
     root.__dict__.update(old.__dict__ | {"_homes": {}})
     sys.modules[__name__] = root
     api.fill(root)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
 
 
 __all__ = ["VERSION", "__version__"]

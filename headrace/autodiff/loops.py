@@ -49,6 +49,7 @@ class GradLoop:
         self.unused_exits: list[Tensor] = []
         self.deferred_exits: list[Tensor] = []
         self.pending_exits = len(self.exits)
+        self.grad_context: WhileContext
         self._forward_sync: Node | None = None
         self._grad_sync: Node | None = None
         around = outer.forward_context if outer is not None else forward.outer_context

@@ -258,24 +258,25 @@ REALS = (
     float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, float16, uint32, uint64,
 )  # fmt: skip
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
+QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(d.as_ref for d in QUANTIZED)])  # TF's name
 
 ALL = tuple(_BY_ENUM[row[0]] for row in _TABLE)
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """The DType that a TF number, a name, a NumPy type or a Python type stands for."""
-    if isinstance(value, DType):
-        return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        found = _BY_ENUM.get(int(value))
-    elif isinstance(value, str):
-        found = _BY_NAME.get(value)
-    elif isinstance(value, type) and value in _BY_PYTHON:
-        found = _BY_PYTHON[value]
+    if isinstance(type_value, DType):
+        return type_value
+    if isinstance(type_value, (int, np.integer)) and not isinstance(type_value, bool):
+        found = _BY_ENUM.get(int(type_value))
+    elif isinstance(type_value, str):
+        found = _BY_NAME.get(type_value)
+    elif isinstance(type_value, type) and type_value in _BY_PYTHON:
+        found = _BY_PYTHON[type_value]
     else:
-        found = _from_numpy(value)
+        found = _from_numpy(type_value)
     if found is None:
-        raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+        raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
     return found
 
 

@@ -286,14 +286,14 @@ class Shape:
         return make_shape(tuple(a if a == b else None for a, b in pairs))
 
     def merge_with(self, other: Any) -> Shape:
-        other = as_shape(other)
+        second = as_shape(other)
         if self._sizes is None:
-            return other
-        if other._sizes is None:
+            return second
+        if second._sizes is None:
             return self
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Shapes {self} and {other} are not compatible")
-        pairs = zip(self._sizes, other._sizes)
+        if not self.is_compatible_with(second):
+            raise ValueError(f"Shapes {self} and {second} are not compatible")
+        pairs = zip(self._sizes, second._sizes)
         return make_shape(tuple(b if a is None else a for a, b in pairs))
 
     def concatenate(self, other: Any) -> Shape:

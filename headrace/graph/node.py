@@ -31,6 +31,8 @@ class InputList(list[Tensor]):
 class Node:
     """Made by `Graph.add_node` alone; afterwards only the graph changes it."""
 
+    graph: Any = None
+
     def __init__(
         self,
         graph: Graph,
@@ -101,6 +103,10 @@ class Node:
                 self.origin.text,
             )
         ]
+
+    @property
+    def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
+        return [(*line, line[1]) for line in self.traceback]
 
     @property
     def _output_types(self) -> list[int]:

@@ -79,7 +79,8 @@ class Tensor:
 
     @property
     def graph(self) -> Graph:
-        return self._node.graph
+        graph: Graph = self._node.graph
+        return graph
 
     @property
     def name(self) -> str:

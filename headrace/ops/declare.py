@@ -53,7 +53,8 @@ class Op:
         self.library_rules: dict[str, Callable[..., Any]] = {}
         self.sample_rule: Callable[..., Any] | None = None
         self.shape_wants = _wanted(shape, signature)
-        self.wants, self.wants_context = (), False
+        self.wants: tuple[str, ...] = ()
+        self.wants_context = False
         if reference is not None:
             self.wants = _wanted(reference, signature)
             self.wants_context = _first_parameter(reference) == "ctx"
@@ -94,7 +95,7 @@ class Op:
     def compute(self, arrays: Iterable[Any], attrs: Any, ctx: Any = None) -> Any:
         """The meaning, on arguments grouped as in the signature."""
         assert self.reference is not None, f"{self.name} has no kernel"
-        chosen = {name: attrs[name] for name in self.wants}
+        chosen: dict[str, Any] = {name: attrs[name] for name in self.wants}
         if self.wants_context:
             return self.reference(ctx, *arrays, **chosen)
         return self.reference(*arrays, **chosen)

@@ -24,7 +24,8 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
     op = node.op
     if op.reference is None:
         raise UnimplementedError(None, node, f"no kernel runs {op.name} here")
-    reference, attrs = op.reference, {name: node.attrs[name] for name in op.wants}
+    reference = op.reference
+    attrs: dict[str, Any] = {name: node.attrs[name] for name in op.wants}
     wants_context = op.wants_context
     followed = tuple(
         i

@@ -59,7 +59,7 @@ class BaseSession:
                 None,
                 None,
                 "No session factory registered for the given session options: "
-                f'{{target: "{self._target}"}}; this process is the target "".',
+                f"{{target: {self._target!r}}}; this process is the target ''.",
             )
         self._config = config
         self._settings: Configuration = configuration(config)
