@@ -8,8 +8,8 @@ A name resolves on first use.  A few arguments have other names here than in the
 from __future__ import annotations
 
 import inspect
+import typing  # "Any" here is an op
 from collections.abc import Callable
-from typing import Any
 
 from headrace.core.errors import NotFoundError
 from headrace.ops import catalog
@@ -31,7 +31,7 @@ def registered_ops() -> list[str]:
     return sorted(REGISTRY)
 
 
-def __getattr__(name: str) -> Callable[..., Any]:
+def __getattr__(name: str) -> Callable[..., typing.Any]:
     if not name[:1].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
@@ -47,10 +47,10 @@ def __dir__() -> list[str]:
     return registered_ops()
 
 
-def _keyword_only(op: Op) -> Callable[..., Any]:
+def _keyword_only(op: Op) -> Callable[..., typing.Any]:
     names = RENAMED.get(op.name, {})
 
-    def call(**kwargs: Any) -> Any:
+    def call(**kwargs: typing.Any) -> typing.Any:
         return op(**{names.get(key, key): value for key, value in kwargs.items()})
 
     shown = {theirs: ours for ours, theirs in names.items()}

@@ -72,6 +72,10 @@ def stateful_partitioned_call(ctx, args, *, f):
     return ctx.run_function(f, args)
 
 
+for _call in (partitioned_call, stateful_partitioned_call):
+    _call.gradient(lambda node, *dys: symbolic_gradient_of(node, node.attrs["f"], dys))
+
+
 @op("RemoteCall", "target: string, args: Tin -> output: Tout", Tin=Types(min=1),
     Tout=Types(min=1), f=Function(), shape=unknown_outputs, traits={STATEFUL, HOST})  # fmt: skip
 def remote_call(ctx, target, args, *, f):
@@ -114,6 +118,26 @@ if_ = op("If", "cond: Tcond, input: Tin -> output: Tout", shape=branch_shapes, a
          traits={STATEFUL, HOST})(run_if)  # fmt: skip
 stateless_if = op("StatelessIf", "cond: Tcond, input: Tin -> output: Tout", shape=branch_shapes,
                   attrs=_BRANCHES, traits={HOST})(run_if)  # fmt: skip
+
+
+def if_gradient(node, *dys):
+    """The gradient of the branch that was taken."""
+    inputs = node.inputs[1:]
+    given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
+    types = tuple(t.handle_data[0] if t.handle_data else t.dtype.base for t in inputs)
+    taken = tuple(t.dtype.base for t in (*inputs, *given))
+    branches = {
+        key: FunctionName(
+            "SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", node.attrs[key]))
+        )
+        for key in ("then_branch", "else_branch")
+    }
+    same = if_ if STATEFUL in node.declaration.traits else stateless_if
+    return [None, *same(node.inputs[0], [*inputs, *given], Tout=types, **branches)]
+
+
+if_.gradient(if_gradient)
+stateless_if.gradient(if_gradient)
 
 
 def case_shapes(branch_index, input, *, Tout, output_shapes):

@@ -13,11 +13,13 @@ from typing import Any
 
 from headrace.core import device_name, dtypes
 from headrace.core.errors import NotFoundError, OpError, UnimplementedError, at
-from headrace.core.shapes import SCALAR
+from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.graph.attrs import FunctionName
+from headrace.ops import catalog
 from headrace.ops.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
 from headrace.ops.declare import Op
 from headrace.ops.function_body import Body
+from headrace.ops.node_def import output_types
 from headrace.ops.source import identity, no_op
 from headrace.ops.traits import CONTROL_FLOW
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
@@ -254,11 +256,16 @@ class _Inliner:
         control: Sequence[str], chain: tuple[str, ...],
     ) -> tuple[str, list[Edge]]:  # fmt: skip
         """A call of one part of an If or While: its name, and the edges of its results."""
-        function = self._function(f.name)
-        body = function.body_graph(f.attrs)
-        outputs = [Output(t.dtype, t.shape) for t in body.outputs]
+        function = self.functions.get(f.name)
+        attrs = dict(f.attrs)
+        if function is not None:
+            op = function.op
+            outputs = [Output(t.dtype, t.shape) for t in function.body_graph(f.attrs).outputs]
+        else:  # an op may be called like a function
+            op = catalog.find(f.name)
+            outputs = [Output(t, UNKNOWN) for t in output_types(op, attrs)]
         name = self._name(f"{call.name}/{part}")
-        node = self._node(call, function.op, name, inputs, control, dict(f.attrs), outputs)
+        node = self._node(call, op, name, inputs, control, attrs, outputs)
         self._note(node)
         self._visit(node, chain, True)
         return name, [Edge(name, i) for i in range(len(outputs))]

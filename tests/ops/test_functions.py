@@ -168,6 +168,17 @@ def test_if(op):
     assert run(*out, feed={pred: False}) == (1.0, 2.0)
 
 
+def test_gradient_of_if_and_call():
+    then = Defun(tf.float32)(lambda x: x * x)
+    other = Defun(tf.float32)(lambda x: 5.0 * x)
+    pred, x = tf.placeholder(tf.bool, []), tf.constant(3.0)
+    (y,) = function_call.if_(pred, [x], Tout=[tf.float32], then_branch=then, else_branch=other)
+    (z,) = function_call.partitioned_call([x], Tout=[tf.float32], f=then)
+    dx, dz = tf.gradients(y, x)[0], tf.gradients(z, x)[0]
+    assert run(dx, dz, feed={pred: True}) == (6.0, 6.0)
+    assert run(dx, dz, feed={pred: False}) == (5.0, 6.0)
+
+
 def test_if_runs_one_branch():
     @Defun(tf.float32)
     def fails(x):
