@@ -55,6 +55,7 @@ NAMES: dict[str, str] = {
         "test.is_gpu_available test.main test.test_src_dir_path"
     ),
     "headrace.autodiff.gradient_check": "test.compute_gradient test.compute_gradient_error",
+    "headrace.variables.graph_function": "function wrap_function",
     "headrace.variables.custom_gradient": "custom_gradient recompute_grad grad_pass_through",
     "headrace.formats.files": (
         "{,io.}gfile.GFile gfile.FastGFile gfile.Open=GFile gfile.Copy=copy_v1 "

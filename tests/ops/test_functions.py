@@ -321,3 +321,43 @@ def test_recompute_grad_and_pass_through():
     dy, dz = run(tf.gradients(y, x)[0], tf.gradients(z, x)[0])
     np.testing.assert_allclose(dy, [0.8, 3.2])
     np.testing.assert_allclose(dz, [1.0, 1.0])
+
+
+def test_tf_function():
+    v = tf.get_variable("v", initializer=1.0, use_resource=True)
+
+    @tf.function
+    def step(x, by=2.0):
+        v.assign_add(x * by)
+        return {"now": v.read_value(), "nothing": None}, [x]
+
+    first = step(tf.constant(3.0))
+    with tf.control_dependencies([first[0]["now"]]):
+        second = step(tf.constant(1.0), by=10.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        a, b, c = session.run([first[0]["now"], second[0]["now"], first[1]])
+    assert (a, b, c) == (7.0, 17.0, [3.0])
+    assert first[0]["nothing"] is None
+
+
+def test_tf_function_is_traced_once_per_type():
+    traced = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def total(x):
+        traced.append(x.shape.as_list())
+        return tf.reduce_sum(x)
+
+    x = tf.constant([1.0, 2.0])
+    y, z = total(x), total([1.0, 2.0, 3.0])
+    assert traced == [[None]]
+    assert run(y, z) == (3.0, 6.0)
+    np.testing.assert_array_equal(run(tf.gradients(y, x)[0])[0], [1.0, 1.0])
+    with pytest.raises(ValueError, match="incompatible with input_signature"):
+        total([[1.0]])
+
+
+def test_wrap_function():
+    f = tf.wrap_function(lambda x: x + 1, [tf.TensorSpec([], tf.int32)])
+    assert run(f(tf.constant(4))) == (5,)
