@@ -14,7 +14,7 @@ import numpy as np
 
 from headrace.core.dtypes import as_dtype
 from headrace.core.shapes import Shape
-from headrace.functions import nest
+from headrace.functions import nest, nest_paths
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -100,7 +100,7 @@ class GraphFunction:
             )
         if self.input_signature is not None:
             args = tuple(
-                nest.map_structure_up_to(s, _as_specified, a, s)
+                nest_paths.map_structure_up_to(s, _as_specified, a, s)
                 for a, s in zip(args, self.input_signature)
             )
         flat = nest.flatten((args, kwargs), expand_composites=True)
