@@ -23,6 +23,10 @@ from headrace.core.errors import InternalError, InvalidArgumentError, ResourceEx
 Array = np.ndarray[Any, Any]
 
 
+class CheckFailed(InvalidArgumentError):
+    """A value is outside what an op accepts.  No variable has changed."""
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """Words of one entry: kind and length, `head`, the places of its arrays, `tail`."""
@@ -182,7 +186,7 @@ class Program:
         if info.value is not None:
             text = text.replace("{value}", str(frame.scalar(info.value)))
         self._frames.append(frame)
-        error = InvalidArgumentError(None, None, text)
+        error = CheckFailed(None, None, text)
         return error if info.check.node is None else at(error, info.check.node)
 
     def too_large(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
+from headrace.codegen.program import CheckFailed
 from headrace.codegen.regions import Cutter, Region, describe, is_handle
 from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
@@ -186,18 +187,20 @@ class RegionUnit:
         ]
         shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
         last = self._last
-        if last is not None and last[0] == shapes:
-            return last[1].run(arrays, slots)
         try:
+            if last is not None and last[0] == shapes:
+                return last[1].run(arrays, slots)
             found = self.find(shapes, slots)
+            if found is None:
+                return None
+            self._last = (shapes, Binding(found, self.keys))
+            return self._last[1].run(arrays, slots)
+        except CheckFailed:
+            return None  # the reference fails too, and says it in TF's words
         except Declined as reason:
             self.program.declined[reason.node.name] = reason.reason
             self.program.cut()
             return None
-        if found is None:
-            return None
-        self._last = (shapes, Binding(found, self.keys))
-        return self._last[1].run(arrays, slots)
 
     def find(self, shapes: Shapes, slots: list[Slot]) -> Specialized | None:
         held = {k: (s.value.shape, s.dtype.base) for k, s in zip(self.keys, slots)}
