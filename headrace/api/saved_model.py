@@ -1,3 +1,38 @@
 """Public names of the family: saved_model."""
 
-NAMES: dict[str, str] = {}
+_SIGNATURES = (
+    "CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES "
+    "DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS PREDICT_METHOD_NAME PREDICT_OUTPUTS "
+    "REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS"
+)
+_TAGS = "GPU SERVING TPU TRAINING"
+_FILES = (
+    "ASSETS_DIRECTORY ASSETS_KEY LEGACY_INIT_OP_KEY MAIN_OP_KEY SAVED_MODEL_FILENAME_PB "
+    "SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION VARIABLES_DIRECTORY VARIABLES_FILENAME"
+)
+
+
+def _in(space: str, names: str) -> str:
+    """The names in tf.saved_model and in one of its older places."""
+    return " ".join(f"{{saved_model.,saved_model.{space}.}}{name}" for name in names.split())
+
+
+NAMES: dict[str, str] = {
+    "headrace.train.saved_model_names": " ".join(
+        [
+            _in("signature_constants", _SIGNATURES),
+            _in("tag_constants", _TAGS),
+            _in("constants", _FILES),
+        ]
+    ),
+    "headrace.train.signatures": " ".join(
+        [
+            _in(
+                "signature_def_utils",
+                "build_signature_def classification_signature_def is_valid_signature "
+                "predict_signature_def regression_signature_def",
+            ),
+            _in("utils", "build_tensor_info get_tensor_from_tensor_info"),
+        ]
+    ),
+}
