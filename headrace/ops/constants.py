@@ -14,11 +14,11 @@ import numpy as np
 from headrace.core.errors import OpError
 from headrace.core.shapes import Dim, Shape, make_shape
 from headrace.graph.tensor import Tensor
-from headrace.ops.traits import CONSTANT, CONTROL_FLOW, HOST, SOURCE, STATEFUL
+from headrace.ops.traits import CONSTANT, CONTROL_FLOW, HOST, REPLACEABLE, SOURCE, STATEFUL
 
 _LIMIT = 1 << 16  # elements: larger values are not worth evaluating while building
 _DEPTH = 100
-_NEVER = frozenset({STATEFUL, SOURCE, CONTROL_FLOW, HOST})
+_NEVER = frozenset({STATEFUL, SOURCE, REPLACEABLE, CONTROL_FLOW, HOST})
 
 
 def constant(tensor: Tensor, depth: int = 0) -> Any:

@@ -10,7 +10,7 @@ from headrace.ops.declare import op, primitive
 from headrace.ops.samples import Sample
 from headrace.ops.shape_rules import from_attr, none, same
 from headrace.ops.signature import ShapeAttr, Type, Types
-from headrace.ops.traits import ELEMENTWISE, IDENTITY, SOURCE
+from headrace.ops.traits import ELEMENTWISE, IDENTITY, REPLACEABLE, SOURCE
 
 placeholder = primitive(
     "Placeholder", "-> output: dtype", shape=from_attr, traits={SOURCE},
@@ -29,7 +29,7 @@ def default_shape(input, *, shape):
 
 
 @op("PlaceholderWithDefault", "input: dtype -> output: dtype", shape=default_shape,
-    attrs={"dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
+    traits={REPLACEABLE}, attrs={"dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
 def placeholder_with_default(input, *, shape):
     """The input, unless the output is fed."""
     require(

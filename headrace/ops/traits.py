@@ -16,6 +16,7 @@ class Trait(Enum):
     IDENTITY = auto()  # the output is the (only) input
     CONSTANT = auto()  # the output is the attribute `value`
     SOURCE = auto()  # the value comes from a feed
+    REPLACEABLE = auto()  # a feed may take the value's place: nothing is known while building
     READS = auto()  # only reads the state it touches
     WRITES = auto()  # changes the state its first input points to
     BLOCKING = auto()  # may wait: runs beside the others, on a thread of its own
@@ -27,6 +28,7 @@ class Trait(Enum):
 STATEFUL, COMMUTATIVE, ELEMENTWISE = Trait.STATEFUL, Trait.COMMUTATIVE, Trait.ELEMENTWISE
 AGGREGATE, ALLOWS_UNINITIALIZED = Trait.AGGREGATE, Trait.ALLOWS_UNINITIALIZED
 VIEW, IDENTITY, CONSTANT, SOURCE = Trait.VIEW, Trait.IDENTITY, Trait.CONSTANT, Trait.SOURCE
+REPLACEABLE = Trait.REPLACEABLE
 READS, WRITES, BLOCKING = Trait.READS, Trait.WRITES, Trait.BLOCKING
 CONTROL_FLOW, HOST = Trait.CONTROL_FLOW, Trait.HOST
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME
