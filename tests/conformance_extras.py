@@ -2,7 +2,9 @@
 
 from headrace.functions import composite
 from headrace.ops import indexed_slices
-from headrace.variables import defun
+from headrace.nn import sampled_loss
+from headrace.train import slots, step_count
+from headrace.variables import defun, initial_value, partitioned, slices, store
 from tests import test_only_ops
 
 NAMES: dict[str, object] = {
@@ -15,5 +17,15 @@ NAMES: dict[str, object] = {
     "function.get_extra_args": defun.get_extra_args,
     "function.get_extra_inputs": defun.get_extra_inputs,
     "function.get_extra_vars": defun.get_extra_vars,
+    "variables.PartitionedVariable": partitioned.PartitionedVariable,
+    "variables._try_guard_against_uninitialized_dependencies": initial_value.guarded,
+    "variable_scope._PartitionInfo": slices.PartitionInfo,
+    "variable_scope._get_default_variable_store": store.default_store,
+    "slot_creator.create_slot": slots.create_slot,
+    "slot_creator.create_slot_with_initializer": slots.create_slot_with_initializer,
+    "slot_creator.create_zeros_slot": slots.create_zeros_slot,
+    "nn_impl._compute_sampled_logits": sampled_loss._sampled_logits,
+    "training_util._get_or_create_global_step_read": step_count.global_step_read,
+    "training_util._increment_global_step": step_count.increment_global_step,
 }
 assert test_only_ops.older_graph is not None  # importing it declares the ops

@@ -1,7 +1,7 @@
 """Public names of the family: training."""
 
 NAMES: dict[str, str] = {
-    "headrace.train.global_step": (
+    "headrace.train.step_count": (
         "train.global_step train.get_global_step train.create_global_step "
         "train.get_or_create_global_step train.assert_global_step"
     ),

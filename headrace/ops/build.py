@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +25,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import declare, operators
 from headrace.ops.convert import convert_to_tensor, graph_from_inputs
-from headrace.ops.declare import Op
+from headrace.ops.declare import Op, wanted
 from headrace.ops.shape_rules import Input
 from headrace.ops.signature import REQUIRED, Arg, Attr
 
@@ -46,8 +47,25 @@ def _apply_in(graph: Graph, op: Op, values: dict[str, Any], name: str | None) ->
         attrs: dict[str, Any] = {}
         inputs, types = _convert_inputs(op, values, attrs)
         _fill_attrs(op, values, attrs)
-    node = make_node(graph, op, inputs, types, attrs, scope)
+    with _beside_references(graph, op, inputs):
+        node = make_node(graph, op, inputs, types, attrs, scope)
     return _result(op, node, attrs)
+
+
+def _beside_references(
+    graph: Graph, op: Op, inputs: Sequence[Tensor]
+) -> AbstractContextManager[Any]:
+    """A node that takes a reference lives where the variable lives."""
+    if not any(arg.is_ref for arg in op.signature.inputs):
+        return _ANYWHERE
+    stack = ExitStack()
+    for arg, tensor in zip(op.signature.inputs, inputs):
+        if arg.is_ref:
+            stack.enter_context(graph.colocate_with(tensor.op))
+    return stack
+
+
+_ANYWHERE: AbstractContextManager[Any] = nullcontext()
 
 
 def make_node(
@@ -475,6 +493,9 @@ def _carry_handle_data(node: Node) -> None:
     for tensor in node.outputs:
         if tensor.dtype.base.kind != "r":
             continue
+        if getattr(node.declaration, "handle_rule", None) is not None:
+            tensor.handle_data = _pointed_to(node)
+            continue
         if "dtype" in node.attrs and isinstance(node.attrs.get("shape"), Shape):
             tensor.handle_data = (node.attrs["dtype"], node.attrs["shape"])
             continue
@@ -482,6 +503,12 @@ def _carry_handle_data(node: Node) -> None:
             if source.handle_data is not None:
                 tensor.handle_data = source.handle_data
                 break
+
+
+def _pointed_to(node: Node) -> Any:
+    rule = node.declaration.handle_rule
+    arguments = group([Input.of(t) for t in node.inputs], node.declaration, node.attrs)
+    return rule(*arguments, **{w: node.attrs[w] for w in wanted(rule, node.declaration.signature)})
 
 
 # -- results ------------------------------------------------------------------------------------

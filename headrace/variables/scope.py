@@ -419,8 +419,6 @@ def _current(store: ScopeStore, scope: VariableScope) -> Iterator[None]:
     try:
         yield
     finally:
-        if store.current_scope is not scope:
-            raise RuntimeError("Improper nesting of variable_scope.")
         store.current_scope = old
 
 
@@ -439,8 +437,10 @@ def _nested_getter(getter: Any, outer: Any) -> Any:
     if getter is None or outer is None:
         return _either(getter, outer)
 
-    def nested(true_getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return getter(partial(outer, true_getter), *args, **kwargs)
+    inner = getter
+
+    def nested(getter: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return inner(partial(outer, getter), *args, **kwargs)
 
     return nested
 
@@ -515,7 +515,7 @@ class variable_scope:
             "use_resource": use_resource,
             "constraint": constraint,
         }
-        self._entered: list[ExitStack] = []
+        self._entered: list[tuple[ExitStack, VariableScope]] = []
         # Entering this object again gives the same scope, under a new name scope.
         self._opened: str | None = None
         self._scope: Any = None
@@ -525,7 +525,7 @@ class variable_scope:
             if not get_default_graph().building_function:
                 stack.enter_context(self._graph.as_default())
             scope = self._enter(stack)
-            self._entered.append(stack.pop_all())
+            self._entered.append((stack.pop_all(), scope))
         return scope
 
     def _enter(self, stack: ExitStack) -> VariableScope:
@@ -567,7 +567,9 @@ class variable_scope:
         return opened
 
     def __exit__(self, *error: Any) -> Any:
-        return self._entered.pop().__exit__(*error)
+        if get_variable_scope() is not self._entered[-1][1]:
+            raise RuntimeError("Improper nesting of variable_scope.")
+        return self._entered.pop()[0].__exit__(*error)
 
 
 @contextmanager

@@ -132,8 +132,8 @@ class VariableStore:
         if f"{name}/part_0" in self._vars:
             raise ValueError(
                 "No partitioner was provided, but a partitioned version of the variable was "
-                f"found: {name}/part_0. Perhaps a variable of the same name was already created with "
-                "partitioning?"
+                f"found: {name}/part_0. Perhaps a variable of the same name was already created "
+                "with partitioning?"
             )
         return self._get_single(name, **options)
 

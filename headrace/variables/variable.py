@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
@@ -48,10 +49,15 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
     """
     stack = _creators(get_default_graph())
     stack.append(variable_creator)
+    depth = len(stack)
     try:
         yield
     finally:
-        stack.remove(variable_creator)
+        if len(stack) != depth:
+            raise RuntimeError(
+                "Exiting variable_creator_scope without proper nesting with variable_creator_scope"
+            )
+        stack.pop()
 
 
 def _chain(creator: Creator, previous: Creator) -> Creator:
@@ -397,10 +403,10 @@ _SIGNATURE = inspect.signature(Variable.__init__)
 def _operator(method: Callable[..., Any]) -> Callable[..., Any]:
     """An operator of Tensor, on the variable's value."""
 
+    @functools.wraps(method)
     def run(self: Variable, *args: Any) -> Any:
         return method(self.value(), *args)
 
-    run.__name__ = method.__name__
     return run
 
 

@@ -240,7 +240,8 @@ class Optimizer:
         if variable.constraint is None:
             return done
         with get_default_graph().control_dependencies([done]):
-            return variable.assign(variable.constraint(variable))
+            # Read again: the value that the gradient was taken at is from before the update.
+            return variable.assign(variable.constraint(variable.read_value()))
 
     def _with_global_step(self, updates: list[Any], global_step: Any, scope: str) -> Any:
         if global_step is None:
