@@ -1,8 +1,8 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
 from headrace.functions import composite
-from headrace.ops import indexed_slices
 from headrace.nn import sampled_loss
+from headrace.ops import indexed_slices
 from headrace.train import slots, step_count
 from headrace.variables import defun, initial_value, partitioned, slices, store
 from tests import test_only_ops
