@@ -59,7 +59,10 @@ def _while_to_proto(context: WhileContext, scope: str | None) -> Any:
 
 def _fill_values(message: Any, context: FlowContext, scope: str | None) -> None:
     message.values.extend(sorted(strip_scope(t.name, scope) for t in context._values))
-    for outside, inside in context._inside.items():
+    external = dict(context._inside)
+    if isinstance(context, CondContext):
+        external[context.pred] = context.pred
+    for outside, inside in external.items():
         message.external_values[strip_scope(outside.name, scope)] = strip_scope(inside.name, scope)
 
 
@@ -84,7 +87,9 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
     context.name = add_scope(message.context_name, import_scope)
     context._pred, context._pivot = find(message.pred_name), find(message.pivot_name)
     context.branch = message.branch
+    around = context._pivot.op._get_control_flow_context()
     _restore(context, message, import_scope)
+    context._pivot.op._set_control_flow_context(around)  # it decides whether the branch runs
     return context
 
 
@@ -104,6 +109,9 @@ def while_from_proto(message: Any, import_scope: str | None = None) -> WhileCont
     context.loop_enters = [find(n) for n in message.loop_enter_names]
     context.loop_exits = [find(n) for n in message.loop_exit_names]
     _restore(context, message, import_scope)
+    for tensor in context._values:
+        if "frame_name" in tensor.op.attrs and tensor.op._get_control_flow_context() is context:
+            tensor.op._set_attr("frame_name", context.name)  # new nodes will enter by this name
     return context
 
 
@@ -117,6 +125,7 @@ def _finder(graph: Graph, scope: str | None) -> Any:
 def _restore(context: FlowContext, message: Any, scope: str | None) -> None:
     """The values that the context knows; its nodes belong to it; then the contexts inside of it."""
     graph = context.graph
+    graph._names_in_use.setdefault(context.name.lower(), 1)  # a loop is known by its name
     for name in message.values_def.values:
         tensor = _tensor_or_none(graph, add_scope(name, scope))
         if tensor is not None:
