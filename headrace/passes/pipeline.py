@@ -8,6 +8,7 @@ from headrace.core import options
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.remove_identities import remove_identities
+from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
 from headrace.plan.plan import Plan
 from headrace.plan.text import to_text
@@ -16,6 +17,7 @@ from headrace.plan.verify import verify
 Pass = Callable[[Plan], Plan]
 
 PIPELINE: tuple[Pass, ...] = (
+    remove_waits,  # first: identities that nobody waits for can go
     remove_identities,  # feeds and fetches stay
     fold_constants,  # never what has an effect
     simplify_arithmetic,  # keeps NaN, infinities and signed zero

@@ -7,6 +7,7 @@ import headrace as tf
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.remove_identities import remove_identities
+from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
 from headrace.plan.text import from_text, to_text
 from headrace.plan.verify import verify
@@ -37,6 +38,18 @@ def test_an_identity_that_orders_effects_stays():
 def test_reading_a_variable_stays():
     text = "v = VariableV2() {shape=[2]; dtype=f32} : f32&[2]\ni = Identity(v) : f32[2]\nreturn i"
     rewrites(remove_identities, text, text)
+
+
+def test_waiting_for_a_pure_node_is_waiting_for_its_effects():
+    rewrites(
+        remove_waits,
+        "v = VariableV2() {shape=[2]; dtype=f32} : f32&[2]\n"
+        "i = Identity(v) : f32[2]\nn = Neg(i) : f32[2]\n"
+        "c = Const() {value=f32[1.0, 2.0]; dtype=f32} ^n : f32[2]\nw = Assign(v, c) : f32&[2]\ntarget w",
+        "v = VariableV2() {shape=[2]; dtype=f32} : f32&[2]\n"
+        "i = Identity(v) : f32[2]\n"
+        "c = Const() {value=f32[1.0, 2.0]; dtype=f32} ^i : f32[2]\nw = Assign(v, c) : f32&[2]\ntarget w",
+    )
 
 
 def test_constants_fold():
