@@ -2,10 +2,10 @@
 
 NAMES: dict[str, str] = {
     "headrace.functions.linalg": (
-        "{,linalg.}matmul linalg.matvec sparse_matmul {,linalg.}eye {,linalg.}trace linalg.adjoint "
+        "{,linalg.}matmul linalg.matvec sparse_matmul {,linalg.}eye "
         "{,linalg.}cholesky_solve matrix_solve_ls linalg.lstsq=matrix_solve_ls self_adjoint_eig "
         "linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals "
-        "{,linalg.}svd linalg.logdet linalg.matrix_rank linalg.pinv"
+        "{,linalg.}svd linalg.matrix_rank linalg.pinv"
     ),
     "headrace.functions.norm": (
         "{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize {,linalg.}global_norm"
@@ -35,12 +35,16 @@ NAMES: dict[str, str] = {
         "linalg.LinearOperatorCirculant linalg.LinearOperatorCirculant2D "
         "linalg.LinearOperatorCirculant3D linalg.LinearOperatorToeplitz"
     ),
-    "headrace.ops.linalg_solve": (
-        "matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant "
-        "linalg.slogdet=log_matrix_determinant matrix_solve linalg.solve=matrix_solve "
-        "matrix_triangular_solve linalg.triangular_solve=matrix_triangular_solve"
+    "headrace.functions.matrix": (
+        "{,linalg.}trace linalg.adjoint linalg.logdet {,linalg.}cholesky matrix_inverse "
+        "linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant matrix_solve "
+        "linalg.solve=matrix_solve"
     ),
-    "headrace.ops.linalg_factor": "{,linalg.}cholesky {,linalg.}qr linalg.lu",
+    "headrace.ops.linalg_solve": (
+        "linalg.slogdet=log_matrix_determinant matrix_triangular_solve "
+        "linalg.triangular_solve=matrix_triangular_solve"
+    ),
+    "headrace.ops.linalg_factor": "{,linalg.}qr linalg.lu",
     "headrace.ops.linalg_function": (
         "linalg.logm=matrix_logarithm matrix_square_root linalg.sqrtm=matrix_square_root"
     ),

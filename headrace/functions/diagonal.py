@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import as_dtype, bool_
+from headrace.functions.matrix import is_operator
 from headrace.graph.tensor import Tensor
 from headrace.ops import matrix_diagonal
 
@@ -52,6 +53,8 @@ def matrix_diag_part(
       k: which diagonals, as for `tf.linalg.diag`.
       padding_value: what fills up the shorter ones of several.
     """
+    if is_operator(input):
+        return input.diag_part(name)
     return matrix_diagonal.matrix_diag_part_v2(input, k, _padding(padding_value, input), name=name)
 
 

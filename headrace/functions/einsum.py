@@ -11,7 +11,7 @@ import string
 from typing import Any
 
 from headrace.core.shapes import Shape
-from headrace.functions import linalg
+from headrace.functions import linalg, matrix
 from headrace.functions.reduce import reduce_sum
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -52,7 +52,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         tensors = [convert_to_tensor(x) for x in inputs]
         labels, output = resolve(equation, [t.shape for t in tensors])
         if "->" not in equation and len(labels) == 1 and _is_trace(labels[0]):
-            return linalg.trace(tensors[0])
+            return matrix.trace(tensors[0])
         for own in labels:
             if len(set(own)) != len(own):
                 raise ValueError(f"Subscript not supported: an axis appears more than once: {own}")

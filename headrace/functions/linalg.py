@@ -9,6 +9,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.shapes import make_shape
 from headrace.functions.math import real
+from headrace.functions.matrix import is_operator
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import (
@@ -16,8 +17,6 @@ from headrace.ops import (
     array,
     cast,
     comparison,
-    exponential,
-    linalg_factor,
     linalg_least_squares,
     linalg_solve,
     linalg_spectral,
@@ -65,6 +64,8 @@ def matmul(
     Example:
       >>> tf.matmul([[1, 2], [3, 4]], [[1], [1]])     # [[3], [7]]
     """
+    if is_operator(a) or is_operator(b):
+        return _product_with_operator(a, b, transpose_a or transpose_b, adjoint_a, adjoint_b, name)
     with name_scope(name, "MatMul", [a, b]) as scope:
         for side, transpose, adjoint in (
             ("a", transpose_a, adjoint_a),
@@ -90,6 +91,19 @@ def matmul(
             )
             return cast.cast(out, dtypes.bfloat16) if set(types) == {dtypes.bfloat16} else out
         return matrix.matmul(a, b, transpose_a=turn_a, transpose_b=turn_b, name=scope)
+
+
+def _product_with_operator(
+    a: Any, b: Any, transposes: bool, adjoint_a: bool, adjoint_b: bool, name: str | None
+) -> Any:
+    if transposes:
+        raise ValueError("Transposing not supported at this time.")
+    name = name or "matmul"
+    if is_operator(a):
+        return a.matmul(b, adjoint=adjoint_a, adjoint_arg=adjoint_b, name=name)
+    # a @ b is the adjoint of adjoint(b) @ adjoint(a)
+    flipped = b.matmul(a, adjoint=not adjoint_b, adjoint_arg=not adjoint_a, name=name)
+    return terms.adjoint(flipped)
 
 
 def matvec(
@@ -184,35 +198,6 @@ def _filled(value: int, batch: Any, inner: list[Any], dtype: Any) -> Tensor:
     return array.fill(sizes, constant(value, dtype))
 
 
-def trace(x: Any, name: str | None = None) -> Tensor:
-    """The sum of the main diagonal of every matrix [..., M, N].
-
-    Args:
-      x: the matrices.
-      name: name of the node.
-
-    Returns:
-      One number per matrix.
-    """
-    with name_scope(name, "Trace", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return reduce.sum_(terms.diagonal(x), [-1], name=scope)
-
-
-def adjoint(matrix: Any, name: str | None = None) -> Tensor:
-    """Every matrix [..., M, N], transposed and conjugated.
-
-    Args:
-      matrix: the matrices.
-      name: name of the scope.
-
-    Returns:
-      Matrices [..., N, M].
-    """
-    with name_scope(name, "adjoint", [matrix]):
-        return terms.adjoint(convert_to_tensor(matrix, name="matrix"))
-
-
 # -- solutions ----------------------------------------------------------------------------------
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     """x with A @ x = rhs, where `chol` is the Cholesky factor of A.
@@ -295,22 +280,6 @@ def svd(
         tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name
     )
     return (real(s), u, v) if compute_uv else real(s)
-
-
-def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the determinant of self-adjoint positive definite matrices [..., M, M].
-
-    Args:
-      matrix: the matrices.
-      name: name of the scope.
-
-    Returns:
-      One number per matrix.
-    """
-    with name_scope(name, "logdet", [matrix]):
-        diagonal = terms.diagonal(linalg_factor.cholesky(matrix))
-        total = reduce.sum_(exponential.log(real(diagonal)), [-1])
-        return total * constant(2, total.dtype)
 
 
 def _checked_matrix(a: Any) -> Tensor:

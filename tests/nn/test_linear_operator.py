@@ -178,6 +178,21 @@ def test_products_and_solutions(case, flip, flip_argument, session):
 
 
 @each_case
+@pytest.mark.parametrize("lead", [(), (1,), (5, 1), (5, 2)])
+def test_batches_broadcast(case, lead, session):
+    build, dense = CASES[case]
+    operator = build()
+    x = rng().normal(size=(*lead, dense.shape[-1], 2)).astype(dense.dtype)
+    product, solution = operator.matmul(x), operator.solve(x)
+    wanted = dense @ x
+    assert product.shape.is_compatible_with(wanted.shape)
+    assert solution.shape.is_compatible_with(wanted.shape)
+    product, solution = session.run([product, solution])
+    close(product, wanted)
+    close(solution, np.linalg.solve(dense, x))
+
+
+@each_case
 def test_vectors(case, session):
     build, dense = CASES[case]
     operator, x = build(), argument(dense)[..., 0]

@@ -43,6 +43,8 @@ class LinearOperator(Module):
     A hint that is None is not known; a hint is a promise, and is not checked.
     """
 
+    is_linear_operator = True  # how functions below this folder tell it from a tensor
+
     def __init__(
         self,
         dtype: Any,

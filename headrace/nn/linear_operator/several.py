@@ -192,6 +192,8 @@ class LinearOperatorBlockDiag(_Several):
 
     def _stacked(self, parts: list[Tensor]) -> Tensor:
         """Below each other, with the batch shape that they broadcast to."""
+        if len(parts) == 1:
+            return parts[0]
         widest = parts[0]
         for part in parts[1:]:
             widest = batch.together(widest, part)[0]
@@ -260,7 +262,7 @@ class LinearOperatorKronecker(_Several):
 
         Axes before the one at work are a batch dimension in front, those behind it are columns.
         """
-        x = terms.adjoint(x) if adjoint_arg else x
+        x = self._with_own_rank(terms.adjoint(x) if adjoint_arg else x)
         columns = array.shape(x)[-1]
         rest = _product(sizes)
         lead = array.shape(x)[:-2]
@@ -272,7 +274,19 @@ class LinearOperatorKronecker(_Several):
             acted = _moved(act(operator, _moved(split, to_front=True)), to_front=False)
             now = array.shape(acted)
             current = array.reshape(acted, batch.join(now[:-3], now[-3] * now[-2], now[-1]))
+        if x.shape.rank is not None:
+            lead_shape = broadcast_static_shape(x.shape[:-2], self.batch_shape)
+            current.set_shape(lead_shape.concatenate([None, x.shape[-1]]))
         return current
+
+    def _with_own_rank(self, x: Tensor) -> Tensor:
+        """`x` with at least as many batch dimensions as the operator, so that the one in front
+        stays in front."""
+        if x.shape.rank is None or self.tensor_rank is None:
+            return batch.with_batch_of(self, x)
+        for _ in range(self.tensor_rank - x.shape.rank):
+            x = array.expand_dims(x, 0)
+        return x
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         sizes = self._rows() if adjoint else self._columns()
