@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,7 @@ def _deferred(name: str) -> Callable[..., Any]:
     """A method of Graph that needs the declarations: the first use brings in the real ones."""
 
     def method(graph: Graph, *args: Any, **kwargs: Any) -> Any:
-        import headrace.ops.import_export
-
-        assert headrace.ops.import_export.Graph is Graph
+        importlib.import_module("headrace.ops.import_export")
         return getattr(graph, name)(*args, **kwargs)
 
     return method
