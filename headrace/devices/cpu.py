@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from headrace.core import options
 from headrace.devices import reference
 from headrace.devices.reference import Program
@@ -13,7 +11,7 @@ from headrace.runtime.straight import is_straight
 
 def prepare(piece: Plan) -> Program:
     """May be slow; the result is kept."""
-    if os.environ.get("HEADRACE_COMPILE") and options.compile_enabled() and is_straight(piece):
+    if options.compile_enabled() and is_straight(piece):
         from headrace.codegen.target import is_available
 
         if is_available():
