@@ -77,6 +77,26 @@ def from_float(x, dtype, low, high):
     return np.clip(found + lowest, lowest, highest).astype(dtype.numpy)
 
 
+def to_float32(x, dtype, low, high):
+    """As `to_float`, in float32 throughout: what TF's vectorised kernels compute."""
+    steps = 2.0 ** (8 * dtype.numpy.itemsize)
+    scale = F(float(F(high) - F(low)) / (steps - 1.0))
+    start = F(low) if low == high else half_away(F(low / scale)) * scale
+    return F(start - F(bounds(dtype)[0]) * scale) + x.astype(F) * scale
+
+
+def from_float32(x, dtype, low, high):
+    """As `from_float`, in float32 throughout: what TF's vectorised kernels compute."""
+    lowest, highest = bounds(dtype)
+    steps = 2.0 ** (8 * dtype.numpy.itemsize)
+    scale = F(0) if low == high else F((steps - 1.0) / float(F(high) - F(low)))
+    start = half_away(F(low * scale))
+    out = half_away((x * scale).astype(F)) - (start - F(lowest))
+    # float32 can not hold the ends of int32: stop at the last number that it can
+    out = np.clip(out, max(F(lowest), F(-2.147483648e09)), min(F(highest), F(2.147483520e09)))
+    return out.astype(np.int32).astype(dtype.numpy)
+
+
 def one_level(dtype, low, high):
     """The distance of two neighbouring values."""
     lowest, highest = bounds(dtype)
@@ -116,20 +136,10 @@ def quantize_v2(input, min_range, max_range, *, T, mode, round_mode):
         else:
             out = np.floor(shifted + F(0.5))
     else:
-        out = _min_first(input, T, low, high)
+        return from_float32(input, T, low, high), low, high
     # float32 can not hold the ends of int32: clip where integers are exact
     out = np.clip(out.astype(np.float64), lowest, highest)
     return out.astype(T.numpy), low, high
-
-
-def _min_first(x, dtype, low, high):
-    """Zero is exactly representable: the minimum is rounded to a whole step."""
-    lowest, highest = bounds(dtype)
-    steps = 2.0 ** (8 * dtype.numpy.itemsize)
-    scale = F(0) if low == high else F((steps - 1.0) / float(high - low))
-    start = half_away(F(low * scale))
-    out = half_away((x * scale).astype(F)) - (start - F(lowest))
-    return np.clip(out, max(F(lowest), F(-2.147483648e09)), min(F(highest), F(2.147483520e09)))
 
 
 quantize_v2.no_gradient()
@@ -173,10 +183,7 @@ def dequantize(input, min_range, max_range, *, T, mode):
     if mode == "MIN_COMBINED":
         half = F(0) if lowest == 0 else (F(highest) - F(lowest) + F(1)) / F(2)
         return (x + half) * (F(high - low) / (F(highest) - F(lowest))) + low
-    steps = 2.0 ** (8 * T.numpy.itemsize)
-    scale = F(float(high - low) / (steps - 1.0))
-    start = low if low == high else half_away(F(low / scale)) * scale
-    return F(start - F(lowest) * scale) + x * scale
+    return to_float32(input, T, low, high)
 
 
 dequantize.no_gradient()
