@@ -3,5 +3,6 @@
 NAMES: dict[str, str] = {
     "headrace.functions.cond": "cond case",
     "headrace.functions.while_loop": "while_loop",
+    "headrace.functions.tensor_array": "TensorArray",
     "headrace.functions.grouping": "group tuple=tuple_",
 }

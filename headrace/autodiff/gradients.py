@@ -24,6 +24,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.indexed_slices import IndexedSlices
+from headrace.ops.source import identity
 
 
 class UnconnectedGradients(Enum):
@@ -118,47 +119,66 @@ def _handle_or_tensor(x: Any) -> Tensor:
 
 
 def _initial(ys: Sequence[Tensor], given: Sequence[Any], colocate: bool, graph: Graph) -> list[Any]:
-    """The gradients that flow in at ys, checked against their types."""
+    """The gradients that flow in at ys, checked against their types.
+
+    Given ones get a name in the scope of this call: tensor arrays tell calls apart by it.
+    """
     if len(given) != len(ys):
         raise ValueError(f"Passed {len(given)} grad_ys for {len(ys)} ys")
     out: list[Any] = []
     for i, (y, dy) in enumerate(zip(ys, given)):
-        if dy is None:
-            if y.dtype.base.is_complex:
-                raise TypeError(
-                    f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})"
-                )
-            with _beside(graph, y.op if colocate else None):
+        if dy is not None and not isinstance(dy, (Tensor, IndexedSlices)):
+            dy = convert_to_tensor(dy, name=f"grad_y_{i}")
+        with _beside(graph, y.op if colocate else None):
+            if dy is None:
                 out.append(_ones(y, f"grad_ys_{i}"))
-            continue
-        if isinstance(dy, IndexedSlices):
-            out.append(dy)
-            continue
-        dy = convert_to_tensor(dy, name=f"grad_ys_{i}") if not isinstance(dy, Tensor) else dy
-        _check_given(y, dy)
-        out.append(dy)
+                continue
+            _check_given(y, dy)
+            out.append(_named(dy, f"grad_ys_{i}"))
     return out
 
 
-def _check_given(y: Tensor, dy: Tensor) -> None:
-    kind = y.dtype.base
-    if (kind.is_floating or kind.is_integer) and not (
-        dy.dtype.base.is_floating or dy.dtype.base.is_integer
-    ):
+def _named(dy: Any, name: str) -> Any:
+    if isinstance(dy, Tensor):
+        return identity(dy, name=name)
+    return IndexedSlices(
+        identity(dy.values, name=f"{name}_values"),
+        identity(dy.indices, name=f"{name}_indices"),
+        None if dy.dense_shape is None else identity(dy.dense_shape, name=f"{name}_shape"),
+    )
+
+
+def _check_given(y: Tensor, dy: Any) -> None:
+    kind, its = y.dtype.base, dy.dtype.base
+    generated = f"Gradient type {its.name} generated for"
+    if kind.is_floating or kind.is_integer:
+        if not (its.is_floating or its.is_integer):
+            raise TypeError(
+                f"{generated} real or integer-valued tensor {y} with type {kind.name} must be real "
+                "or integer"
+            )
+    elif kind.is_complex:
+        if not its.is_complex:
+            raise TypeError(
+                f"{generated} complex-valued tensor {y} with type {kind.name} must be real"
+            )
+    elif kind is dtypes.variant:
+        if its is not dtypes.variant:
+            raise TypeError(f"{generated} variant tensor {y} with type {kind.name} must be variant")
+    elif kind is dtypes.resource:
+        if its is dtypes.resource:
+            raise TypeError(f"Input gradient {dy} for resource tensor {y} should not be a resource")
+    else:
         raise TypeError(
-            f"Gradient type {dy.dtype.base.name} generated for real or integer-valued tensor {y} "
-            f"with type {kind.name} must be real or integer"
-        )
-    if kind.is_complex and not dy.dtype.base.is_complex:
-        raise TypeError(
-            f"Gradient type {dy.dtype.base.name} generated for complex-valued tensor {y} with type "
-            f"{kind.name} must be real"
+            f"Tensor {y} with type {kind.name} must be numeric to obtain a default gradient"
         )
 
 
 def _ones(y: Tensor, name: str) -> Any:
     from headrace.ops import array
 
+    if y.dtype.base.is_complex:
+        raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
     value = 1 if y.dtype.base.kind in "iu" else 1.0
     return array.fill(array.shape(y), constant(value, y.dtype.base, name=name))
 

@@ -24,6 +24,7 @@ class Context(Protocol):
     state: dict[Any, Any]  # of this node, kept from step to step; guard with `lock`
     lock: Any
     step_id: int
+    local: dict[str, Any]  # resources that end with the step, by name
 
     def is_cancelled(self) -> bool: ...
 

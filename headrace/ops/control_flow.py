@@ -7,9 +7,12 @@ iteration of a frame, from one iteration to the next, and out again.
 
 from __future__ import annotations
 
+import numpy as np
+
 from headrace.core.errors import require
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.ops.declare import Op, op, primitive
+from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import none, same, scalar
 from headrace.ops.signature import Int, String, Type
 from headrace.ops.traits import ALLOWS_UNINITIALIZED, CONTROL_FLOW
@@ -67,6 +70,11 @@ def loop_cond(input):
     return input
 
 
+@loop_cond.samples
+def _(rng):
+    yield Sample(np.array(True))
+
+
 @op("ControlTrigger", "->", shape=none, traits={CONTROL_FLOW})
 def control_trigger():
     """Nothing; runs even if its control inputs are dead."""
@@ -95,6 +103,11 @@ def abort(*, error_msg, exit_without_error):
     if exit_without_error:
         raise SystemExit(0)
     raise AbortedError(None, None, error_msg or "Abort op was run")
+
+
+@abort.samples
+def _(rng):
+    yield ErrorSample(error_msg="enough", raises="enough")
 
 
 for _op in (ref_switch, loop_cond, control_trigger):

@@ -52,11 +52,12 @@ class Op:
         self.lower_rule: Callable[..., Any] | None = None
         self.library_rules: dict[str, Callable[..., Any]] = {}
         self.sample_rule: Callable[..., Any] | None = None
-        self.shape_wants = _wanted(shape, signature)
+        self.handle_rule: Callable[..., Any] | None = None
+        self.shape_wants = wanted(shape, signature)
         self.wants: tuple[str, ...] = ()
         self.wants_context = False
         if reference is not None:
-            self.wants = _wanted(reference, signature)
+            self.wants = wanted(reference, signature)
             self.wants_context = _first_parameter(reference) == "ctx"
             self.__doc__ = inspect.getdoc(reference)
             self.__module__ = reference.__module__
@@ -83,6 +84,11 @@ class Op:
 
     def samples(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         self.sample_rule = rule
+        return rule
+
+    def points_to(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """What the handle that the op gives leads to: a rule like a shape rule, for (type, shape)."""
+        self.handle_rule = rule
         return rule
 
     # -- use ---------------------------------------------------------------------------------
@@ -192,7 +198,7 @@ def register(declared: Op) -> Op:
     return declared
 
 
-def _wanted(rule: Callable[..., Any], signature: Signature) -> tuple[str, ...]:
+def wanted(rule: Callable[..., Any], signature: Signature) -> tuple[str, ...]:
     """The attributes that a rule names as keyword arguments."""
     code = rule.__code__  # inspect.signature costs 20 us, times a thousand rules at import
     if code.co_flags & inspect.CO_VARKEYWORDS:

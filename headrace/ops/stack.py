@@ -84,9 +84,12 @@ def stack_close_v2(handle):
 
 
 # -- the older form: the stack's name by reference ------------------------------------------------
+_OLD = "_stacks/"
+
+
 def _by_name(ctx, handle):
     name = handle.read()[1].decode()
-    stack = ctx.resources.find("", "stack", name)
+    stack = ctx.local.get(_OLD + name)
     require(stack is not None, f"Resource stack/{name} does not exist.")
     return stack
 
@@ -94,9 +97,9 @@ def _by_name(ctx, handle):
 @op("Stack", "-> handle: Ref(string)", elem_type=Type(), stack_name="", traits={STATEFUL},
     shape=lambda: Shape.of(2))  # fmt: skip
 def stack(ctx, *, elem_type, stack_name):
-    """A new stack, named by a reference."""
-    name = f"{stack_name or ctx.node.name}_{ctx.step_id}_{next(_numbers)}"
-    ctx.resources.get_or_make("", "stack", name, lambda: Stack(name, elem_type, -1))
+    """A new stack, named by a reference; it ends with the step."""
+    name = f"{stack_name or ctx.node.name}_{next(_numbers)}"
+    ctx.local[_OLD + name] = Stack(name, elem_type, -1)
     slot = Slot(name, dtypes.string, Shape.of(2))
     slot.value = np.array([b"_stacks", name.encode()], dtype=object)
     return slot
@@ -119,7 +122,7 @@ def stack_pop(ctx, handle):
 def stack_close(ctx, handle):
     """Forget the stack."""
     _by_name(ctx, handle).close()
-    ctx.resources.remove("", "stack", handle.read()[1].decode())
+    del ctx.local[_OLD + handle.read()[1].decode()]
     return ()
 
 

@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 class Step:
     """Identity, state, cancellation and meeting place of one run."""
 
-    __slots__ = ("id", "resources", "cancel", "rendezvous", "library", "trace", "session")
+    __slots__ = ("id", "resources", "cancel", "rendezvous", "library", "trace", "session", "local")
 
     def __init__(self, resources: Containers, session: Any = None) -> None:
         self.id = next(_numbers)
@@ -26,6 +26,7 @@ class Step:
         self.library: Any = None  # runs functions of the graph (session.library)
         self.trace: Any = None  # runtime.profile.Trace where the user asked for one
         self.session = session
+        self.local: dict[str, Any] = {}  # resources that end with the step, by name
 
 
 class KernelContext:
@@ -40,6 +41,10 @@ class KernelContext:
     @property
     def step_id(self) -> int:
         return self.step.id
+
+    @property
+    def local(self) -> dict[str, Any]:
+        return self.step.local
 
     def is_cancelled(self) -> bool:
         return self.step.cancel.is_set
