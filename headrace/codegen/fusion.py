@@ -9,6 +9,7 @@ one) or `RowReduction` (one value per row).  The order of items is an order of e
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
@@ -86,6 +87,16 @@ class CallItem:
 Item = Group | ScatterItem | AssembleItem | CallItem
 
 
+def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
+    """What a scatter into a variable writes is stored before: it may come from the variable itself,
+    which then could not be changed in place."""
+    for tensor in updates:
+        if isinstance(tensor.source, Scatter):
+            for load in loads(tensor.source.value, *tensor.source.place):
+                if load.extra.source is not None:
+                    yield load.extra
+
+
 class Fusion:
     """One program's items, in order."""
 
@@ -93,7 +104,7 @@ class Fusion:
         self.updates = {u.value: u.variable for u in updates}
         self.checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
         roots = [*outputs, *self.checked, *self.updates]
-        self.inlining = Inlining(collect(roots), set(roots))
+        self.inlining = Inlining(collect(roots), {*roots, *scattered(self.updates)})
         self.bodies = self.inlining.bodies
         self.items: list[Item] = []
         self.place: dict[Tensor, int] = {}  # where an array is made

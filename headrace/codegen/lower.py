@@ -182,8 +182,8 @@ class Emitter:
                     raise Decline("a part does not fit")
         return Tensor(shape, parts[0][1].dtype, source=Assembled(blocks))
 
-    def assign(self, variable: Tensor, rule: Callable[..., Any]) -> Tensor:
-        value = self.compute(variable.shape, rule)
+    def assign(self, variable: Tensor, rule: Callable[..., Any] | Tensor) -> Tensor:
+        value = rule if isinstance(rule, Tensor) else self.compute(variable.shape, rule)
         if value.kind is not variable.kind:
             raise TypeError(f"a variable of {variable.kind} cannot become {value.kind}")
         self.updates.append(Update(variable, value))

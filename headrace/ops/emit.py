@@ -210,8 +210,9 @@ class Emitter(Protocol):
         """An operand made of blocks: each part stands at its offset; together they fill the
         shape."""
 
-    def assign(self, variable: Operand, rule: Callable[..., Any]) -> Operand:
-        """Give the variable a new value, rule(i, j, ...) at each index of its shape; returns it."""
+    def assign(self, variable: Operand, rule: Callable[..., Any] | Operand) -> Operand:
+        """Give the variable a new value, rule(i, j, ...) at each index of its shape (or an operand
+        that holds it, such as a scatter into the variable); returns it."""
 
     def scatter(
         self,
@@ -222,8 +223,8 @@ class Emitter(Protocol):
         value: Callable[..., Any],
     ) -> Operand:
         """For every r, s, ... below the extents, in order: into[place(r, s, ...)] = value (kind
-        "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable,
-        which gets a new value, or the result of a stage.  Returns the whole."""
+        "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable
+        or the result of a stage.  Returns the whole; `assign` it, if a variable is to keep it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from headrace.core.shapes import UNKNOWN, as_shape, make_shape
 from headrace.ops import concat, reshape, state
 from headrace.ops.constant import constant
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.resources import Handle
 from headrace.ops.samples import ErrorSample, Sample
@@ -172,7 +173,38 @@ def _declare_scatter(kind):
     for declared in (reference, resource):
         declared.no_gradient()
         declared.samples(_scatter_samples)
+    reference.lower(lambda e, ref, indices, updates: _lowered(e, kind, ref, indices, updates))
+    if kind != "div":  # by handle it refuses zeros before it writes
+        resource.lower(_without_output(kind))
     return reference, resource
+
+
+_COMPILED = {"update": "set"}
+_OUTSIDE = "indices{at} = {value} is not in [0, {extent})"
+
+
+def _lowered(e, kind, table, indices, updates):
+    """Each element of the updates to its row, in order."""
+    if updates.dtype.kind not in "fiu":
+        raise Decline("only for real numbers")
+    depth = len(indices.shape)
+    extents = (*indices.shape, *table.shape[1:])
+
+    def place(*i):
+        return (e.checked(indices[i[:depth]], table.shape[0], _OUTSIDE), *i[depth:])
+
+    def value(*i):
+        return updates[i if updates.shape else ()]
+
+    changed = e.scatter(_COMPILED.get(kind, kind), table, extents, place, value)
+    return e.assign(table, changed)
+
+
+def _without_output(kind):
+    def rule(e, resource, indices, updates):
+        _lowered(e, kind, resource, indices, updates)
+
+    return rule
 
 
 def _scatter_samples(rng):
@@ -345,6 +377,19 @@ def _(node, dy):
     inner = strided_slice(shape, [1], [0], [1], end_mask=1)
     values = reshape.reshape(dy, concat.concat_v2([size, inner], 0))
     return IndexedSlices(values, reshape.reshape(indices, size), shape), None
+
+
+@resource_gather.lower
+def _(e, resource, indices, *, batch_dims):
+    if batch_dims:
+        raise Decline("there are batches")
+    depth = len(indices.shape)
+
+    def element(*i):
+        row = e.checked(indices[i[:depth]], resource.shape[0], _OUTSIDE)
+        return resource[(row, *i[depth:])]
+
+    return e.compute((*indices.shape, *resource.shape[1:]), element)
 
 
 @resource_gather.samples

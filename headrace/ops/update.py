@@ -31,6 +31,21 @@ def proximal_gradient_descent(var, alpha, l1, l2, delta):
     return (_shrink(var - delta * alpha, alpha, l1, l2),)
 
 
+def _shrunk(e, x, rate, l1, l2):
+    """`_shrink` of one element."""
+    shrunk = e.sign(x) * e.max(e.abs(x) - rate * l1, 0)
+    return e.select(l1 > 0, shrunk, x) / (1 + l2 * rate)
+
+
+@proximal_gradient_descent.lower
+def _(e, var, alpha, l1, l2, delta):
+    def element(*i):
+        moved = var[i] - delta[i] * alpha[()]
+        return _shrunk(e, moved, alpha[()], l1[()], l2[()])
+
+    return e.assign(var, element)
+
+
 @update("Adadelta", "accum accum_update", "lr rho epsilon grad")
 def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
     """Adadelta: step sizes from averages of squared gradients and of squared updates."""
@@ -41,6 +56,22 @@ def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
         accum,
         accum_update * rho + np.square(change) * (1 - rho),
     )
+
+
+@adadelta.lower
+def _(e, var, accum, accum_update, lr, rho, epsilon, grad):
+    squares = e.assign(accum, lambda *i: accum[i] * rho[()] + grad[i] * grad[i] * (1 - rho[()]))
+    change = e.compute(
+        grad.shape,
+        lambda *i: (
+            e.sqrt(accum_update[i] + epsilon[()]) / e.sqrt(squares[i] + epsilon[()]) * grad[i]
+        ),
+    )
+    e.assign(
+        accum_update,
+        lambda *i: accum_update[i] * rho[()] + change[i] * change[i] * (1 - rho[()]),
+    )
+    return e.assign(var, lambda *i: var[i] - change[i] * lr[()])
 
 
 @update("Adagrad", "accum", "lr grad", update_slots=True)
@@ -81,6 +112,17 @@ def proximal_adagrad(var, accum, lr, l1, l2, grad):
     return _shrink(var - grad * rate, rate, l1, l2), accum
 
 
+@proximal_adagrad.lower
+def _(e, var, accum, lr, l1, l2, grad):
+    squares = e.assign(accum, lambda *i: accum[i] + grad[i] * grad[i])
+
+    def element(*i):
+        rate = lr[()] * e.rsqrt(squares[i])
+        return _shrunk(e, var[i] - grad[i] * rate, rate, l1[()], l2[()])
+
+    return e.assign(var, element)
+
+
 @update("AdagradDA", "gradient_accumulator gradient_squared_accumulator",
         "grad lr l1 l2 global_step")  # fmt: skip
 def adagrad_da(
@@ -94,6 +136,23 @@ def adagrad_da(
     if l1 > 0:
         direction = -np.sign(total) * np.maximum(np.abs(total) - steps * l1, 0)
     return direction * lr / (l2 * steps * lr + np.sqrt(squares)), total, squares
+
+
+@adagrad_da.lower
+def _(e, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
+    total = e.assign(gradient_accumulator, lambda *i: gradient_accumulator[i] + grad[i])
+    squares = e.assign(
+        gradient_squared_accumulator,
+        lambda *i: gradient_squared_accumulator[i] + grad[i] * grad[i],
+    )
+
+    def element(*i):
+        steps = e.cast(global_step[()], var.dtype)
+        cut = -e.sign(total[i]) * e.max(e.abs(total[i]) - steps * l1[()], 0)
+        direction = e.select(l1[()] > 0, cut, -total[i])
+        return direction * lr[()] / (l2[()] * steps * lr[()] + e.sqrt(squares[i]))
+
+    return e.assign(var, element)
 
 
 def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power):
@@ -116,6 +175,37 @@ def ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
     """Follow the regularised leader, with a penalty on the magnitude of the variable."""
     shrunk = grad + 2 * l2_shrinkage * var
     return _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power)
+
+
+def _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, shrinkage, lr_power):
+    def power(x):
+        return e.pow(x, -lr_power[()])
+
+    def shrunk(i):
+        return grad[i] if shrinkage is None else grad[i] + 2 * shrinkage[()] * var[i]
+
+    squares = e.compute(var.shape, lambda *i: accum[i] + grad[i] * grad[i])
+    moved = e.assign(
+        linear,
+        lambda *i: linear[i] + shrunk(i) - (power(squares[i]) - power(accum[i])) / lr[()] * var[i],
+    )
+
+    def element(*i):
+        target = (l1[()] * e.sign(moved[i]) - moved[i]) / (power(squares[i]) / lr[()] + 2 * l2[()])
+        return e.select(e.abs(moved[i]) > l1[()], target, 0)
+
+    e.assign(accum, lambda *i: squares[i])
+    return e.assign(var, element)
+
+
+@ftrl.lower
+def _(e, var, accum, linear, grad, lr, l1, l2, lr_power):
+    return _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, None, lr_power)
+
+
+@ftrl_v2.lower
+def _(e, var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
+    return _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power)
 
 
 @update("Momentum", "accum", "lr grad momentum", use_nesterov=False)
@@ -186,12 +276,31 @@ def adam_with_amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta
     return var - m * rate / (np.sqrt(vhat) + epsilon), m, v, vhat
 
 
+@adam_with_amsgrad.lower
+def _(e, var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
+    rate = e.compute((), lambda: lr[()] * e.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()]))
+    new_m = e.assign(m, lambda *i: m[i] + (grad[i] - m[i]) * (1 - beta1[()]))
+    new_v = e.assign(v, lambda *i: v[i] + (grad[i] * grad[i] - v[i]) * (1 - beta2[()]))
+    top = e.assign(vhat, lambda *i: e.max(vhat[i], new_v[i]))
+    return e.assign(var, lambda *i: var[i] - new_m[i] * rate[()] / (e.sqrt(top[i]) + epsilon[()]))
+
+
 @update("AdaMax", "m v", "beta1_power lr beta1 beta2 epsilon grad", sparse=False)
 def adamax(var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
     """Adam with the largest gradient in place of the second average."""
     m = m + (grad - m) * (1 - beta1)
     v = np.maximum(beta2 * v, np.abs(grad))
     return var - lr / (1 - beta1_power) * (m / (v + epsilon)), m, v
+
+
+@adamax.lower
+def _(e, var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
+    new_m = e.assign(m, lambda *i: m[i] + (grad[i] - m[i]) * (1 - beta1[()]))
+    new_v = e.assign(v, lambda *i: e.max(beta2[()] * v[i], e.abs(grad[i])))
+    return e.assign(
+        var,
+        lambda *i: var[i] - lr[()] / (1 - beta1_power[()]) * (new_m[i] / (new_v[i] + epsilon[()])),
+    )
 
 
 @update("RMSProp", "ms mom", "lr rho momentum epsilon grad")
@@ -221,11 +330,35 @@ def centered_rms_prop(var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
     return var - mom, mg, ms, mom
 
 
+@centered_rms_prop.lower
+def _(e, var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
+    new_ms = e.assign(ms, lambda *i: ms[i] + (grad[i] * grad[i] - ms[i]) * (1 - rho[()]))
+    new_mg = e.assign(mg, lambda *i: mg[i] + (grad[i] - mg[i]) * (1 - rho[()]))
+
+    def step(*i):
+        spread = new_ms[i] - new_mg[i] * new_mg[i] + epsilon[()]
+        return mom[i] * momentum[()] + grad[i] * lr[()] / e.sqrt(spread)
+
+    new_mom = e.assign(mom, step)
+    return e.assign(var, lambda *i: var[i] - new_mom[i])
+
+
 @update("AddSign", "m", "lr alpha sign_decay beta grad", sparse=False)
 def add_sign(var, m, lr, alpha, sign_decay, beta, grad):
     """A larger step where gradient and average agree in sign."""
     m = m * beta + grad * (1 - beta)
     return var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad, m
+
+
+@add_sign.lower
+def _(e, var, m, lr, alpha, sign_decay, beta, grad):
+    new_m = e.assign(m, lambda *i: m[i] * beta[()] + grad[i] * (1 - beta[()]))
+
+    def element(*i):
+        agreement = e.sign(grad[i]) * e.sign(new_m[i])
+        return var[i] - lr[()] * (alpha[()] + sign_decay[()] * agreement) * grad[i]
+
+    return e.assign(var, element)
 
 
 @update("PowerSign", "m", "lr logbase sign_decay beta grad", sparse=False)
@@ -234,3 +367,14 @@ def power_sign(var, m, lr, logbase, sign_decay, beta, grad):
     m = m * beta + grad * (1 - beta)
     agreement = np.sign(grad) * np.sign(m)
     return var - lr * np.exp(logbase * sign_decay * agreement) * grad, m
+
+
+@power_sign.lower
+def _(e, var, m, lr, logbase, sign_decay, beta, grad):
+    new_m = e.assign(m, lambda *i: m[i] * beta[()] + grad[i] * (1 - beta[()]))
+
+    def element(*i):
+        agreement = e.sign(grad[i]) * e.sign(new_m[i])
+        return var[i] - lr[()] * e.exp(logbase[()] * sign_decay[()] * agreement) * grad[i]
+
+    return e.assign(var, element)
