@@ -11,10 +11,10 @@ from headrace.core import dtypes
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, array, fft
-from headrace.ops.catalog import find
 from headrace.ops.constant import constant, pack, unpack
 from headrace.ops.constants import partial_vector
 from headrace.ops.convert import convert_to_tensor
+from headrace.ops.reverse import roll
 
 
 def _real_lengths(x: Tensor, rank: int) -> Tensor:
@@ -123,7 +123,7 @@ def _rolled(x: Any, axes: Any, sign: int, scope: str) -> Tensor:
         axes = tuple(range(len(x.shape)))
     one = isinstance(axes, int)
     shifts = [sign * (x.shape.dim(axis) // 2) for axis in ([axes] if one else axes)]
-    return find("Roll")(x, shifts[0] if one else shifts, axes, name=scope)
+    return roll(x, shifts[0] if one else shifts, axes, name=scope)
 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:

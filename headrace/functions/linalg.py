@@ -8,8 +8,10 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import make_shape
+from headrace.functions.grouping import with_dependencies
 from headrace.functions.math import real
 from headrace.functions.matrix import is_operator
+from headrace.functions.rank_checks import assert_rank_at_least
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import (
@@ -282,11 +284,14 @@ def svd(
     return (real(s), u, v) if compute_uv else real(s)
 
 
-def _checked_matrix(a: Any) -> Tensor:
+def _checked_matrix(a: Tensor, validate_args: bool) -> Tensor:
     if not a.dtype.is_floating:
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
     if a.shape.rank is not None and a.shape.rank < 2:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.rank}).")
+    if a.shape.rank is None and validate_args:
+        message = "Input `a` must have at least 2 dimensions."
+        return with_dependencies([assert_rank_at_least(a, 2, message=message)], a)
     return a
 
 
@@ -314,7 +319,9 @@ def matrix_rank(
       One int32 per matrix.
     """
     with name_scope(name or "matrix_rank"):
-        a = _checked_matrix(convert_to_tensor(a, preferred_dtype=dtypes.float32, name="a"))
+        a = _checked_matrix(
+            convert_to_tensor(a, preferred_dtype=dtypes.float32, name="a"), validate_args
+        )
         s = svd(a, compute_uv=False)
         if tol is None:
             largest = reduce.max_(s, -1, True)
@@ -344,7 +351,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
       ValueError: `a` has fewer than two dimensions.
     """
     with name_scope(name or "pinv"):
-        a = _checked_matrix(convert_to_tensor(a, name="a"))
+        a = _checked_matrix(convert_to_tensor(a, name="a"), validate_args)
         if rcond is None:
             rcond = _larger_side(a) * constant(10 * _precision(a), a.dtype)
         rcond = convert_to_tensor(rcond, dtype=a.dtype, name="rcond")

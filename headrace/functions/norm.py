@@ -13,11 +13,12 @@ from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, array, cast, linalg_spectral
 from headrace.ops import matrix_terms as terms
-from headrace.ops.catalog import find
 from headrace.ops.constant import constant, pack
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.indexed_slices import IndexedSlices
+from headrace.ops.norm import l2_loss
 from headrace.ops.sequence import range_
+from headrace.ops.unique import list_diff
 
 MATRIX_NORMS = ["euclidean", "fro", 1, 2, np.inf]
 VECTOR_NORMS = ["euclidean", 1, 2, np.inf]
@@ -104,7 +105,7 @@ def _largest_singular_value(tensor: Tensor, axes: Any) -> Tensor:
     else:
         count = array.rank(tensor)
         inner = arithmetic.floor_mod(constant(list(axes)), count)
-        outer = find("ListDiff")(range_(0, count, 1), inner)[0]
+        outer = list_diff(range_(0, count, 1), inner)[0]
         perm = array.concat_v2([outer, inner], 0)
         back = array.invert_permutation(perm)
     values = linalg_spectral.svd(array.transpose(tensor, perm), compute_uv=False)[0]
@@ -184,6 +185,6 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
                 t.values if isinstance(t, IndexedSlices) else t, name=f"t_{i}"
             )
             with values.graph.colocate_with(values):
-                halves.append(find("L2Loss")(values))
+                halves.append(l2_loss(values))
         half = reduce.reduce_sum(pack(halves))
         return arithmetic.sqrt(half * constant(2.0, dtype=half.dtype), name="global_norm")

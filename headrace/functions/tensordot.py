@@ -13,10 +13,10 @@ from headrace.functions.linalg import matmul
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import array, comparison, gather, reduce, where
-from headrace.ops.catalog import find
 from headrace.ops.constant import pack
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.sequence import range_
+from headrace.ops.unique import list_diff
 
 Integer = (int, np.integer)
 
@@ -107,7 +107,7 @@ def _as_matrix_at_run_time(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor
     count = array.rank(x)
     axes = convert_to_tensor(axes, dtype=dtypes.int32, name="axes")
     axes = where.select(comparison.greater_equal(axes, 0), axes, axes + count)
-    free = find("ListDiff")(range_(0, count, 1), axes)[0]
+    free = list_diff(range_(0, count, 1), axes)[0]
     perm = array.concat_v2([axes, free] if is_right else [free, axes], 0)
     return (*_flattened(x, free, axes, perm, is_right), None)
 

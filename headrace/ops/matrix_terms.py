@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.graph.tensor import Tensor
-from headrace.ops import array, matrix
-from headrace.ops.catalog import find
+from headrace.ops import array, matrix, matrix_diagonal
 from headrace.ops.constant import constant
+from headrace.ops.diagonal import matrix_band_part
 from headrace.ops.sequence import range_
 
 
@@ -49,23 +49,23 @@ def adjoint(x: Tensor) -> Tensor:
 def identity_like(x: Tensor) -> Tensor:
     """Identity matrices in the shape of the square matrices `x`."""
     ones = array.fill(array.shape(x)[:-1], constant(1, x.dtype))
-    return find("MatrixDiag")(ones)
+    return matrix_diagonal.matrix_diag(ones)
 
 
 def diagonal_matrix(diagonal: Tensor) -> Tensor:
-    return find("MatrixDiag")(diagonal)
+    return matrix_diagonal.matrix_diag(diagonal)
 
 
 def lower_triangle(x: Tensor) -> Tensor:
-    return find("MatrixBandPart")(x, -1, 0)
+    return matrix_band_part(x, -1, 0)
 
 
 def upper_triangle(x: Tensor) -> Tensor:
-    return find("MatrixBandPart")(x, 0, -1)
+    return matrix_band_part(x, 0, -1)
 
 
 def with_diagonal(x: Tensor, diagonal: Tensor) -> Tensor:
-    return find("MatrixSetDiag")(x, diagonal)
+    return matrix_diagonal.matrix_set_diag(x, diagonal)
 
 
 def half_diagonal(x: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def stack_rows(rows: list[Tensor]) -> Tensor:
 
 def diagonal(x: Tensor) -> Tensor:
     """The main diagonal of every matrix."""
-    return find("MatrixDiagPart")(x)
+    return matrix_diagonal.matrix_diag_part(x)
 
 
 def all_axes(x: Tensor) -> Any:

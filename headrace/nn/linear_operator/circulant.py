@@ -24,8 +24,8 @@ from headrace.ops import arithmetic, array, exponential, fft
 from headrace.ops import broadcast as broadcast_ops
 from headrace.ops import matrix_terms as terms
 from headrace.ops import reduce as reduce_ops
-from headrace.ops.catalog import find
 from headrace.ops.convert import convert_to_tensor
+from headrace.ops.reverse import reverse_v2
 
 FORWARD = {1: fft.fft, 2: fft.fft2d, 3: fft.fft3d}
 INVERSE = {1: fft.ifft, 2: fft.ifft2d, 3: fft.ifft3d}
@@ -319,7 +319,7 @@ class LinearOperatorToeplitz(LinearOperator):
             # The corner of a circulant matrix of twice the size has these diagonals.
             lead = broadcast_ops.broadcast_args(array.shape(self._row), array.shape(self._col))
             first, across = (array.broadcast_to(t, lead) for t in (self._col, self._row))
-            backwards = find("ReverseV2")(across[..., 1:], [-1])
+            backwards = reverse_v2(across[..., 1:], [-1])
             around = [first, array.zeros_like(first[..., :1]), backwards]
             spectrum = fft.fft(_complex(array.concat_v2(around, -1)))
             self._circulant = LinearOperatorCirculant(spectrum, input_output_dtype=spectrum.dtype)
