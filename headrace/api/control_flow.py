@@ -4,5 +4,7 @@ NAMES: dict[str, str] = {
     "headrace.functions.cond": "cond case",
     "headrace.functions.while_loop": "while_loop",
     "headrace.functions.tensor_array": "TensorArray",
+    "headrace.functions.map_fn": "map_fn",
+    "headrace.functions.functional": "foldl foldr scan",
     "headrace.functions.grouping": "group tuple=tuple_",
 }

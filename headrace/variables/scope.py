@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.functions import variable_reads
 from headrace.functions.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
@@ -603,3 +604,20 @@ def variable_op_scope(
         constraint=constraint,
     ) as scope:
         yield scope
+
+
+@contextmanager
+def cached_reads() -> Iterator[None]:
+    """Inside, a variable of the current scope is read where it is used, once (see variable_reads)."""
+    scope = get_variable_scope()
+    if scope.caching_device is not None:
+        yield
+        return
+    scope.set_caching_device(lambda node: node.device)
+    try:
+        yield
+    finally:
+        scope.set_caching_device(None)
+
+
+variable_reads.set_caching(cached_reads)

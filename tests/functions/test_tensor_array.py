@@ -140,7 +140,7 @@ def test_older_ops(version):
         old.versions.producer = 10
         tf.import_graph_def(old)
         made = getattr(tf.raw_ops, f"TensorArray{version}")(size=2, dtype=tf.float32)
-        use = lambda name, **kw: getattr(tf.raw_ops, f"TensorArray{name}{version}")(  # noqa: E731
+        use = lambda name, **kw: getattr(tf.raw_ops, f"TensorArray{name}{version}")(
             handle=made, **kw
         )
         flow = use("Scatter", indices=[0, 1], value=[[1.0], [2.0]], flow_in=0.0)
