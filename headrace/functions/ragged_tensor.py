@@ -17,6 +17,7 @@ from headrace.functions.cast import cast
 from headrace.functions.composite import CompositeTensor
 from headrace.functions.grouping import with_dependencies
 from headrace.functions.indexing import gather
+from headrace.functions.ragged_operators import RaggedOperators
 from headrace.functions.ragged_value import RaggedTensorValue
 from headrace.functions.structure import name_scope
 from headrace.functions.type_spec import (
@@ -36,7 +37,7 @@ from headrace.ops.ragged import ragged_tensor_from_variant, ragged_tensor_to_var
 _SPLITS = (int32, int64)
 
 
-class RaggedTensor(CompositeTensor):
+class RaggedTensor(CompositeTensor, RaggedOperators):
     """A tensor with rows of different lengths.
 
     Made by `tf.ragged.constant` or one of the `from_...` methods:
@@ -70,6 +71,11 @@ class RaggedTensor(CompositeTensor):
         row_splits.set_shape([None])
         if isinstance(values, RaggedTensor):
             assert row_splits.dtype == values.row_splits.dtype
+        for cached in (cached_row_lengths, cached_value_rowids, cached_nrows):
+            if cached is not None and not isinstance(cached, Tensor):
+                raise TypeError("Cached value must be a Tensor or None.")
+            if cached is not None and cached.dtype not in _SPLITS:
+                raise TypeError("Cached value must be int32 or int64.")
         self._values, self._row_splits = values, row_splits
         # What the splits were made from, to give it back without a computation.
         self._cached_row_lengths = cached_row_lengths
@@ -593,6 +599,7 @@ def _row_count(ids: Tensor, nrows: Any) -> tuple[Tensor, Dim]:
         count = int(known_ids[-1]) + 1 if known_ids.size else 0
         return convert_to_tensor(count, ids.dtype, "nrows"), count
     tensor = convert_to_tensor(nrows, ids.dtype, "nrows")
+    tensor.shape.assert_has_rank(0)
     known = constant_value(tensor)
     if known is None:
         return tensor, None

@@ -189,7 +189,7 @@ def _stacked(elements, dtype, what="shape"):
             f"{rank} but rank of SparseTensor[{i}] is: {len(shape)}",
         )
     numbers = np.repeat(np.arange(len(elements)), [len(e[0]) for e in elements])
-    indices = np.concatenate([e[0] for e in elements]).reshape(-1, rank)
+    indices = np.concatenate([e[0] for e in elements])
     values = np.concatenate([e[1] for e in elements]).astype(dtype.numpy, copy=False)
     sizes = np.max([e[2] for e in elements], axis=0).astype(np.int64)
     places = np.concatenate([numbers[:, None], indices], axis=1).astype(np.int64)
