@@ -5,7 +5,7 @@ entries are ints or None.  `Dimension` is TF1's view of one entry; shape rules u
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -264,7 +264,7 @@ class Shape:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
 
-    as_proto: Callable[[Shape], Any]  # given by formats.shape_proto, which knows the message
+    as_proto: ClassVar[Callable[[Shape], Any]]  # given by formats.shape_proto, which knows the message
 
     def is_compatible_with(self, other: Any) -> bool:
         other = as_shape(other)

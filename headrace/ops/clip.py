@@ -7,13 +7,13 @@ import numpy as np
 from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import require
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same
-from headrace.ops.traits import ELEMENTWISE
 
 
 @op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", T=NUMBERS,
-    shape=same, traits={ELEMENTWISE})  # fmt: skip
+    shape=same)  # fmt: skip
 def clip_by_value(t, clip_value_min, clip_value_max):
     """t with what is below the one bound or above the other replaced by that bound."""
     shapes = [list(x.shape) for x in (t, clip_value_min, clip_value_max)]
@@ -46,7 +46,12 @@ def _(node, dy):
 
 @clip_by_value.lower
 def _(e, t, low, high):
-    return e.max(e.min(t, high), low)
+    def at(bound, i):
+        return bound[i if bound.shape else ()]
+
+    if any(bound.shape not in ((), t.shape) for bound in (low, high)):
+        raise Decline("a bound has another shape")
+    return e.compute(t.shape, lambda *i: e.max(e.min(t[i], at(high, i)), at(low, i)))
 
 
 @clip_by_value.samples

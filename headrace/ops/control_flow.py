@@ -15,7 +15,7 @@ from headrace.ops.declare import Op, op, primitive
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import none, same, scalar
 from headrace.ops.signature import Int, String, Type
-from headrace.ops.traits import ALLOWS_UNINITIALIZED, CONTROL_FLOW
+from headrace.ops.traits import ALLOWS_UNINITIALIZED, CONTROL_FLOW, HOST
 
 
 def switch_shape(data, pred):
@@ -95,7 +95,7 @@ def ref_select(index, inputs):
     return inputs[int(index)]
 
 
-@op("Abort", "->", error_msg="", exit_without_error=False, shape=none)
+@op("Abort", "->", error_msg="", exit_without_error=False, traits={HOST}, shape=none)
 def abort(*, error_msg, exit_without_error):
     """End the process, as the graph asks: without ado, or with an error."""
     from headrace.core.errors import AbortedError

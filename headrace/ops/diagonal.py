@@ -148,6 +148,12 @@ def _(e, x, num_lower, num_upper):
     def element(*i):
         row, column = e.cast(i[-2], num_lower.dtype), e.cast(i[-1], num_lower.dtype)
         low, high = num_lower[()], num_upper[()]
+        e.require(
+            low <= x.shape[-2], "num_lower must be negative or less or equal to number of rows"
+        )
+        e.require(
+            high <= x.shape[-1], "num_upper must be negative or less or equal to number of columns"
+        )
         inside = ((low < 0) | (row - column <= low)) & ((high < 0) | (column - row <= high))
         return e.select(inside, x[i], e.const(0, x.dtype))
 

@@ -46,8 +46,15 @@ def truncated_quotient(x, y):
     return (quotient + inexact).astype(x.dtype)
 
 
+def _divisor(e, y):
+    """y, in a compiled rule: an integer 0 ends the step."""
+    if y.dtype.kind in "iu":
+        e.require(y != 0, "Integer division by zero")
+    return y
+
+
 def _lower_quotient(e, x, y):
-    return x / y if x.dtype.kind == "f" else e.truncate_div(x, y)
+    return x / y if x.dtype.kind == "f" else e.truncate_div(x, _divisor(e, y))
 
 
 def _quotient_gradient(node, dy):
@@ -75,7 +82,7 @@ def _rounded_quotient(x, y):
 
 
 def _lower_rounded(e, x, y):
-    return e.trunc(x / y) if x.dtype.kind == "f" else e.truncate_div(x, y)
+    return e.trunc(x / y) if x.dtype.kind == "f" else e.truncate_div(x, _divisor(e, y))
 
 
 div = binary(
@@ -101,7 +108,7 @@ def _floor_quotient(x, y):
 
 floor_div = binary(
     "FloorDiv", _floor_quotient, T=DIVISIBLE, doc="x / y rounded down.",
-    emit=lambda e, x, y: e.floor(x / y) if x.dtype.kind == "f" else x // y,
+    emit=lambda e, x, y: e.floor(x / y) if x.dtype.kind == "f" else x // _divisor(e, y),
     gradient=lambda node, dy: (None, None), samples=_divisor_samples,
 )  # fmt: skip
 
@@ -188,17 +195,18 @@ def _remainder_samples(rng):
 mod = binary(
     "Mod", _truncated_remainder, T=(*INDEX, float16, float16, bfloat16, float32, float64),
     doc="The remainder of x / y rounded towards zero: it has the sign of x.",
-    emit="truncate_mod", samples=_remainder_samples,
+    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)), samples=_remainder_samples,
 )  # fmt: skip
 truncate_mod = binary(
     "TruncateMod", _truncated_remainder, T=(*INDEX, *FLOATS),
     doc="The remainder of x / y rounded towards zero: it has the sign of x.",
-    emit="truncate_mod", samples=_remainder_samples,
+    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)), samples=_remainder_samples,
 )  # fmt: skip
 floor_mod = binary(
     "FloorMod", _floor_remainder, T=(*INDEX, *FLOATS),
     doc="The remainder of x / y rounded down: it has the sign of y.",
-    emit=lambda e, x, y: x % y, gradient=_floor_mod_gradient, samples=_remainder_samples,
+    emit=lambda e, x, y: x % _divisor(e, y), gradient=_floor_mod_gradient,
+    samples=_remainder_samples,
 )  # fmt: skip
 
 

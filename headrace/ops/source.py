@@ -139,3 +139,8 @@ def _(rng):
 def no_op():
     """Nothing."""
     return ()
+
+
+@no_op.samples
+def _(rng):
+    yield Sample()
