@@ -1,0 +1,69 @@
+"""Placement: requests, colocation, feasible devices, soft placement, and what is said when it fails."""
+
+import pytest
+
+import headrace as tf
+from headrace.placement.place import explain, place
+from headrace.plan.prune import prune
+
+CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(2))
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as fresh:
+        yield fresh
+
+
+def placed(fetches, devices=CPUS, soft=False):
+    plan = prune(tf.get_default_graph(), [], fetches, [])
+    return place(plan, devices, soft)
+
+
+def test_the_first_device_is_the_default():
+    plan = placed([tf.constant(1) + 2])
+    assert {n.device for n in plan.nodes.values()} == {CPUS[0]}
+
+
+def test_a_partial_request_is_completed():
+    with tf.device("/cpu:1"):
+        a = tf.constant(1, name="a")
+    assert placed([a]).nodes["a"].device == CPUS[1]
+
+
+def test_an_update_lives_with_its_variable():
+    with tf.device("/cpu:1"):
+        v = tf.Variable(1.0, name="v")
+    update = v.assign_add(1.0)
+    plan = placed([update])
+    assert plan.nodes["v"].device == plan.nodes[update.op.name].device == CPUS[1]
+
+
+def test_colocation_follows():
+    with tf.device("/cpu:1"):
+        a = tf.constant(1.0, name="a")
+    with tf.colocate_with(a):
+        b = tf.constant(2.0, name="b")
+    assert placed([a, b]).nodes["b"].device == CPUS[1]
+
+
+def test_a_contradiction_names_both():
+    with tf.device("/cpu:1"):
+        a = tf.constant(1.0, name="a")
+    b = tf.constant(2.0, name="b")
+    b.op._set_attr("_class", ("loc:@a",))
+    b.op._set_device("/cpu:0")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'b' and 'a'|'a' and 'b'"):
+        placed([a, b])
+
+
+def test_a_device_that_is_not_there():
+    with tf.device("/gpu:0"):
+        a = tf.constant(1.0, name="a")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="available devices are"):
+        placed([a])
+    assert placed([a], soft=True).nodes["a"].device == CPUS[0]
+
+
+def test_explains():
+    assert explain(placed([tf.constant(1, name="a")])) == f"a: (Const): {CPUS[0]}"
