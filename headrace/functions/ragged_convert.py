@@ -114,7 +114,10 @@ def from_tensor(
             )
         if _is_nested(lengths):
             return _masked(tensor, lengths)
-        lengths = cast(convert_to_tensor(lengths, name="lengths", preferred_dtype=kind), kind)
+        lengths = convert_to_tensor(lengths, name="lengths", preferred_dtype=kind)
+        if not lengths.dtype.is_integer:
+            raise TypeError(f"lengths must be an integer tensor; dtype={lengths.dtype}")
+        lengths = cast(lengths, kind)
         lengths.shape.assert_has_rank(1)
         lengths = arithmetic.minimum(lengths, sizes[1])
         lengths = arithmetic.maximum(lengths, constant(0, kind))
