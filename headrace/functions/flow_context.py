@@ -235,7 +235,7 @@ def switch_any(data: Tensor, pred: Tensor) -> Any:
     """Switch, or RefSwitch for a reference."""
     with data.graph.colocate_with(data.op, ignore_existing=True):
         if data.dtype.is_ref:
-            return primitives.ref_switch(data, pred)
+            return primitives.ref_switch(data, pred, name="Switch")
         return primitives.switch(data, pred)
 
 

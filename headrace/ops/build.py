@@ -47,8 +47,9 @@ def _apply_in(graph: Graph, op: Op, values: dict[str, Any], name: str | None) ->
         attrs: dict[str, Any] = {}
         inputs, types = _convert_inputs(op, values, attrs)
         _fill_attrs(op, values, attrs)
-    with _beside_references(graph, op, inputs):
-        node = make_node(graph, op, inputs, types, attrs, scope)
+        # Inside of the scope: what a conditional adds in front of the node is named after it.
+        with _beside_references(graph, op, inputs):
+            node = make_node(graph, op, inputs, types, attrs, scope)
     return _result(op, node, attrs)
 
 
