@@ -1,0 +1,1 @@
+"""Layers, losses, metrics and summaries: what programs build models from."""

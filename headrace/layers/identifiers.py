@@ -1,0 +1,89 @@
+"""Initializers, regularizers, constraints and activations that are given by name ("relu") or value."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+# name: (module, attribute, arguments that Keras fixes)
+_INITIALIZERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "zeros": ("Zeros", {}),
+    "ones": ("Ones", {}),
+    "constant": ("Constant", {}),
+    "random_uniform": ("RandomUniform", {"minval": -0.05, "maxval": 0.05}),
+    "random_normal": ("RandomNormal", {"stddev": 0.05}),
+    "truncated_normal": ("TruncatedNormal", {"stddev": 0.05}),
+    "identity": ("Identity", {}),
+    "orthogonal": ("Orthogonal", {}),
+    "variance_scaling": ("VarianceScaling", {}),
+    "glorot_uniform": ("GlorotUniform", {}),
+    "glorot_normal": ("GlorotNormal", {}),
+    "lecun_uniform": ("lecun_uniform", {}),
+    "lecun_normal": ("lecun_normal", {}),
+    "he_uniform": ("he_uniform", {}),
+    "he_normal": ("he_normal", {}),
+}
+_SAME = {
+    "zero": "zeros", "one": "ones", "uniform": "random_uniform", "normal": "random_normal",
+    "Zeros": "zeros", "Ones": "ones", "Constant": "constant", "RandomUniform": "random_uniform",
+    "RandomNormal": "random_normal", "TruncatedNormal": "truncated_normal",
+    "Identity": "identity", "Orthogonal": "orthogonal", "VarianceScaling": "variance_scaling",
+    "GlorotUniform": "glorot_uniform", "GlorotNormal": "glorot_normal",
+    "glorot_uniform_v2": "glorot_uniform",
+}  # fmt: skip
+_ACTIVATIONS = {
+    "relu": "headrace.ops.activation",
+    "elu": "headrace.ops.activation",
+    "selu": "headrace.ops.activation",
+    "softplus": "headrace.ops.activation",
+    "softsign": "headrace.ops.activation",
+    "tanh": "headrace.functions.elementwise",
+    "sigmoid": "headrace.functions.math",
+    "exp": "headrace.ops.exponential",
+    "softmax": "headrace.functions.nn_softmax",
+}
+
+
+def get_initializer(identifier: Any) -> Any:
+    """An initializer from itself, its class, its name, or a configuration; None stays None."""
+    if isinstance(identifier, dict):
+        return _named_initializer(identifier["class_name"], identifier.get("config", {}))
+    if isinstance(identifier, str):
+        return _named_initializer(identifier, {})
+    return identifier() if inspect.isclass(identifier) else identifier
+
+
+def _named_initializer(name: str, config: dict[str, Any]) -> Any:
+    known = _INITIALIZERS.get(_SAME.get(name, name))
+    if known is None:
+        raise ValueError(f"Unknown initializer: {name}")
+    attribute, fixed = known
+    home = "orthogonal" if attribute == "Orthogonal" else "initializers"
+    make = getattr(importlib.import_module(f"headrace.variables.{home}"), attribute)
+    return make(**(fixed | config))
+
+
+def get_activation(identifier: Any) -> Any:
+    """A function of a tensor, by itself or by name; the identity for None."""
+    if identifier is None or identifier == "linear":
+        return linear
+    if callable(identifier):
+        return identifier
+    if identifier == "hard_sigmoid":
+        return hard_sigmoid
+    if identifier not in _ACTIVATIONS:
+        raise ValueError(f"Unknown activation function:{identifier}")
+    return getattr(importlib.import_module(_ACTIVATIONS[identifier]), identifier)
+
+
+def linear(x: Any) -> Any:
+    """`x` itself."""
+    return x
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """x / 5 + 1 / 2, cut at 0 and 1."""
+    from headrace.functions.clip import clip_by_value
+
+    return clip_by_value(x * 0.2 + 0.5, 0.0, 1.0)
