@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.core.shapes import UNKNOWN
 from headrace.graph.tensor import Tensor
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.indexed_slices import IndexedSlices
@@ -42,17 +43,34 @@ def aggregate(parts: Sequence[Any], method: int | None) -> Any:
 
 
 def _add(tensors: Sequence[Tensor], method: int) -> Any:
-    from headrace.ops import add_n, arithmetic
+    from headrace.ops import add_n
 
-    if (
-        any(t.dtype.base.kind == "v" for t in tensors)
-        or method != AggregationMethod.EXPERIMENTAL_TREE
-    ):
-        return add_n.add_n(list(tensors))
+    if method == AggregationMethod.ADD_N:
+        return _add_by_device(tensors)
+    if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(tensors) > 2:
+        shape = UNKNOWN
+        for tensor in tensors:
+            shape = shape.merge_with(tensor.shape)
+        if shape.is_full and tensors[0].dtype.base.kind != "v":
+            return add_n.accumulate_n_v2(list(tensors), shape)
     total = tensors[0]
     for tensor in tensors[1:]:
-        total = arithmetic.add_v2(total, tensor)
+        total = add_n.add_n([total, tensor])
     return total
+
+
+def _add_by_device(tensors: Sequence[Tensor]) -> Any:
+    """What is on one device is added there first."""
+    from headrace.ops import add_n
+
+    by_device: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        by_device.setdefault(tensor.device or "", []).append(tensor)
+    sums = []
+    for _, parts in sorted(by_device.items()):
+        with tensors[0].graph.colocate_with(parts[0].op, ignore_existing=True):
+            sums.append(parts[0] if len(parts) == 1 else add_n.add_n(parts))
+    return sums[0] if len(sums) == 1 else add_n.add_n(sums)
 
 
 def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:

@@ -3,12 +3,13 @@ belongs to, when a loop's exits are ready, and what zero is where a branch was n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from headrace.autodiff import flow_rules as _rules  # gives the primitives their gradients
 from headrace.autodiff.loops import GradLoop, inside, outside
+from headrace.core.dtypes import DType
 from headrace.functions.flow_context import CondContext, switch_any
 from headrace.functions.while_context import WhileContext
 from headrace.graph.node import Node
@@ -18,11 +19,6 @@ from headrace.ops.constant import constant
 from headrace.ops.source import identity
 
 assert _rules is not None
-
-
-def inputs_of(node: Node) -> Sequence[Tensor]:
-    """The inputs through which gradients flow."""
-    return node.inputs
 
 
 def is_exit(node: Node) -> bool:
@@ -127,7 +123,7 @@ class State:
         if is_loop_switch(node):
             return None
         tensor = node.outputs[index]
-        if tensor.dtype.base.kind == "r":
+        if tensor.dtype.base.kind == "r" and tensor.handle_data is None:
             return None
         loop = self.loops.get(_loop(node))
         if loop is None:
@@ -176,9 +172,12 @@ def _shape(tensor: Tensor) -> Tensor:
 
 
 def _filled(sizes: Any, like: Tensor) -> Any:
+    return _zeros(sizes, like.dtype.base)
+
+
+def _zeros(sizes: Any, dtype: DType) -> Any:
     from headrace.ops import array
 
-    dtype = like.dtype.base
     return array.fill(sizes, constant(0 if dtype.kind in "iu" else 0.0, dtype))
 
 
@@ -188,13 +187,26 @@ def _zeros_like(tensor: Tensor) -> Any:
     return array.zeros_like(tensor)
 
 
+def _zeros_behind(handle: Tensor) -> Any:
+    """Zeros like the variable that a handle leads to."""
+    from headrace.ops.scatter_update import shape_of_variable
+
+    assert handle.handle_data is not None
+    dtype, _ = handle.handle_data
+    return _zeros(shape_of_variable(handle), dtype)
+
+
 def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
+    behind = tensor.dtype.base.kind == "r"
     context = node._get_control_flow_context()
     if not is_switch(node) or not isinstance(context, CondContext):
-        return _zeros_like(tensor)
+        return _zeros_behind(tensor) if behind else _zeros_like(tensor)
     # Zeros of the branch that was not taken: made there alone.
     other = switch_any(node.inputs[0], context.pred)[1 - context.branch]
     pivot = identity(other)
+    with node.graph.control_dependencies([pivot]):
+        if behind:
+            return _zeros_behind(other)
     sizes = _shape(other)
     with node.graph.control_dependencies([pivot]):
         return _filled(sizes, tensor)
@@ -203,6 +215,11 @@ def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
 def _zeros_in_loop(loop: GradLoop, node: Node, tensor: Tensor) -> Any:
     context = node._get_control_flow_context()
     dead = is_switch(node)
+    if tensor.dtype.base.kind == "r":
+        handle = loop.real_value(node.inputs[0]) if dead else loop.real_value(tensor)
+        if dead:
+            handle = switch_any(handle, loop.real_pred(context.pred))[1 - context.branch]
+        return _zeros_behind(handle)
     if tensor.shape.is_full:
         zero = _filled(tensor.shape.as_list(), tensor)
         if dead:

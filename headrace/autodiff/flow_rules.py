@@ -43,8 +43,7 @@ def _switch_grad(node: Node, *dys: Any) -> Any:
         merges[node] = merge
         return merge, None
     if isinstance(context, CondContext):
-        other = dys[1 - context.branch]
-        if other is None:
+        if dys[1 - context.branch] is None or dys[context.branch] is None:
             return None, None
         return merge_any(list(dys), name="cond_grad")[0], None
     false = primitives.switch(dys[0], node.inputs[1])[0]
@@ -154,7 +153,7 @@ def _accumulate_slices(loop: WhileContext, node: Node, dy: IndexedSlices) -> Ind
 
 
 for _ops, _rule in (
-    ((primitives.switch,), _switch_grad),
+    ((primitives.switch, primitives.ref_switch), _switch_grad),
     ((primitives.merge, primitives.ref_merge), _merge_grad),
     ((primitives.exit_, primitives.ref_exit), _exit_grad),
     ((primitives.next_iteration, primitives.ref_next_iteration), _next_iteration_grad),

@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.autodiff import control_flow
 from headrace.autodiff.accumulate import aggregate
+from headrace.autodiff.reach import Reach, has_gradient_type
 from headrace.autodiff.registry import Rule, rule_for
 from headrace.core import dtypes
 from headrace.functions.structure import name_scope
@@ -77,7 +78,8 @@ def gradients(
         graph = get_default_graph()
         sources = [_source(x) for x in xs]
         tensors_x = [_handle_or_tensor(x) for x in sources]
-        tensors_y = [convert_to_tensor(y, name="y") for y in ys]
+        # A tensor of an outer graph stays one: the walk goes through that graph.
+        tensors_y = [y if isinstance(y, Tensor) else convert_to_tensor(y, name="y") for y in ys]
         stopped = [_handle_or_tensor(_source(s)) for s in stops]
         walk = _Walk(
             graph, tensors_y, tensors_x, stopped, colocate_gradients_with_ops, gate_gradients,
@@ -201,15 +203,17 @@ class _Walk:
     ) -> None:  # fmt: skip
         self.graph, self.ys, self.xs = graph, ys, xs
         self.colocate, self.gate, self.method = colocate, gate, method
-        between = _between(ys, xs, {t.op for t in stops})
+        reach = Reach(graph, xs)
+        self.inputs_of = reach.inputs_of
+        between = reach.between(ys)
         self.loops = control_flow.State(between)
         self.pending = dict.fromkeys(between, 0)
         for node in between:
-            for source in control_flow.inputs_of(node):
+            for source in self.inputs_of(node):
                 if source.op in between:
                     self.pending[source.op] += 1
         # An x ends the walk, unless another x lies behind it.
-        ends = {x.op for x in xs if not any(self.pending.get(i.op) for i in x.op.inputs)}
+        ends = {x.op for x in xs if not any(self.pending.get(i.op) for i in self.inputs_of(x.op))}
         self.stops = ends | {t.op for t in stops}
         self.grads: dict[Node, list[list[Any]]] = {}
 
@@ -229,7 +233,7 @@ class _Walk:
             node = queue.popleft()
             with _beside(self.graph, node if self.colocate else None):
                 self._differentiate(node)
-            for source in control_flow.inputs_of(node):
+            for source in self.inputs_of(node):
                 target = source.op
                 if target not in self.pending:
                     continue
@@ -241,7 +245,7 @@ class _Walk:
         return any(p is not None for parts in self.grads.get(node, ()) for p in parts)
 
     def add_zero_exit(self, tensor: Tensor) -> None:
-        if _trainable(tensor):
+        if has_gradient_type(tensor):
             self._add(tensor, self.loops.zeros_for_exit(tensor))
 
     def _differentiate(self, node: Node) -> None:
@@ -254,7 +258,7 @@ class _Walk:
             return
         with self.loops.computing(node):
             in_grads = self._apply(node, rule, out_grads)
-        for source, dx in zip(node.inputs, in_grads):
+        for source, dx in zip(self.inputs_of(node), in_grads):
             if dx is None:
                 continue
             if isinstance(dx, Tensor) and source.dtype.base is not dtypes.resource:
@@ -275,7 +279,7 @@ class _Walk:
     def _apply(self, node: Node, rule: Rule, out_grads: list[Any]) -> list[Any]:
         # A rule sees zeros, not None, where an output that has a gradient type got nothing.
         filled = [
-            self.loops.zeros(node, i) if dy is None and _trainable(node.outputs[i]) else dy
+            self.loops.zeros(node, i) if dy is None and has_gradient_type(node.outputs[i]) else dy
             for i, dy in enumerate(out_grads)
         ]
         with self.graph.name_scope(node.name + "_grad"):
@@ -343,51 +347,8 @@ def _match_shape(node: Node, source: Tensor, dx: Tensor) -> None:
         ) from None
 
 
-def _trainable(tensor: Tensor) -> bool:
-    base = tensor.dtype.base
-    return base.is_floating or base.is_complex or base.kind in "rv"
-
-
 def _gated(grads: Sequence[Any]) -> list[Any]:
     """No gradient of a node is used before all of them are computed."""
     from headrace.functions.grouping import tuple_
 
     return list(tuple_(grads))
-
-
-def _between(ys: Sequence[Tensor], xs: Sequence[Tensor], stops: set[Node]) -> dict[Node, None]:
-    """The nodes on a differentiable path from xs to ys, latest first."""
-    forward = _forward_from(xs, stops)
-    between: dict[Node, None] = {}
-    stack = deque(y.op for y in ys)
-    while stack:
-        node = stack.popleft()
-        if node in between or node not in forward:
-            continue
-        between[node] = None
-        if node not in stops:
-            stack += [t.op for t in control_flow.inputs_of(node)]
-    return between
-
-
-def _forward_from(xs: Sequence[Tensor], stops: set[Node]) -> set[Node]:
-    """Everything that depends on xs through values that can have a gradient."""
-    graph = xs[0].graph if xs else get_default_graph()
-    users: dict[Node, list[Node]] = {}
-    for node in graph.get_operations():
-        for source in control_flow.inputs_of(node):
-            if _backpropagates(source):
-                users.setdefault(source.op, []).append(node)
-    reached = {x.op for x in xs}
-    stack = [n for n in reached if n not in stops]
-    while stack:
-        for user in users.get(stack.pop(), ()):
-            if user not in reached:
-                reached.add(user)
-                if user not in stops:
-                    stack.append(user)
-    return reached
-
-
-def _backpropagates(tensor: Tensor) -> bool:
-    return _trainable(tensor)

@@ -110,5 +110,5 @@ def _(rng):
     yield ErrorSample(error_msg="enough", raises="enough")
 
 
-for _op in (ref_switch, loop_cond, control_trigger):
+for _op in (loop_cond, control_trigger):
     _op.no_gradient()

@@ -122,18 +122,23 @@ stateless_if = op("StatelessIf", "cond: Tcond, input: Tin -> output: Tout", shap
 
 def if_gradient(node, *dys):
     """The gradient of the branch that was taken."""
+    inputs, types, gradient = _branch_gradients(node, dys)
+    branches = {key: gradient(node.attrs[key]) for key in ("then_branch", "else_branch")}
+    same = if_ if STATEFUL in node.declaration.traits else stateless_if
+    return [None, *same(node.inputs[0], inputs, Tout=types, **branches)]
+
+
+def _branch_gradients(node, dys):
+    """Inputs and types of the gradients of branches, and the function that is a branch's gradient."""
     inputs = node.inputs[1:]
     given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
     types = tuple(t.handle_data[0] if t.handle_data else t.dtype.base for t in inputs)
     taken = tuple(t.dtype.base for t in (*inputs, *given))
-    branches = {
-        key: FunctionName(
-            "SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", node.attrs[key]))
-        )
-        for key in ("then_branch", "else_branch")
-    }
-    same = if_ if STATEFUL in node.declaration.traits else stateless_if
-    return [None, *same(node.inputs[0], [*inputs, *given], Tout=types, **branches)]
+
+    def gradient(branch):
+        return FunctionName("SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", branch)))
+
+    return [*inputs, *given], types, gradient
 
 
 if_.gradient(if_gradient)
@@ -151,6 +156,13 @@ def case(ctx, branch_index, input, *, branches):
     """branches[branch_index](input); the last branch where the index is out of range."""
     index = int(branch_index)
     return ctx.run_function(branches[index if 0 <= index < len(branches) else -1], input)
+
+
+@case.gradient
+def _(node, *dys):
+    inputs, types, gradient = _branch_gradients(node, dys)
+    branches = [gradient(branch) for branch in node.attrs["branches"]]
+    return [None, *case(node.inputs[0], inputs, Tout=types, branches=branches)]
 
 
 def loop_shapes(input, *, output_shapes):

@@ -1,4 +1,5 @@
-"""Function calls are replaced by the bodies they call; If and While become Switch, Merge and frames.
+"""Function calls are replaced by the bodies they call; If, Case and While become Switch, Merge and
+frames.
 
 A call runs all of its body or, on a branch that is not taken, nothing of it.  So where the plan has
 control flow, or the call waits for something, its inputs pass through Identity nodes, and body nodes
@@ -11,14 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from headrace.core import device_name, dtypes
 from headrace.core.errors import NotFoundError, OpError, UnimplementedError, at
 from headrace.core.shapes import SCALAR, UNKNOWN
-from headrace.graph.attrs import FunctionName
+from headrace.graph.attrs import FunctionName, Literal
 from headrace.ops import catalog
+from headrace.ops.comparison import equal, greater_equal, less
+from headrace.ops.constant import const
 from headrace.ops.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
 from headrace.ops.declare import Op
 from headrace.ops.function_body import Body
+from headrace.ops.logical import logical_and
 from headrace.ops.node_def import output_types
 from headrace.ops.source import identity, no_op
 from headrace.ops.traits import CONTROL_FLOW
@@ -28,7 +34,8 @@ from headrace.plan.prune import prune
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall"})
 _IFS = frozenset({"If", "StatelessIf"})
 _WHILES = frozenset({"While", "StatelessWhile"})
-_GRADIENT = "SymbolicGradient"
+_CASE, _GRADIENT = "Case", "SymbolicGradient"
+_BRANCHES = ("else_branch", "then_branch")
 
 
 def inline(plan: Plan) -> Plan:
@@ -45,7 +52,7 @@ def _may_expand(node: PlanNode) -> bool:
         or name in _CALLS
         or name in _IFS
         or name in _WHILES
-        or name == _GRADIENT
+        or name in (_CASE, _GRADIENT)
     )
 
 
@@ -108,6 +115,8 @@ class _Inliner:
         name = node.op.name
         if name in _IFS:
             return self._expand_if(node, chain)
+        if name == _CASE:
+            return self._expand_case(node, chain)
         if name in _WHILES:
             return self._expand_while(node, chain)
         if name == _GRADIENT:
@@ -272,36 +281,72 @@ class _Inliner:
 
     # -- conditionals --------------------------------------------------------------------------
     def _expand_if(self, node: PlanNode, chain: tuple[str, ...]) -> bool:
-        pred, inputs = node.inputs[0], node.inputs[1:]
+        pred = node.inputs[0]
         condition = self._output(pred)
         if condition.dtype.base is not dtypes.bool_ or condition.shape.rank not in (None, 0):
             return False
+        parts = [(part, node.attrs[part], pred, i) for i, part in enumerate(_BRANCHES)]
+        return self._expand_branches(node, parts, chain)
+
+    def _expand_case(self, node: PlanNode, chain: tuple[str, ...]) -> bool:
+        index, functions = node.inputs[0], node.attrs["branches"]
+        parts = []
+        for i, f in enumerate(functions[:-1]):
+            chosen = self._compare(node, equal, f"is_{i}", index, i)
+            parts.append((f"branch_{i}", f, chosen, 1))
+        positive = self._compare(node, greater_equal, "is_positive", index, 0)
+        below = self._compare(node, less, "is_below", index, len(functions) - 1)
+        name = self._name(f"{node.name}/is_not_last")
+        truth = [Output(dtypes.bool_, SCALAR)]
+        self._add(self._node(node, logical_and, name, [positive, below], outputs=truth))
+        parts.append(("last_branch", functions[-1], Edge(name, 0), 0))
+        return self._expand_branches(node, parts, chain)
+
+    def _compare(self, node: PlanNode, op: Op, name: str, index: Edge, number: int) -> Edge:
+        value = Literal(np.array(number, np.int32), dtypes.int32)
+        scalar = Output(dtypes.int32, SCALAR)
+        constant = self._node(
+            node, const, self._name(f"{node.name}/{number}"), (), [self._resolved(index).node],
+            {"value": value, "dtype": dtypes.int32}, [scalar],
+        )  # fmt: skip
+        self._add(constant)
+        attrs = {"incompatible_shape_error": True} if op is equal else {}
+        inputs = [index, Edge(constant.name, 0)]
+        return self._emit(
+            node, op, name, inputs, node.control, attrs, [Output(dtypes.bool_, SCALAR)]
+        )
+
+    def _expand_branches(
+        self, node: PlanNode, parts: Sequence[tuple[str, Any, Edge, int]], chain: tuple[str, ...]
+    ) -> bool:
+        """parts: name, function, and the side of which predicate it is on."""
         pair = [Output(dtypes.bool_, SCALAR)] * 2
-        pivot = self._emit(node, switch, "pred", [pred, pred], node.control, outputs=pair)
         branches = []
-        for side, part in ((0, "else_branch"), (1, "then_branch")):
+        for part, function, pred, side in parts:
+            pivot = self._emit(node, switch, f"{part}_pred", [pred, pred], node.control,
+                               outputs=pair)  # fmt: skip
             live = self._emit(node, identity, part + "_taken", [Edge(pivot.node, side)])
             chosen = []
-            for i, edge in enumerate(inputs):
+            for i, edge in enumerate(node.inputs[1:]):
                 output = self._output(edge)
                 both = [Output(output.dtype.base, output.shape)] * 2
                 split = self._emit(node, switch, f"{part}_in_{i}", [edge, pred], node.control,
                                    outputs=both)  # fmt: skip
                 chosen.append(Edge(split.node, side))
-            name, results = self._call(node, part, node.attrs[part], chosen, [live.node], chain)
+            name, results = self._call(node, part, function, chosen, [live.node], chain)
             ended = self._emit(node, identity, part + "_done", [live], [name])
             branches.append((results, ended))
-        (others, other_end), (results, end) = branches
-        for i, (a, b) in enumerate(zip(others, results)):
-            joined = self._merge(node, f"output_{i}", [a, b], node.outputs[i])
+        for i, output in enumerate(node.outputs):
+            joined = self._merge(node, f"output_{i}", [r[i] for r, _ in branches], output)
             self.moved[Edge(node.name, i)] = joined
-        done = self._merge(node, "done", [other_end, end], Output(dtypes.bool_, SCALAR))
+        ends = [end for _, end in branches]
+        done = self._merge(node, "done", ends, Output(dtypes.bool_, SCALAR))
         self._add(self._node(node, no_op, node.name, (), [done.node]))
         return True
 
     def _merge(self, node: PlanNode, name: str, inputs: Sequence[Edge], output: Output) -> Edge:
         outputs = [Output(output.dtype.base, output.shape), Output(dtypes.int32, SCALAR)]
-        return self._emit(node, merge, name, inputs, attrs={"N": 2}, outputs=outputs)
+        return self._emit(node, merge, name, inputs, attrs={"N": len(inputs)}, outputs=outputs)
 
     def _loop_outputs(self, node: PlanNode, body: Body) -> list[Output]:
         """Types of the loop's variables, and what of their shapes holds in every iteration."""

@@ -210,6 +210,10 @@ class ConcreteFunction:
     def name(self) -> str:
         return self.function.name
 
+    def add_to_graph(self, graph: Any) -> None:
+        """Add the function to the library of a graph, for nodes that name it."""
+        self.function.add_to_graph(graph)
+
     @property
     def inputs(self) -> list[Tensor]:
         return self.graph.inputs
