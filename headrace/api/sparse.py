@@ -5,7 +5,8 @@ NAMES: dict[str, str] = {
         "nest.assert_same_structure nest.flatten nest.is_nested nest.map_structure "
         "nest.pack_sequence_as"
     ),
-    "headrace.functions.type_spec": "TypeSpec data.experimental.Structure=TypeSpec TensorSpec",
+    "headrace.functions.type_spec": "TypeSpec data.experimental.Structure=TypeSpec",
+    "headrace.functions.tensor_spec": "TensorSpec",
     "headrace.functions.indexed_slices_spec": "IndexedSlicesSpec",
     "headrace.functions.sparse_tensor": (
         "{,sparse.}SparseTensor SparseTensorValue SparseTensorSpec "
@@ -14,14 +15,17 @@ NAMES: dict[str, str] = {
     "headrace.functions.sparse": (
         "sparse.from_dense sparse.eye=sparse_eye sparse.placeholder=sparse_placeholder "
         "sparse_placeholder sparse_to_dense sparse.to_dense=sparse_tensor_to_dense "
-        "sparse_tensor_to_dense sparse.to_indicator=sparse_to_indicator sparse_to_indicator "
-        "sparse.expand_dims=sparse_expand_dims sparse.reorder=sparse_reorder sparse_reorder "
-        "sparse.reshape=sparse_reshape sparse_reshape sparse.reset_shape=sparse_reset_shape "
-        "sparse_reset_shape sparse.transpose=sparse_transpose sparse_transpose "
+        "sparse_tensor_to_dense sparse.expand_dims=sparse_expand_dims "
+        "sparse.reorder=sparse_reorder sparse_reorder sparse.reshape=sparse_reshape "
+        "sparse_reshape sparse.reset_shape=sparse_reset_shape sparse_reset_shape "
+        "sparse.transpose=sparse_transpose sparse_transpose"
+    ),
+    "headrace.functions.sparse_parts": (
         "sparse.concat=sparse_concat sparse_concat sparse.split=sparse_split sparse_split "
         "sparse.slice=sparse_slice sparse_slice sparse.retain=sparse_retain sparse_retain "
         "sparse.fill_empty_rows=sparse_fill_empty_rows sparse_fill_empty_rows "
         "sparse.mask=sparse_mask sparse_mask sparse.merge=sparse_merge sparse_merge "
+        "sparse.to_indicator=sparse_to_indicator sparse_to_indicator "
         "sparse.cross=sparse_cross sparse.cross_hashed=sparse_cross_hashed"
     ),
     "headrace.functions.sparse_math": (
@@ -37,11 +41,17 @@ NAMES: dict[str, str] = {
     "headrace.functions.sparse_io": (
         "{,io.}serialize_sparse {,io.}serialize_many_sparse {,io.}deserialize_many_sparse"
     ),
-    "headrace.functions.ragged_tensor": "RaggedTensor RaggedTensorSpec",
+    "headrace.functions.ragged_tensor": "RaggedTensor",
+    "headrace.functions.ragged_spec": "RaggedTensorSpec",
     "headrace.functions.ragged_value": "ragged.RaggedTensorValue",
+    "headrace.functions.ragged_constant": (
+        "ragged.constant ragged.constant_value ragged.placeholder"
+    ),
     "headrace.functions.ragged": (
-        "ragged.constant ragged.constant_value ragged.placeholder ragged.range=ragged_range "
-        "ragged.map_flat_values ragged.row_splits_to_segment_ids ragged.segment_ids_to_row_splits "
+        "ragged.range=ragged_range ragged.map_flat_values ragged.row_splits_to_segment_ids "
+        "ragged.segment_ids_to_row_splits"
+    ),
+    "headrace.functions.ragged_stack": (
         "ragged.stack ragged.boolean_mask ragged.stack_dynamic_partitions"
     ),
     "headrace.functions.sets": (

@@ -10,14 +10,13 @@ from typing import Any
 
 from headrace.functions import nest
 from headrace.functions.indexed_slices_spec import IndexedSlicesSpec
-from headrace.functions.type_spec import (
-    BatchableTypeSpec,
+from headrace.functions.tensor_spec import (
     BoundedTensorSpec,
     TensorSpec,
-    TypeSpec,
     register_type_spec_from_value_converter,
     type_spec_from_value,
 )
+from headrace.functions.type_spec import BatchableTypeSpec, TypeSpec
 
 __all__ = [
     "BatchableTypeSpec",

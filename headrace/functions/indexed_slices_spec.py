@@ -9,7 +9,8 @@ import numpy as np
 from headrace.core.dtypes import as_dtype, float32, int64
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions import nest
-from headrace.functions.type_spec import TensorSpec, TypeSpec
+from headrace.functions.tensor_spec import TensorSpec
+from headrace.functions.type_spec import TypeSpec
 from headrace.ops.constants import constant_value_as_shape
 from headrace.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 

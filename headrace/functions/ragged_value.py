@@ -75,7 +75,7 @@ class RaggedTensorValue:
 
     @property
     def _type_spec(self) -> Any:
-        from headrace.functions.ragged_tensor import RaggedTensorSpec
+        from headrace.functions.ragged_spec import RaggedTensorSpec
 
         return RaggedTensorSpec.from_value(self)
 

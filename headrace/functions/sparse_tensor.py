@@ -15,11 +15,8 @@ from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Dimension, Shape, as_shape, make_shape
 from headrace.functions.composite import CompositeTensor
 from headrace.functions.structure import name_scope
-from headrace.functions.type_spec import (
-    BatchableTypeSpec,
-    TensorSpec,
-    register_type_spec_from_value_converter,
-)
+from headrace.functions.tensor_spec import TensorSpec, register_type_spec_from_value_converter
+from headrace.functions.type_spec import BatchableTypeSpec
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor, run_session

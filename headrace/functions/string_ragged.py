@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions import array, ragged, stacking
+from headrace.functions import array, stacking
 from headrace.functions.old_names import renamed
+from headrace.functions.ragged_stack import expand_dims
 from headrace.functions.ragged_tensor import (
     RaggedTensor,
     convert_to_tensor_or_ragged_tensor,
@@ -272,7 +273,7 @@ def unicode_split_with_offsets(
 
 
 def _characters(codes: Any, encoding: str, errors: str, replacement: int) -> Any:
-    return unicode_encode(ragged.expand_dims(codes, -1), encoding, errors, replacement)
+    return unicode_encode(expand_dims(codes, -1), encoding, errors, replacement)
 
 
 def _decoded(

@@ -221,7 +221,7 @@ class Layer(Weights, Connections, CallArguments, Module):
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The specifications of the outputs, from those of the inputs."""
-        from headrace.functions.type_spec import TensorSpec
+        from headrace.functions.tensor_spec import TensorSpec
 
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):

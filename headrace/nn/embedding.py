@@ -13,7 +13,8 @@ from headrace.functions import math as arithmetic
 from headrace.functions.cast import cast
 from headrace.functions.clip import clip_by_norm
 from headrace.functions.indexing import gather, where
-from headrace.functions.sparse import sparse_fill_empty_rows, sparse_reshape, sparse_retain
+from headrace.functions.sparse import sparse_reshape
+from headrace.functions.sparse_parts import sparse_fill_empty_rows, sparse_retain
 from headrace.functions.sparse_tensor import SparseTensor
 from headrace.functions.stacking import concat, stack
 from headrace.functions.structure import name_scope
