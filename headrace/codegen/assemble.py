@@ -20,7 +20,13 @@ from headrace.codegen.kernel_ir import Compute, Tensor, Var, loads, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
 from headrace.codegen.program import CheckInfo, Entry, Program
-from headrace.codegen.schedule import is_flat, schedule_group, schedule_scatter, schedule_store
+from headrace.codegen.schedule import (
+    is_flat,
+    schedule_group,
+    schedule_parts,
+    schedule_scatter,
+    schedule_store,
+)
 from headrace.codegen.stages import Check, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.core import options
@@ -166,7 +172,7 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion) -> list[Step]:
         case ScatterItem(tensor=tensor, scatter=scatter, start=start):
             return scatter_steps(tensor, scatter, start, fusion)
         case AssembleItem(tensor=tensor, parts=parts):
-            return [kernel_step(schedule_store(tensor, made, offset)) for offset, made in parts]
+            return [kernel_step(k) for k in schedule_parts(tensor, parts)]
         case CallItem(called=called, outputs=outputs):
             return library.steps(called, outputs, Step)
 
@@ -262,33 +268,45 @@ def lay_out(a: Assembly) -> Program:
         if tensor not in bases and tensor.source is not None:
             fresh.append(tensor)
             bases[tensor] = len(bases) + 1
-    constants: list[np.ndarray[Any, Any]] = []
-    for tensor in (t for step in a.steps for t in step.reads):
-        if tensor.source is None and tensor not in bases:
-            assert tensor.value is not None, f"{tensor} has no value"
-            constants.append(np.ascontiguousarray(tensor.value, tensor.dtype.numpy))
-            bases[tensor] = len(bases) + 1
-    blocks = arena_blocks(a, bases)
+    read = (t for step in a.steps for t in step.reads)
+    constants = dict.fromkeys(t for t in read if t.source is None and t not in bases)
+    blob, offsets = packed(list(constants))
+    last = len(bases) + 1
+    fixed = {t: (last, offset) for t, offset in zip(constants, offsets)}
+    blocks = arena_blocks(a, {*bases, *fixed})
     every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
     total = memory.plan(every)
     options.show("memory", memory.describe(every, total))
-    entries = [place(s, bases, blocks) for s in a.steps]
+    where = fixed | {t: (b, 0) for t, b in bases.items()}
+    where |= {t: (0, block.offset) for t, block in blocks.items()}
+    entries = [place(s, where) for s in a.steps]
     checks = [
-        CheckInfo(
-            c, _at(c.bad, bases, blocks), None if c.value is None else _at(c.value, bases, blocks)
-        )
-        for c in a.checks
+        CheckInfo(c, where[c.bad], None if c.value is None else where[c.value]) for c in a.checks
     ]
-    return Program(
-        a.inputs, constants, a.updates, a.in_place, fresh, a.outputs, entries, checks, total
-    )
+    return Program(a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total)
 
 
-def arena_blocks(a: Assembly, bases: dict[Tensor, int]) -> dict[Tensor, memory.Block]:
+def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
+    """All constants in one block of memory."""
+    offsets, size = [], 0
+    for t in tensors:
+        assert t.value is not None, f"{t} has no value"
+        offsets.append(size)
+        size += memory.align(t.nbytes) if t.nbytes > 8 else 8
+    blob = np.zeros(size + memory.ALIGNMENT, np.uint8)
+    start = -blob.ctypes.data % memory.ALIGNMENT
+    blob = blob[start : start + size]
+    for t, offset in zip(tensors, offsets):
+        value = np.ascontiguousarray(t.value, t.dtype.numpy)
+        blob[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8)
+    return blob, offsets
+
+
+def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Block]:
     blocks: dict[Tensor, memory.Block] = {}
     for number, step in enumerate(a.steps):
         for tensor in [*step.writes, *step.reads]:
-            if tensor in bases:
+            if tensor in elsewhere:
                 continue
             block = blocks.get(tensor)
             if block is None:
@@ -300,13 +318,7 @@ def arena_blocks(a: Assembly, bases: dict[Tensor, int]) -> dict[Tensor, memory.B
     return blocks
 
 
-def _at(
-    tensor: Tensor, bases: dict[Tensor, int], blocks: dict[Tensor, memory.Block]
-) -> tuple[int, int]:
-    return (bases[tensor], 0) if tensor in bases else (0, blocks[tensor].offset)
-
-
-def place(step: Step, bases: dict[Tensor, int], blocks: dict[Tensor, memory.Block]) -> Entry:
+def place(step: Step, where: dict[Tensor, tuple[int, int]]) -> Entry:
     """The entry with (base, offset) for every array."""
     found: list[int] = []
     for what, extra in step.entry.places:
@@ -314,7 +326,7 @@ def place(step: Step, bases: dict[Tensor, int], blocks: dict[Tensor, memory.Bloc
             assert step.block is not None
             found += [0, step.block.offset + extra]
         else:
-            found += _at(what, bases, blocks)
+            found += where[what]
     step.entry.pairs = found
     return step.entry
 

@@ -22,22 +22,35 @@ MAX_MEMBERS, MAX_WEIGHT = 48, 400
 FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle
 
 
-@dataclass(slots=True, eq=False)
 class Member:
     """A stage in a group.  `loops` are its dimensions of more than one element."""
 
-    tensor: Tensor
-    loops: tuple[Var, ...]
-    body: Expr
-    is_row: bool  # a RowReduction
+    __slots__ = (
+        "body",
+        "extents",
+        "is_row",
+        "loads",
+        "loops",
+        "longest",
+        "rank",
+        "tensor",
+        "weight",
+    )
+
+    def __init__(self, tensor: Tensor, loops: tuple[Var, ...], body: Expr, is_row: bool) -> None:
+        self.tensor, self.loops, self.body, self.is_row = tensor, loops, body, is_row
+        self.rank, self.extents = len(loops), tuple(v.extent for v in loops)
+        self.loads, self.weight = loads(body), weight(body)
+        folds = [x.extra[1] for x in walk(body) if x.op == "reduce"]
+        self.longest = max((prod(v.extent for v in loops) for loops in folds), default=0)
 
     @property
-    def rank(self) -> int:
-        return len(self.loops)
+    def goes_down(self) -> bool:
+        """Reduces down the columns: one result per lane."""
+        return self.longest > 0 and not self.is_row
 
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return tuple(v.extent for v in self.loops)
+    def row_length(self, rank: int) -> int:
+        return max(prod(self.extents[rank:]), self.longest)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,14 +58,18 @@ class Group:
     """Stages that run in one kernel."""
 
     members: list[Member] = field(default_factory=list)
+    by_tensor: dict[Tensor, Member] = field(default_factory=dict)
+    weight: int = 0
     exact: int | None = None  # how many dimensions are rows, if a member fixes that
     limit: int = 1 << 30  # and at most how many may be
 
     def find(self, tensor: Tensor) -> Member | None:
-        for m in self.members:
-            if m.tensor is tensor:
-                return m
-        return None
+        return self.by_tensor.get(tensor)
+
+    def append(self, member: Member) -> None:
+        self.members.append(member)
+        self.by_tensor[member.tensor] = member
+        self.weight += member.weight
 
     @property
     def row_rank(self) -> int:
@@ -164,7 +181,7 @@ class Fusion:
         loops = tuple(v for v in made.vars if v.extent != 1)
         is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
         member = Member(tensor, loops, made.body, is_row)
-        read = [x.extra for x in loads(member.body)]
+        read = [x.extra for x in member.loads]
         for position in self.candidates(member, read):
             group = self.items[position]
             assert isinstance(group, Group)
@@ -195,7 +212,7 @@ class Fusion:
         mine = {memory(t) for t in read if t.count > 1}
         for other in group.members:
             if other.extents == member.extents and other.is_row == member.is_row:
-                if any(memory(x.extra) in mine for x in loads(other.body)):
+                if any(memory(x.extra) in mine for x in other.loads):
                     return True
         return False
 
@@ -217,7 +234,7 @@ class Fusion:
             if exact is not None and exact != member.rank:
                 return False
             exact = member.rank
-        for load in loads(member.body):
+        for load in member.loads:
             other = group.find(load.extra)
             if other is None:
                 if group.members and group.find(memory(load.extra)) is not None:
@@ -238,7 +255,7 @@ class Fusion:
         if group.members and not self.fits(group, member, exact, limit, related):
             return False
         group.exact, group.limit = exact, limit
-        group.members.append(member)
+        group.append(member)
         return True
 
     def fits(
@@ -251,27 +268,18 @@ class Fusion:
         if exact is None and not related and member.extents != first.extents:
             return False
         everything = [*group.members, member]
-        if any(m.extents != first.extents for m in everything) and any(
-            has_reduction(m.body) and not m.is_row for m in everything
-        ):
+        if len(everything) > MAX_MEMBERS or group.weight + member.weight > MAX_WEIGHT:
+            return False
+        is_uniform = all(m.extents == first.extents for m in everything)
+        if not is_uniform and any(m.goes_down for m in everything):
             return False  # a reduction down columns needs the lanes of its own result
         if any(m.is_row and m.rank != rank for m in everything):
             return False
-        if exact is not None or any(m.extents != first.extents for m in everything):
+        if exact is not None or not is_uniform:
             rows = prod(member.extents[:rank])
-            longest = max(_row_length(m, rank) for m in everything)
-            if rows < FEW_ROWS and longest > LONG_ROW:
-                return False
-        total = sum(weight(m.body) for m in everything)
-        return len(everything) <= MAX_MEMBERS and total <= MAX_WEIGHT
-
-
-def _row_length(m: Member, rank: int) -> int:
-    inner = prod(m.extents[rank:])
-    for x in walk(m.body):
-        if x.op == "reduce":
-            inner = max(inner, prod(v.extent for v in x.extra[1]))
-    return inner
+            longest = max(m.row_length(rank) for m in everything)
+            return rows >= FEW_ROWS or longest <= LONG_ROW
+        return True
 
 
 def _matched(load: Expr, other: Member, member: Member) -> int:

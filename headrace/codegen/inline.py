@@ -35,6 +35,7 @@ _WEIGHTS = {
     **dict.fromkeys(_FUNCTIONS.split(), 10),
 }
 CHEAP = 3
+MAX_INLINE = 80  # expressions of a body that is put into another one
 
 
 def dependencies(tensor: Tensor) -> list[Tensor]:
@@ -141,7 +142,7 @@ class Inlining:
         return ir.rewrite(body, change)
 
     def is_worth(self, tensor: Tensor, body: Expr) -> bool:
-        if has_reduction(body) or len(walk(body)) > 200:
+        if has_reduction(body) or len(walk(body)) > MAX_INLINE:
             return False
         cost, reads = weight(body), len(loads(body))
         if reads == 0 and cost < 10:

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headrace.codegen import llvm_ops
-from headrace.codegen.kernel_ir import INDEX, Expr, Kind, const, constant_value, make
+from headrace.codegen.kernel_ir import INDEX, Expr, Kind, const, constant_value, make, walk
 from headrace.codegen.lift import Lifted, LiftedAccumulate, LiftedStore, LiftedSweep
 from headrace.codegen.llvm_fold import Fold
 from headrace.codegen.llvm_ops import from_memory, memory_type, number, to_memory
 from headrace.codegen.llvm_text import Block, Builder, Value, constant, vector
 
 PTR = Kind("ptr", 64, "p")
+_LEAVES = frozenset({"fetch", "fold", "const", "param", "loop", "result", "address", "buffer"})
 ATTRIBUTES = (
     'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 )
@@ -329,6 +330,28 @@ class KernelWriter:
     # -- expressions -------------------------------------------------------------------------
     def emit(self, x: Expr, scope: Scope) -> Pack:
         """The value of x, computed where its loops allow; `scope` is being written."""
+        for part in self.parts(x, scope):
+            self.emit_one(part, scope)
+        return self.emit_one(x, scope)
+
+    def parts(self, x: Expr, scope: Scope) -> list[Expr]:
+        """What x is computed from, innermost first: a long chain must not become deep recursion."""
+        order: list[Expr] = []
+        stack = [(x, False)]
+        seen: set[int] = set()
+        while stack:
+            part, done = stack.pop()
+            if done:
+                order.append(part)
+            elif id(part) not in seen:
+                seen.add(id(part))
+                if part.op in _LEAVES or part in self.home(part, scope).memo:
+                    continue
+                stack.append((part, True))
+                stack.extend((a, False) for a in reversed(part.args))
+        return order[:-1]
+
+    def emit_one(self, x: Expr, scope: Scope) -> Pack:
         home = self.home(x, scope)
         found = home.memo.get(x)
         if found is None:
@@ -353,11 +376,11 @@ class KernelWriter:
 
     def reads_own(self, x: Expr) -> bool:
         """Whether the value depends on memory that this kernel writes."""
-        found = self.own.get(x)
-        if found is None:
-            found = x.op == "fetch" and x.extra in self.k.written
-            found = self.own[x] = found or any(self.reads_own(a) for a in x.args)
-        return found
+        if x not in self.own:
+            for y in walk(x):
+                reads = y.op == "fetch" and y.extra in self.k.written
+                self.own[y] = reads or any(self.own[a] for a in y.args)
+        return self.own[x]
 
     def compute(self, x: Expr, scope: Scope) -> Pack:
         varies = scope.vector is not None and ("loop", scope.vector) in x.free

@@ -67,8 +67,7 @@ class Frame:
         start = self.arena.ctypes.data
         self.bases = (ctypes.c_int64 * program.base_count)()
         self.bases[0] = start + (-start % 64)
-        for i, array in enumerate(program.constants):
-            self.bases[program.first_constant + i] = array.ctypes.data
+        self.bases[program.first_constant] = program.constants.ctypes.data
         words: list[int] = []
         self.keep: list[Any] = []
         widest = 4
@@ -112,7 +111,7 @@ class Program:
     def __init__(
         self,
         inputs: list[Tensor],
-        constants: list[Array],
+        constants: Array,
         updates: list[Update],
         in_place: dict[Tensor, bool],
         fresh: list[Tensor],
@@ -124,7 +123,7 @@ class Program:
         self.inputs, self.constants, self.entries, self.checks = inputs, constants, entries, checks
         self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
         self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
-        self.base_count = self.first_constant + len(constants)
+        self.base_count = self.first_constant + 1
         self.uses_team = any(e.uses_team for e in entries)
         self.fresh = [(t.shape, t.dtype.numpy) for t in fresh]
         numbers = {t: i for i, t in enumerate(inputs)}

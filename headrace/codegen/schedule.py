@@ -248,6 +248,26 @@ def schedule_store(
     return finish_flat(loops, [Store(tensor, tuple(at), body)], name)
 
 
+SCALARS = 64  # parts of one element that share a kernel
+
+
+def schedule_parts(
+    tensor: Tensor, parts: list[tuple[tuple[int, ...], Compute]], name: str = "assemble"
+) -> list[Kernel]:
+    """Blocks side by side.  Single elements go in bunches: a stack of scalars is common."""
+    kernels = []
+    single: list[Action] = []
+    for offset, made in parts:
+        if any(v.extent != 1 for v in made.vars):
+            kernels.append(schedule_store(tensor, made, offset, name))
+            continue
+        body = substitute(made.body, {v: ir.const(0, ir.INDEX) for v in made.vars})
+        single.append(Store(tensor, tuple(ir.const(i, ir.INDEX) for i in offset), body))
+    for start in range(0, len(single), SCALARS):
+        kernels.append(finish_flat((), single[start : start + SCALARS], name))
+    return kernels
+
+
 def schedule_scatter(tensor: Tensor, scatter: Scatter, name: str = "scatter") -> Kernel:
     """One place after the other; only a last loop that walks along the array is vectorised."""
     loops = tuple(v for v in scatter.vars if v.extent != 1)

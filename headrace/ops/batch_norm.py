@@ -138,6 +138,13 @@ fused_batch_norm.lower(lowered)
 fused_batch_norm_v2.lower(lowered)
 
 
+@fused_batch_norm_v3.lower
+def _(e, x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
+    given = {"epsilon": epsilon, "data_format": data_format, "is_training": is_training}
+    found = lowered(e, x, scale, offset, mean, variance, **given)
+    return *found, e.known(np.float32(0))
+
+
 def gradient(grad_op):
     def rule(node, dy, *rest):
         x, scale, _, mean, variance = node.inputs

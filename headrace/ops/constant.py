@@ -88,16 +88,10 @@ def _(node, dy):
 def _(e, values, *, axis):
     shape = list(values[0].shape)
     axis %= len(shape) + 1
+    slab = [*shape[:axis], 1, *shape[axis:]]
     out = [*shape[:axis], len(values), *shape[axis:]]
-
-    def element(*index):
-        inner = index[:axis] + index[axis + 1 :]
-        result = values[-1][inner]
-        for i in reversed(range(len(values) - 1)):
-            result = e.select(index[axis] == i, values[i][inner], result)
-        return result
-
-    return e.compute(out, element)
+    before, after = (0,) * axis, (0,) * (len(shape) - axis)
+    return e.assemble(out, [((*before, i, *after), e.view(x, slab)) for i, x in enumerate(values)])
 
 
 @pack.samples
@@ -131,6 +125,15 @@ def unpack(value, *, num, axis):
 @unpack.gradient
 def _(node, *dys):
     return pack(list(dys), axis=node.attrs["axis"])
+
+
+@unpack.lower
+def _(e, value, *, num, axis):
+    axis %= len(value.shape)
+    shape = value.shape[:axis] + value.shape[axis + 1 :]
+    return [
+        e.compute(shape, lambda *at, i=i: value[(*at[:axis], i, *at[axis:])]) for i in range(num)
+    ]
 
 
 @unpack.samples
