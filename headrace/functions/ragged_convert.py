@@ -18,7 +18,7 @@ from headrace.functions.sparse_tensor import (
 )
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, comparison, logical, ragged
+from headrace.ops import arithmetic, comparison, logical, ragged, ragged_dense
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
 
@@ -34,7 +34,7 @@ def to_tensor(value: RaggedTensor, default_value: Any, name: str | None) -> Tens
                 inner = flat.shape.rank - 1
                 default.shape.with_rank_at_most(value.ragged_rank + inner - 1)
         splits = list(value.nested_row_splits)
-        dense = ragged.ragged_tensor_to_tensor(
+        dense = ragged_dense.ragged_tensor_to_tensor(
             constant(-1, int64), flat, default, splits, ["ROW_SPLITS"] * len(splits)
         )
         dense.set_shape(value.shape)

@@ -24,7 +24,7 @@ from headrace.graph.tensor import Tensor, run_session
 from headrace.ops import arithmetic
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
-from headrace.ops.ragged import ragged_tensor_from_variant, ragged_tensor_to_variant
+from headrace.ops.ragged_variant import ragged_tensor_from_variant, ragged_tensor_to_variant
 
 _SPLITS = (int32, int64)
 

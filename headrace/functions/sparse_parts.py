@@ -23,7 +23,7 @@ from headrace.functions.sparse import (
 from headrace.functions.sparse_tensor import SparseTensor, SparseTensorValue
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import sparse_array
+from headrace.ops import sparse_array, sparse_rows
 from headrace.ops import sparse_cross as crossing
 from headrace.ops.constants import constant_value
 from headrace.ops.convert import convert_to_tensor
@@ -145,7 +145,7 @@ def sparse_fill_empty_rows(
     sp_input = as_sparse(sp_input)
     with name_scope(name, "SparseFillEmptyRows", [sp_input]):
         value = convert_to_tensor(default_value, sp_input.values.dtype)
-        indices, values, empty, _ = sparse_array.sparse_fill_empty_rows(*parts(sp_input), value)
+        indices, values, empty, _ = sparse_rows.sparse_fill_empty_rows(*parts(sp_input), value)
         return SparseTensor(indices, values, sp_input.dense_shape), empty
 
 

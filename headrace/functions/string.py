@@ -14,7 +14,7 @@ from headrace.functions.old_names import renamed
 from headrace.functions.ragged_tensor import is_ragged
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import string_basic, string_convert, string_regex, string_unicode
+from headrace.ops import string_basic, string_convert, string_regex, string_rows, string_unicode
 from headrace.ops import string_format as formatting
 from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor, is_dense_tensor_like
@@ -333,7 +333,7 @@ def unsorted_segment_join(
       separator: what stands between two strings.
       name: name of the node.
     """
-    return string_basic.unsorted_segment_join(
+    return string_rows.unsorted_segment_join(
         inputs, segment_ids, num_segments, separator=separator, name=name
     )
 

@@ -16,7 +16,7 @@ from headrace.functions.ragged_tensor import (
 from headrace.functions.sparse_tensor import SparseTensor
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import string_basic, string_unicode
+from headrace.ops import string_basic, string_rows, string_unicode
 from headrace.ops.convert import convert_to_tensor
 
 
@@ -336,7 +336,7 @@ def ngrams(
         def grams(rows: RaggedTensor) -> RaggedTensor:
             if rows.ragged_rank > 1:
                 return rows.with_values(grams(rows.values))
-            found, splits = string_basic.string_n_grams(
+            found, splits = string_rows.string_n_grams(
                 rows.flat_values, rows.row_splits, separator, widths, left, right, padding_width,
                 preserve_short_sequences,
             )  # fmt: skip
