@@ -15,7 +15,9 @@ def prepare(piece: Plan) -> Program:
         from headrace.codegen.target import is_available
 
         if is_available():
+            from headrace.codegen import random
             from headrace.devices.compiled import MixedProgram
 
+            random.install()
             return MixedProgram(piece)
     return reference.prepare(piece)

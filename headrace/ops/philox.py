@@ -7,6 +7,7 @@ part of a stream is computed at once.  A block is four uint32.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ import numpy as np
 _MASK64, _MASK128 = (1 << 64) - 1, (1 << 128) - 1
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
-_MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_WEYL = 0x9E3779B9, 0xBB67AE85
+MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+WEYL = 0x9E3779B9, 0xBB67AE85
 _CHUNK = 1 << 13  # blocks that are worked on together: they stay in the cache
 
+_LONG = 1 << 10  # words from which a native call is worth it
+
 Array = np.ndarray[Any, Any]
+native_words: Callable[[int, int, int], Array] | None = None  # key, counter, count; by codegen
 
 
 class Philox:
@@ -43,6 +47,8 @@ class Philox:
 
     def blocks(self, count: int) -> Array:
         """The next `count` blocks: uint32 [count, 4]."""
+        if native_words is not None and 4 * count >= _LONG:
+            return native_words(self.key, self.counter, 4 * count).reshape(count, 4)
         out = np.empty((count, 4), np.uint32)
         for start in range(0, count, _CHUNK):
             stop = min(start + _CHUNK, count)
@@ -71,10 +77,10 @@ class Philox:
 def _rounds(a: Array, b: Array, c: Array, d: Array, key: int) -> Array:
     key0, key1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(10):
-        first, second = a * _MULTIPLIERS[0], c * _MULTIPLIERS[1]
+        first, second = a * np.uint64(MULTIPLIERS[0]), c * np.uint64(MULTIPLIERS[1])
         a, b = (second >> _SHIFT) ^ b ^ np.uint64(key0), second & _LOW
         c, d = (first >> _SHIFT) ^ d ^ np.uint64(key1), first & _LOW
-        key0, key1 = (key0 + _WEYL[0]) & 0xFFFFFFFF, (key1 + _WEYL[1]) & 0xFFFFFFFF
+        key0, key1 = (key0 + WEYL[0]) & 0xFFFFFFFF, (key1 + WEYL[1]) & 0xFFFFFFFF
     return np.stack((a, b, c, d), axis=1).astype(np.uint32)
 
 

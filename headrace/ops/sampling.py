@@ -23,7 +23,11 @@ RESERVED = 256  # blocks that TF sets aside for one output of a random op
 # -- uniform ----------------------------------------------------------------------------------
 def floats32(bits: Array) -> Array:
     """[0, 1) with 23 bits: the mantissa of a number in [1, 2)."""
-    return ((bits & np.uint32(0x7FFFFF)) | np.uint32(0x3F800000)).view(np.float32) - np.float32(1)
+    ones = bits & np.uint32(0x7FFFFF)
+    ones |= np.uint32(0x3F800000)
+    out = ones.view(np.float32)
+    out -= np.float32(1)
+    return out
 
 
 def floats64(bits: Array) -> Array:
