@@ -8,6 +8,10 @@ NAMES: dict[str, str] = {
         "image.combined_non_max_suppression image.draw_bounding_boxes "
         "image.sample_distorted_bounding_box"
     ),
+    "headrace.functions.image_codec": (
+        "{image.,io.}decode_image {image.,io.}is_jpeg image.adjust_jpeg_quality "
+        "image.random_jpeg_quality"
+    ),
     "headrace.functions.image_color": (
         "image.convert_image_dtype image.rgb_to_grayscale image.grayscale_to_rgb image.rgb_to_yiq "
         "image.yiq_to_rgb image.rgb_to_yuv image.yuv_to_rgb image.per_image_standardization "
@@ -33,6 +37,11 @@ NAMES: dict[str, str] = {
         "image.ResizeMethod image.resize=resize_images image.resize_images "
         "image.resize_image_with_pad image.resize_bilinear image.resize_bicubic "
         "image.resize_nearest_neighbor image.resize_area"
+    ),
+    "headrace.ops.image_codec": (
+        "{image.,io.}decode_jpeg {image.,io.}decode_and_crop_jpeg {image.,io.}encode_jpeg "
+        "{image.,io.}extract_jpeg_shape {image.,io.}decode_png image.encode_png "
+        "{image.,io.}decode_gif {image.,io.}decode_bmp"
     ),
     "headrace.ops.image_color": "image.rgb_to_hsv image.hsv_to_rgb",
 }

@@ -63,7 +63,12 @@ def checked_size(images, size):
     require(size.min() > 0, "output dimensions must be positive")
     require(images.shape[3] > 0, "image must have at least one channel")
     require(0 not in images.shape[1:3], "input image must be of non-zero size")
-    return int(size[0]), int(size[1])
+    height, width = int(size[0]), int(size[1])
+    require(
+        len(images) * height * width * images.shape[3] < 1 << 63,
+        f"Encountered overflow when multiplying {height} with {width}",
+    )
+    return height, width
 
 
 def check_grads(grads, original):

@@ -1,0 +1,111 @@
+"""JPEG's arithmetic on arrays: cosine transforms, sampling of colours, colour spaces, both ways.
+
+Transforms are exact up to rounding (TF's default decoder is faster and less exact; results differ
+by a level or two).  Colours are converted in 16-bit fixed point, as decoders do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _cosines(n: int) -> Any:
+    """The orthonormal cosine transform of n points, as a matrix."""
+    k, i = np.arange(n)[:, None], np.arange(n)
+    rows = np.cos((2 * i + 1) * k * np.pi / (2 * n)) * np.sqrt(2 / n)
+    rows[0] /= np.sqrt(2)
+    return rows
+
+
+# -- blocks ---------------------------------------------------------------------------------------
+def samples(coefficients: Any, side: int) -> Any:
+    """Blocks of coefficients [rows, columns, 8, 8] as an image of bytes; `side` pixels per block,
+    each the mean of those of the full size."""
+    basis = _cosines(8).reshape(8, side, 8 // side).mean(axis=2)
+    pixels = basis.T @ coefficients @ basis
+    rows, columns = coefficients.shape[:2]
+    image = pixels.transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
+    return np.clip(np.rint(image + 128), 0, 255).astype(np.uint8)
+
+
+def coefficients(image: Any, steps: Any) -> Any:
+    """An image of bytes, its sides multiples of 8, as quantized blocks [rows, columns, 64]."""
+    rows, columns = image.shape[0] // 8, image.shape[1] // 8
+    blocks = image.astype(np.float64).reshape(rows, 8, columns, 8).transpose(0, 2, 1, 3) - 128
+    basis = _cosines(8)
+    found = (basis @ blocks @ basis.T).reshape(rows, columns, 64) / steps
+    return (np.sign(found) * np.floor(np.abs(found) + 0.5)).astype(np.int32)
+
+
+# -- sampling -------------------------------------------------------------------------------------
+def upsampled(plane: Any, down: int, across: int, smooth: bool) -> Any:
+    """A plane of colour, so many times as high and wide."""
+    if smooth and (down, across) == (1, 2) and plane.shape[1] > 2:
+        return _widened(plane.astype(np.int32), 4, 1, 2).astype(np.uint8)
+    if smooth and (down, across) == (2, 2) and plane.shape[1] > 2:
+        x = plane.astype(np.int32)
+        above, below = np.concatenate([x[:1], x[:-1]]), np.concatenate([x[1:], x[-1:]])
+        tall = np.stack([3 * x + above, 3 * x + below], 1).reshape(-1, x.shape[1])
+        return _widened(tall, 16, 8, 7).astype(np.uint8)
+    return plane.repeat(down, axis=0).repeat(across, axis=1)
+
+
+def _widened(x: Any, total: int, left_bias: int, right_bias: int) -> Any:
+    """Twice as wide: three parts of the nearer column, one of the further."""
+    unit = total // 4
+    left, right = np.empty_like(x), np.empty_like(x)
+    left[:, 1:] = (3 * x[:, 1:] + x[:, :-1] + left_bias) // total
+    right[:, :-1] = (3 * x[:, :-1] + x[:, 1:] + right_bias) // total
+    if unit == 1:
+        left[:, 0], right[:, -1] = x[:, 0], x[:, -1]
+    else:
+        left[:, 0] = (4 * x[:, 0] + left_bias) // total
+        right[:, -1] = (4 * x[:, -1] + right_bias) // total
+    return np.stack([left, right], 2).reshape(len(x), -1)
+
+
+def downsampled(plane: Any) -> Any:
+    """Half as high and wide: means, rounded up and down in turn."""
+    x = plane.astype(np.int32)
+    total = x[::2, ::2] + x[::2, 1::2] + x[1::2, ::2] + x[1::2, 1::2]
+    bias = 1 + np.arange(total.shape[1]) % 2
+    return ((total + bias) >> 2).astype(np.uint8)
+
+
+# -- colours --------------------------------------------------------------------------------------
+def _fixed(x: float) -> int:
+    return int(x * 65536 + 0.5)
+
+
+def to_rgb(y: Any, cb: Any, cr: Any) -> Any:
+    """Brightness and two differences of colour as RGB [height, width, 3]."""
+    y, blue, red = y.astype(np.int32), cb.astype(np.int32) - 128, cr.astype(np.int32) - 128
+    half = 1 << 15
+    r = y + ((_fixed(1.402) * red + half) >> 16)
+    g = y + ((-_fixed(0.34414) * blue - _fixed(0.71414) * red + half) >> 16)
+    b = y + ((_fixed(1.772) * blue + half) >> 16)
+    return np.clip(np.stack([r, g, b], 2), 0, 255).astype(np.uint8)
+
+
+def brightness(rgb: Any) -> Any:
+    r, g, b = np.moveaxis(rgb.astype(np.int32), -1, 0)
+    total = _fixed(0.299) * r + _fixed(0.587) * g + _fixed(0.114) * b + (1 << 15)
+    return (total >> 16).astype(np.uint8)
+
+
+def from_rgb(rgb: Any) -> list[Any]:
+    """Brightness and two differences of colour."""
+    r, g, b = np.moveaxis(rgb.astype(np.int32), -1, 0)
+    middle = (128 << 16) + (1 << 15) - 1
+    blue = -_fixed(0.16874) * r - _fixed(0.33126) * g + _fixed(0.5) * b + middle
+    red = _fixed(0.5) * r - _fixed(0.41869) * g - _fixed(0.08131) * b + middle
+    return [brightness(rgb), (blue >> 16).astype(np.uint8), (red >> 16).astype(np.uint8)]
+
+
+def from_cmyk(inks: Any, inverted: bool) -> Any:
+    """Four inks [height, width, 4] as RGB; Adobe's programs store what is left of the white."""
+    x = inks.astype(np.int32)
+    x = x if inverted else 255 - x
+    return (x[..., :3] * x[..., 3:] // 255).astype(np.uint8)
