@@ -199,7 +199,7 @@ def fans(shape: Sequence[Any]) -> tuple[int, int]:
 
 
 # The standard deviation of a normal distribution cut off at two of its own.
-_TRUNCATED_STDDEV = 0.87962566103423978
+TRUNCATED_STDDEV = 0.87962566103423978
 
 
 class VarianceScaling(Initializer):
@@ -245,9 +245,7 @@ class VarianceScaling(Initializer):
         stddev = math.sqrt(scale)
         if self.distribution == "untruncated_normal":
             return random.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
-        return random.truncated_normal(
-            shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed
-        )
+        return random.truncated_normal(shape, 0.0, stddev / TRUNCATED_STDDEV, dtype, seed=self.seed)
 
     def get_config(self) -> dict[str, Any]:
         return {

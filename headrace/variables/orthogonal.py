@@ -9,23 +9,33 @@ from headrace.core import dtypes
 from headrace.functions import array, random
 from headrace.functions.cast import cast
 from headrace.graph.tensor import Tensor
-from headrace.ops import catalog
 from headrace.ops.arithmetic import sign
 from headrace.ops.constant import pack
+from headrace.ops.diagonal import diag_part
 from headrace.ops.linalg_factor import qr
 from headrace.ops.matrix import matmul
 from headrace.ops.scatter import scatter_nd
 from headrace.variables.initializers import Initializer, float_type
 
 
+def orthonormal(normal: Any) -> Any:
+    """Orthonormal columns from a matrix of normal numbers; the signs make them uniform."""
+    q, r = qr(normal, full_matrices=False)
+    return q * sign(diag_part(r))
+
+
 def _orthogonal(shape: Any, dtype: Any, seed: int | None) -> Any:
-    """A random matrix with orthonormal columns; the signs make it uniform over all such."""
-    q, r = qr(random.random_normal(shape, dtype=dtype, seed=seed), full_matrices=False)
-    return q * sign(catalog.find("DiagPart")(r) if shape[0] == shape[1] else _diagonal(r))
+    return orthonormal(random.random_normal(shape, dtype=dtype, seed=seed))
 
 
-def _diagonal(r: Any) -> Any:
-    return catalog.find("MatrixDiagPart")(r)
+def flat_sizes(shape: Any) -> tuple[int, int]:
+    """Rows and columns, with all dimensions but the last in one."""
+    if len(shape) < 2:
+        raise ValueError("The tensor to initialize must be at least two-dimensional")
+    rows = 1
+    for size in shape[:-1]:
+        rows *= int(size)
+    return rows, int(shape[-1])
 
 
 class Orthogonal(Initializer):
@@ -43,11 +53,7 @@ class Orthogonal(Initializer):
         self.gain, self.seed, self.dtype = gain, seed, float_type(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        if len(shape) < 2:
-            raise ValueError("The tensor to initialize must be at least two-dimensional")
-        rows, columns = 1, int(shape[-1])
-        for size in shape[:-1]:
-            rows *= int(size)
+        rows, columns = flat_sizes(shape)
         q = _orthogonal((max(rows, columns), min(rows, columns)), self._type(dtype), self.seed)
         if rows < columns:
             q = array.matrix_transpose(q)

@@ -317,7 +317,9 @@ def _initial_value(initializer: Any, shape: Shape, dtype: DType, partition: Any)
         initializer = initializer()
     if shape.is_fully_defined():
         sizes = shape.as_list()
-        return lambda: initializer(sizes, dtype=dtype, partition_info=partition), dtype.base
+        # TF 2's initializers do not know of parts.
+        more = {"partition_info": partition} if _accepts(initializer, "partition_info") else {}
+        return lambda: initializer(sizes, dtype=dtype, **more), dtype.base
     required = [
         p
         for p in inspect.signature(initializer).parameters.values()

@@ -156,3 +156,14 @@ def test_initializers_describe_themselves(name):
         value = session.run(made([4, 4]))
     if name in ("orthogonal", "identity"):
         np.testing.assert_allclose(value @ value.T, np.eye(4), atol=1e-5)
+
+
+def test_initializers_of_the_second_version_repeat_with_a_seed(session):
+    from headrace.variables import initializers_v2
+
+    v = tf.get_variable("v", [3, 5], initializer=initializers_v2.Orthogonal(seed=3))
+    w = tf.get_variable("w", [3, 5], initializer=initializers_v2.Orthogonal(seed=3))
+    initialized(session)
+    a, b = session.run([v, w])
+    assert (a == b).all()
+    np.testing.assert_allclose(a @ a.T, np.eye(3), atol=1e-5)
