@@ -7,12 +7,15 @@ import math
 import numpy as np
 
 from headrace.core.dtypes import INDEX, bfloat16, float32, float64, int32
-from headrace.core.errors import require
+from headrace.core.errors import ResourceExhaustedError, require
 from headrace.core.shapes import Shape
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Type
+
+
+_MOST = 1 << 48
 
 
 def _count(start, limit, delta):
@@ -53,6 +56,10 @@ def range_(start, limit, delta):
     for name, x in (("start", start), ("limit", limit), ("delta", delta)):
         require(x.ndim == 0, f"{name} must be a scalar, not shape {list(x.shape)}")
     count = _count(*map(_number, (start, limit, delta)))
+    if count > _MOST:  # np.arange overflows to an empty array
+        raise ResourceExhaustedError(
+            None, None, f"OOM when allocating tensor with shape[{count}] and type {start.dtype}"
+        )
     if start.dtype.kind == "i":
         return np.arange(count, dtype=start.dtype) * delta + start
     # The sum of float steps drifts; a product does not.
