@@ -1,21 +1,24 @@
-"""Conditionals: tf.cond, tf.case, smart_cond."""
+"""Conditionals: tf.cond, smart_cond."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
 from headrace.functions import nest
-from headrace.functions.flow_context import CondContext, merge_any
+from headrace.functions.flow_context import CondContext, merge_any, with_summaries
 from headrace.functions.grouping import with_dependencies
 from headrace.functions.structure import name_scope
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops import cast
 from headrace.ops import control_flow as primitives
 from headrace.ops.constants import constant_value
 from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.source import identity
 
 
@@ -46,8 +49,24 @@ def cond(
       >>> tf.cond(x < y, lambda: x + 1, lambda: y * 2)
     """
     true_fn, false_fn = _functions(true_fn, false_fn, fn1, fn2)
+    if getattr(
+        get_default_graph(), "is_traced", False
+    ):  # of a tf.function: TF builds these anew, always strict
+        return build(pred, true_fn, false_fn, True, name, ("true_fn", "false_fn"))
+    return build(pred, true_fn, false_fn, strict, name)
+
+
+def build(
+    pred: Any,
+    true_fn: Callable[[], Any],
+    false_fn: Callable[[], Any],
+    strict: bool,
+    name: str | None,
+    labels: tuple[str, str] = ("", ""),
+) -> Any:
+    """`labels`: names of the branches, where one must not use what the other has made."""
     with name_scope(name, "cond", [pred]):
-        if isinstance(pred, (bool, str)) or pred is None:
+        if isinstance(pred, bool):
             raise TypeError("pred must not be a Python bool")
         pred = convert_to_tensor(pred, name="pred")
         switched = primitives.switch(pred, pred)
@@ -57,18 +76,26 @@ def cond(
         for tensor in (*switched, pivot_t, pivot_f, pred):
             tensor.graph.prevent_fetching(tensor.op)
         context_t = CondContext(pred, pivot_t, branch=1)
-        original_t, flat_t = _branch(context_t, true_fn)
-        if original_t is None:
+        context_t.label = labels[0]
+        result_t, flat_t = _branch(context_t, true_fn)
+        if result_t is None:
             raise ValueError("true_fn must have a return value.")
         context_f = CondContext(pred, pivot_f, branch=0)
-        original_f, flat_f = _branch(context_f, false_fn)
-        if original_f is None:
+        context_f.label = labels[1]
+        result_f, flat_f = _branch(context_f, false_fn)
+        if result_f is None:
             raise ValueError("false_fn must have a return value.")
-        original_t, original_f = _alike(original_t, original_f, strict)
-        _check_types(flat_t, flat_f)
+        if not strict:
+            result_t, result_f = _unpacked(result_t), _unpacked(result_f)
+        _check_structures(result_t, result_f, bool(labels[0]))
+        if not flat_t:
+            raise ValueError("true_fn and false_fn must return at least one result.")
+        flat_t, flat_f = _same_types(context_t, result_t, flat_t, context_f, flat_f)
         merged = [merge_any([f, t])[0] for f, t in zip(flat_f, flat_t)]
-        _add_to_collection(context_t, context_f)
-        result = _packed(original_t, merged)
+        if context_t.outer_context is None:  # the outermost one describes those inside
+            context_t.graph.add_to_collection(GraphKeys.COND_CONTEXT, context_t)
+            context_t.graph.add_to_collection(GraphKeys.COND_CONTEXT, context_f)
+        result = _packed(result_t, merged)
         return result if strict else _unpacked(result)
 
 
@@ -95,7 +122,7 @@ def _functions(true_fn: Any, false_fn: Any, fn1: Any, fn2: Any) -> tuple[Any, An
 def _branch(context: CondContext, function: Callable[[], Any]) -> tuple[Any, list[Tensor]]:
     """Run a branch's function inside of its context; its results as tensors of the context."""
     with context.entered():
-        result = function()
+        result = with_summaries(function)
         if result is None:
             return None, []
         flat = [_tensor(context, item) for item in nest.flatten(result, expand_composites=True)]
@@ -113,24 +140,50 @@ def _tensor(context: CondContext, item: Any) -> Tensor:
     return context.output(convert_to_tensor(item))
 
 
-def _alike(a: Any, b: Any, strict: bool) -> tuple[Any, Any]:
-    """Both branches have one structure; a list of one is as good as its element, unless strict."""
-    if not strict:
-        a, b = _unpacked(a), _unpacked(b)
+def _check_structures(result_t: Any, result_f: Any, is_labeled: bool) -> None:
+    """Both branches give one structure; the indices of slices may have different types."""
+    leaves_t, leaves_f = nest.flatten(result_t), nest.flatten(result_f)
+    if is_labeled:
+        for i, (t, f) in enumerate(zip(leaves_t, leaves_f)):
+            if isinstance(t, IndexedSlices) != isinstance(f, IndexedSlices):
+                raise TypeError(
+                    f"Cannot reconcile tf.cond {i}-th outputs:\n  outputs from all branches: {t}, {f}"
+                )
     try:
-        nest.assert_same_structure(a, b, expand_composites=True)
-    except (TypeError, ValueError) as error:
+        nest.assert_same_structure(result_t, result_f)
+        for t, f in zip(leaves_t, leaves_f):
+            if not (isinstance(t, IndexedSlices) and isinstance(f, IndexedSlices)):
+                nest.assert_same_structure(t, f, expand_composites=True)
+    except TypeError as error:
         raise TypeError(f"Incompatible return types of true_fn and false_fn: {error}") from None
-    return a, b
+    except ValueError as error:
+        raise ValueError(f"Incompatible return values of true_fn and false_fn: {error}") from None
 
 
-def _check_types(flat_t: Sequence[Tensor], flat_f: Sequence[Tensor]) -> None:
-    for t, f in zip(flat_t, flat_f):
-        if t.dtype.base is not f.dtype.base:
+def _same_types(
+    context_t: CondContext, result_t: Any, flat_t: Sequence[Tensor],
+    context_f: CondContext, flat_f: Sequence[Tensor],
+) -> tuple[list[Tensor], list[Tensor]]:  # fmt: skip
+    """Indices of slices become int64 where the branches differ; other differences are refused."""
+    places = {
+        id(leaf.indices) for leaf in nest.flatten(result_t) if isinstance(leaf, IndexedSlices)
+    }
+    originals = nest.flatten(result_t, expand_composites=True)
+    out_t, out_f = list(flat_t), list(flat_f)
+    for i, (original, t, f) in enumerate(zip(originals, flat_t, flat_f)):
+        if t.dtype.base is f.dtype.base:
+            continue
+        if id(original) not in places:
             raise ValueError(
                 "Outputs of true_fn and false_fn must have the same type: "
                 f"{t.dtype.name}, {f.dtype.name}"
             )
+        for context, flat in ((context_t, out_t), (context_f, out_f)):
+            if flat[i].dtype.base is not dtypes.int64:
+                with context.entered():
+                    flat[i] = cast.cast(flat[i], DstT=dtypes.int64)
+                context.leave([flat[i]])
+    return out_t, out_f
 
 
 def _packed(structure: Any, merged: Sequence[Tensor]) -> Any:
@@ -145,14 +198,6 @@ def _unpacked(result: Any) -> Any:
     if isinstance(result, (list, tuple)) and not hasattr(result, "_fields") and len(result) == 1:
         return result[0]
     return result
-
-
-def _add_to_collection(context_t: CondContext, context_f: CondContext) -> None:
-    from headrace.graph.keys import GraphKeys
-
-    if context_t.outer_context is None:
-        context_t.graph.add_to_collection(GraphKeys.COND_CONTEXT, context_t)
-        context_f.graph.add_to_collection(GraphKeys.COND_CONTEXT, context_f)
 
 
 def smart_cond(
@@ -187,96 +232,3 @@ def smart_constant_value(pred: Any) -> bool | None:
     raise TypeError(
         f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}"
     )
-
-
-def case(
-    pred_fn_pairs: Any,
-    default: Callable[[], Any] | None = None,
-    exclusive: bool = False,
-    strict: bool = False,
-    name: str = "case",
-) -> Any:
-    """The function of the first predicate that is true, else `default`.
-
-    Args:
-      pred_fn_pairs: pairs of a scalar bool tensor and a function, as a list or dict.
-      default: a function for when no predicate is true; without it that is an error.
-      exclusive: it is an error if more than one predicate is true.
-      strict: keep a list of one tensor as a list.
-      name: a scope for the nodes.
-
-    Raises:
-      TypeError: the pairs are not what they should be.
-    """
-    pairs = _case_pairs(pred_fn_pairs)
-    if default is not None and not callable(default):
-        raise TypeError("default must be callable.")
-    with name_scope(name, "case", [p for p, _ in pairs]):
-        preds = [p for p, _ in pairs]
-        if default is None:
-            default, pairs = _checked_default(pairs)
-        assertion = _exclusive(preds) if exclusive else None
-        function = default
-        for pred, fn in reversed(pairs):
-            function = functools.partial(
-                cond, pred, true_fn=fn, false_fn=function, strict=strict, name="cond"
-            )
-        if assertion is None:
-            return function()
-        from headrace.graph.defaults import get_default_graph
-
-        with get_default_graph().control_dependencies([assertion]):
-            return function()
-
-
-def _case_pairs(given: Any) -> list[tuple[Tensor, Callable[[], Any]]]:
-    if isinstance(given, dict):
-        items = list(given.items())
-        if type(given) is dict:
-            items.sort(key=lambda pair: pair[0].name)
-    elif isinstance(given, (list, tuple)):
-        items = list(given)
-    else:
-        raise TypeError("fns must be a list, tuple, or dict")
-    for pair in items:
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
-        pred, fn = pair
-        if not isinstance(pred, Tensor) or pred.dtype.base is not dtypes.bool_:
-            raise TypeError(f"pred must be Tensor of type bool: {pred}")
-        if not callable(fn):
-            raise TypeError(f"fn for pred {pred.name} must be callable.")
-    return items
-
-
-def _checked_default(pairs: list[Any]) -> tuple[Callable[[], Any], list[Any]]:
-    """Without a default, the last function is it, and some predicate must be true."""
-    from headrace.functions.checks import Assert
-    from headrace.graph.defaults import get_default_graph
-    from headrace.ops import constant, reduce
-
-    preds = constant.pack([p for p, _ in pairs], name="preds_c")
-    names = ", ".join(p.name for p, _ in pairs)
-    message = f"None of the conditions evaluated as True. Conditions: ({names}), Values:"
-    assertion = Assert(reduce.any_(preds, [0]), [message, preds], summarize=len(pairs))
-    _, last = pairs[-1]
-
-    def checked() -> Any:
-        with get_default_graph().control_dependencies([assertion]):
-            return last()
-
-    return checked, pairs[:-1]
-
-
-def _exclusive(preds: Sequence[Tensor]) -> Any:
-    from headrace.functions.checks import Assert
-    from headrace.ops import cast, comparison, constant, reduce
-
-    packed = constant.pack(list(preds), name="preds_c")
-    true = reduce.sum_(cast.cast(packed, DstT=dtypes.int32), [0], name="num_true_conds")
-    names = ", ".join(p.name for p in preds)
-    message = (
-        "More than one condition evaluated as True but exclusive=True. "
-        f"Conditions: ({names}), Values:"
-    )
-    return Assert(comparison.less(true, 2), [message, packed], summarize=len(preds))

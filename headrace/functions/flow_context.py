@@ -6,14 +6,17 @@ wait for the context's pivot, so that they run only when, and as often as, the c
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from headrace.functions import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
+from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import control_flow as primitives
+from headrace.ops.source import identity, no_op
 
 
 def output_context(node: Node) -> Any:
@@ -126,6 +129,11 @@ class FlowContext:
             for tensor in results:
                 self._outer.AddName(tensor)
 
+    @property
+    def control_pivot(self) -> Any:
+        """A tensor that is live where (and as often as) the context runs."""
+        raise NotImplementedError
+
     def while_context(self) -> Any:
         """The innermost loop around, this context included."""
         return None if self._outer is None else self._outer.while_context()
@@ -164,6 +172,7 @@ class CondContext(FlowContext):
         super().__init__(pred.graph)
         self.name = self.graph.unique_name(name)
         self._pred, self._pivot, self.branch = pred, pivot, branch
+        self.label = ""  # set: other branches must not use what this one makes
         self._values |= {pred, pivot}
 
     @property
@@ -173,6 +182,8 @@ class CondContext(FlowContext):
     @property
     def pivot(self) -> Tensor:
         return self._pivot
+
+    control_pivot = pivot
 
     @property
     def grad_state(self) -> Any:
@@ -187,6 +198,7 @@ class CondContext(FlowContext):
     def AddValue(self, tensor: Tensor) -> Tensor:
         if tensor in self._values:
             return self._inside.get(tensor, tensor)
+        self._refuse_other_branch(tensor)
         self._values.add(tensor)
         source = tensor
         if self._outer is not None:
@@ -203,6 +215,14 @@ class CondContext(FlowContext):
         self._values.add(inside)
         self._inside[tensor] = inside
         return inside
+
+    def _refuse_other_branch(self, tensor: Tensor) -> None:
+        context = output_context(tensor.op)
+        while context is not None and not context.contains(self):
+            label = getattr(context, "label", "")
+            if label and self.label:
+                raise ValueError(f"Tensor {tensor.name} in {label} is accessed from {self.label}.")
+            context = context.outer_context
 
     def AddOp(self, node: Node) -> None:
         if not node.inputs:
@@ -229,6 +249,28 @@ class CondContext(FlowContext):
         if tensor not in self._values:
             return self.AddValue(tensor)
         return self._inside.get(tensor, tensor)
+
+
+def with_summaries(function: Callable[[], Any]) -> Any:
+    """The result of a branch or body, after the summaries made in it.
+
+    Where they run cannot be asked for from outside, so they leave the collection, and the result
+    waits for them.
+    """
+    graph = get_default_graph()
+    collected = graph.get_collection_ref(GraphKeys._SUMMARY_COLLECTION)
+    count = len(collected)
+    result = function()
+    new = collected[count:]
+    if not new:
+        return result
+    del collected[count:]
+    with graph.control_dependencies(new):
+        if result is None:
+            return no_op()
+        return nest.map_structure(
+            lambda x: x if hasattr(x, "with_flow") else identity(x), result, expand_composites=True
+        )
 
 
 def switch_any(data: Tensor, pred: Tensor) -> Any:

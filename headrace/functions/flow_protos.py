@@ -86,7 +86,7 @@ def cond_from_proto(message: Any, import_scope: str | None = None) -> CondContex
     find = _finder(context.graph, import_scope)
     context.name = add_scope(message.context_name, import_scope)
     context._pred, context._pivot = find(message.pred_name), find(message.pivot_name)
-    context.branch = message.branch
+    context.branch, context.label = message.branch, ""
     around = context._pivot.op._get_control_flow_context()
     _restore(context, message, import_scope)
     context._pivot.op._set_control_flow_context(around)  # it decides whether the branch runs

@@ -64,14 +64,15 @@ def with_dependencies(dependencies: Any, output: Any, name: str | None = None) -
     """`output`, once the dependencies have finished."""
     graph = get_default_graph()
     with name_scope(name, "control_dependency", [*dependencies, output]) as scope:
-        source = output.values if isinstance(output, IndexedSlices) else output
-        with graph.colocate_with(source), graph.control_dependencies(dependencies):
-            source = convert_to_tensor(source)
+        first = _source(output)
+        if not isinstance(first, Tensor):
+            output = first = convert_to_tensor(first)
+        with graph.colocate_with(first.op), graph.control_dependencies(dependencies):
             if isinstance(output, IndexedSlices):
                 return IndexedSlices(
-                    identity(source, name=scope), output.indices, output.dense_shape
+                    identity(first, name=scope), output.indices, output.dense_shape
                 )
-            return identity(source, name=scope)
+            return identity(first, name=scope)
 
 
 def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:

@@ -12,9 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.core.shapes import Shape, as_shape
+from headrace.core.shapes import Shape
 from headrace.functions import nest
-from headrace.functions.flow_context import FlowContext, output_context, switch_any
+from headrace.functions.flow_context import (
+    FlowContext,
+    output_context,
+    switch_any,
+    with_summaries,
+)
+from headrace.functions.shape_invariants import check_invariant, set_invariant
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -69,11 +75,9 @@ class WhileContext(FlowContext):
     GetWhileContext = while_context
 
     @property
-    def control_pivot(self) -> Tensor:
+    def control_pivot(self) -> Any:
         """What a node without inputs waits for: it then runs once in every iteration."""
-        pivot = self.pivot_for_body if self.pivot_for_body is not None else self.pivot_for_pred
-        assert pivot is not None
-        return pivot
+        return self.pivot_for_body if self.pivot_for_body is not None else self.pivot_for_pred
 
     # -- values from outside -------------------------------------------------------------------
     def AddValue(self, tensor: Tensor) -> Tensor:
@@ -109,15 +113,14 @@ class WhileContext(FlowContext):
             return None
         return current.grad_state.real_value(tensor)  # type: ignore[no-any-return]
 
-    def _enter(self, tensor: Tensor, is_constant: bool, keep_shape: bool = True) -> Tensor:
+    def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
         enter = primitives.ref_enter if tensor.dtype.is_ref else primitives.enter
         result: Tensor = enter(
             tensor, frame_name=self.name, is_constant=is_constant,
             parallel_iterations=self.parallel_iterations,
         )  # fmt: skip
         self.graph.prevent_feeding(result)
-        if keep_shape:
-            result._shape = tensor._shape
+        result._shape = tensor._shape
         return result
 
     def _adopt(self, tensors: Sequence[Tensor]) -> None:
@@ -198,10 +201,9 @@ class WhileContext(FlowContext):
         self,
         pred: Callable[..., Any],
         body: Callable[..., Any],
-        structure: Any,
         loop_vars: Sequence[Tensor],
-        invariants: Sequence[Any] | None,
-        rebuild: Callable[[Any, Sequence[Tensor]], Any],
+        invariants: Sequence[Shape],
+        rebuild: Callable[[Sequence[Tensor]], Any],
         to_tensors: Callable[[Any], list[Tensor]],
     ) -> tuple[Any, list[Tensor]]:
         """Wire the loop; returns the body's result and the exits."""
@@ -209,45 +211,54 @@ class WhileContext(FlowContext):
         sources = list(loop_vars)
         if self._outer is not None:
             sources = [self._outer.AddValue(x) for x in loop_vars]
-        with self.graph.control_dependencies(None):
-            enters = [self._enter(x, False, invariants is None) for x in sources]
-            for x in enters:
-                if self._outer is not None:
-                    self._outer.AddInnerOp(x.op)
-        outer_loop = None if self._outer is None else self._outer.while_context()
-        if outer_loop is not None:
-            for x in enters:
-                if is_constant_enter(x.op.inputs[0].op):
-                    x.op._add_control_input(outer_loop.control_pivot.op)
-        _set_invariants(sources, enters, invariants)
-        self._adopt(enters)
+        self.loop_enters = enters = self._enter_variables(sources, invariants)
         # From here on an initial value is a value from outside like any other.
         self._values = set(enters)
         self._inside.clear()
-        self.loop_enters = enters
         merges = [_merge([x, x]) for x in enters]
         self.pivot_for_pred = merges[0]
-        condition = convert_to_tensor(pred(*rebuild(structure, merges)))
+        condition = convert_to_tensor(pred(*rebuild(merges)))
         self.pivot = primitives.loop_cond(condition, name="LoopCond")
         assert self.pivot is not None
         switches = [switch_any(x, self.pivot) for x in merges]
         inner = [identity(x[1]) for x in switches]
         self.pivot_for_body = inner[0]
-        packed = rebuild(structure, inner)
-        before = self.graph.get_collection_ref("summaries")[:]
-        result = body(*packed)
-        # Summaries made in every iteration can not be collected once.
-        self.graph.get_collection_ref("summaries")[:] = before
+        packed = rebuild(inner)
+        result = with_summaries(lambda: body(*packed))
         if not nest.is_sequence_or_composite(result):
             result = [result]
         nest.assert_same_structure(list(packed), list(result), expand_composites=True)
-        for merge_var, value in zip(merges, to_tensors(result)):
+        values = to_tensors(result)
+        if len(values) != len(merges):
+            raise ValueError(
+                "Number of inputs and outputs of body must match loop_vars: "
+                f"{len(merges)}, {len(values)}"
+            )
+        for merge_var, value in zip(merges, values):
             add_back_edge(merge_var, value, enforce=True)
         self.loop_exits = [_exit(x[0]) for x in switches]
         for x, y in zip(merges, self.loop_exits):
             y._shape = x._shape
         self.leave(self.loop_exits)
         return result, self.loop_exits
+
+    def _enter_variables(
+        self, sources: Sequence[Tensor], invariants: Sequence[Shape]
+    ) -> list[Tensor]:
+        with self.graph.control_dependencies(None):
+            enters = [self._enter(x, is_constant=False) for x in sources]
+            for x in enters:
+                if self._outer is not None:
+                    self._outer.AddInnerOp(x.op)
+        if self._outer is not None:
+            pivot = self._outer.control_pivot
+            for x in enters:
+                if pivot is not None and is_constant_enter(x.op.inputs[0].op):
+                    x.op._add_control_input(pivot.op)
+        for source, x, shape in zip(sources, enters, invariants):
+            set_invariant(source, x, shape)
+        self._adopt(enters)
+        return enters
 
 
 def _reads_variable(node: Node) -> bool:
@@ -273,45 +284,8 @@ def add_back_edge(merge: Tensor, value: Any, enforce: bool = False) -> Tensor:
     step = primitives.ref_next_iteration if value.dtype.is_ref else primitives.next_iteration
     following: Tensor = step(value)
     if enforce:
-        _check_invariant(merge, following)
+        check_invariant(merge, following)
     elif not merge.shape.is_compatible_with(following.shape):
         merge._shape = Shape(None)
     merge.op._update_input(1, following)
     return following
-
-
-def _set_invariants(
-    sources: Sequence[Tensor], enters: Sequence[Tensor], invariants: Sequence[Any] | None
-) -> None:
-    if invariants is None:
-        return
-    flat = nest.flatten(invariants, expand_composites=False)
-    for source, enter, shape in zip(sources, enters, flat):
-        shape = as_shape(shape)
-        if not _less_specific(shape, source.shape):
-            raise ValueError(
-                f"The shape invariant specified for {source.name} is not compatible with the initial "
-                f"shape of the loop variable. It enters the loop with shape {source.shape}, but the "
-                f"specified shape invariant is {shape}."
-            )
-        enter._shape = shape
-
-
-def _less_specific(general: Shape, special: Shape) -> bool:
-    if general.rank is None:
-        return True
-    if special.rank != general.rank:
-        return False
-    return all(g is None or g == s for g, s in zip(general.sizes, special.sizes))
-
-
-def _check_invariant(merge: Tensor, following: Tensor) -> None:
-    if _less_specific(merge.shape, following.shape):
-        return
-    enter = merge.op.inputs[0].op
-    raise ValueError(
-        f"Input tensor '{enter.inputs[0].name}' enters the loop with shape {enter.inputs[0].shape}, "
-        f"but has shape {following.shape} after one iteration. To allow the shape to vary across "
-        "iterations, use the `shape_invariants` argument of tf.while_loop to specify a less-specific "
-        "shape."
-    )

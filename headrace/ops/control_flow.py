@@ -82,7 +82,10 @@ def control_trigger():
 
 
 def ref_select_shape(index, inputs):
-    return merge_shape(inputs)[0]
+    require(index.rank in (None, 0), f"Shape must be rank 0 but is rank {index.rank}")
+    first = inputs[0].plain()
+    same = all(x.is_full and x.sizes == first.sizes for x in inputs)
+    return first if same else UNKNOWN
 
 
 @op("RefSelect", "index: int32, inputs: Ref(N*T) -> output: Ref(T)", T=Type(), N=Int(min=1),

@@ -180,6 +180,7 @@ class ConcreteFunction:
     ) -> None:  # fmt: skip
         name = getattr(python_function, "__name__", "function")
         self.graph = FunctionGraph(f"__inference_{name}")
+        self.graph.is_traced = True
         with self.graph.as_default():
             places = [
                 self.graph.add_argument(as_dtype(t.dtype).base, shape, _argument_name(t, i))
