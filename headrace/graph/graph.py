@@ -88,26 +88,36 @@ class Graph(Collections):
             context = tensor.op._control_flow_context
             if context is not None and context is not own.context:
                 context.check_use(tensor.op, op.name, (name or op.name).rstrip("/"), own.context)
-        with self._lock:
-            name = self._node_name(name or op.name)
+        attrs = self._scoped_attrs(op, attrs)
+        with self._lock:  # another thread may be reading or building, too
             sources = [t.op for t in inputs]
             control = list(waits_for)
             if own.controls:
                 scoped = control_inputs_for(own.controls, sources)
                 control += [n for n in scoped if n not in control]
-            extra = dict(self._attr_scopes) if self._attr_scopes else {}
-            override = self._gradient_overrides.get(op.name)
-            if override is not None:
-                attrs = attrs | {"_gradient_op_type": override}
-            if op.name in self._kernel_labels:
-                attrs = attrs | {"_kernel": self._kernel_labels[op.name]}
             node = Node(
-                self, op, name, inputs, input_types, control, extra | attrs if extra else attrs,
+                self, op, self._node_name(name or op.name), inputs, input_types, control, attrs,
                 outputs, made or origin.here(), len(self._ordered) + 1,
             )  # fmt: skip
-            self._nodes[name] = node
+            self._nodes[node.name] = node
             self._ordered.append(node)
             self._version += 1
+            self._settle(node, stacks, own)
+        return node
+
+    def _scoped_attrs(self, op: Any, attrs: dict[str, Any]) -> dict[str, Any]:
+        """The node's attributes, with those that scopes around it add."""
+        override = self._gradient_overrides.get(op.name)
+        if override is not None:
+            attrs = attrs | {"_gradient_op_type": override}
+        if op.name in self._kernel_labels:
+            attrs = attrs | {"_kernel": self._kernel_labels[op.name]}
+        if self._container and attrs.get("container") == "":
+            attrs = attrs | {"container": self._container}
+        return dict(self._attr_scopes) | attrs if self._attr_scopes else attrs
+
+    def _settle(self, node: Node, stacks: Stacks, own: Local) -> None:
+        """What scopes around a new node ask of it."""
         if own.context is not None:
             node._control_flow_context = own.context
             own.context.AddOp(node)
@@ -117,9 +127,6 @@ class Graph(Collections):
             device_of(node, stacks.devices)
         for control_block in own.controls:
             control_block.made.add(node)
-        if self._container and "container" in node.attrs and not node.attrs["container"]:
-            node.attrs["container"] = self._container
-        return node
 
     def _node_name(self, name: str) -> str:
         if isinstance(name, bytes):
