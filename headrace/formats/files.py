@@ -33,7 +33,7 @@ _KINDS: dict[int, type[Any]] = {
 
 
 @contextmanager
-def _translated(path: Any) -> Iterator[None]:
+def translated(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -89,7 +89,7 @@ class GFile:
 
     def _opened(self) -> Any:
         if self._file is None:
-            with _translated(self._name):
+            with translated(self._name):
                 path = local(self._name)
                 if self._plain == "r" and os.path.isdir(path):
                     raise OSError(errno.EISDIR, "Is a directory")
@@ -118,17 +118,17 @@ class GFile:
     def write(self, file_content: Any) -> None:
         """Append text or bytes at the current place."""
         data = file_content.encode() if isinstance(file_content, str) else bytes(file_content)
-        with _translated(self._name):
+        with translated(self._name):
             self._for_writing().write(data)
 
     def read(self, n: int = -1) -> Any:
         """The next `n` bytes, or all that follow."""
-        with _translated(self._name):
+        with translated(self._name):
             return self._shown(self._for_reading().read(n))
 
     def readline(self) -> Any:
         """The next line with its end; empty at the end of the file."""
-        with _translated(self._name):
+        with translated(self._name):
             return self._shown(self._for_reading().readline())
 
     def readlines(self) -> list[Any]:
@@ -166,12 +166,12 @@ class GFile:
 
     def flush(self) -> None:
         if self._file is not None and self._may_write:
-            with _translated(self._name):
+            with translated(self._name):
                 self._file.flush()
 
     def close(self) -> None:
         if self._file is not None:
-            with _translated(self._name):
+            with translated(self._name):
                 self._file.close()
             self._file = None
 
@@ -230,14 +230,14 @@ def stat(path: Any) -> FileStatistics:
     Raises:
       NotFoundError: there is nothing of this name.
     """
-    with _translated(path):
+    with translated(path):
         found = os.stat(local(path))
         return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(local(path)))
 
 
 def remove(path: Any) -> None:
     """Delete a file."""
-    with _translated(path):
+    with translated(path):
         if os.path.isdir(local(path)) and not os.path.islink(local(path)):
             raise OSError(errno.EISDIR, "Is a directory")
         os.remove(local(path))
@@ -245,7 +245,7 @@ def remove(path: Any) -> None:
 
 def rmtree(path: Any) -> None:
     """Delete a folder and all in it, or a file."""
-    with _translated(path):
+    with translated(path):
         if os.path.isdir(local(path)):
             shutil.rmtree(local(path))
         else:
@@ -254,13 +254,13 @@ def rmtree(path: Any) -> None:
 
 def mkdir(path: Any) -> None:
     """Make a folder; the folder around it must exist."""
-    with _translated(path):
+    with translated(path):
         os.mkdir(local(path))
 
 
 def makedirs(path: Any) -> None:
     """Make a folder and those around it, where they do not exist."""
-    with _translated(path):
+    with translated(path):
         os.makedirs(local(path), exist_ok=True)
 
 
@@ -271,7 +271,7 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
       AlreadyExistsError: `dst` exists, and `overwrite` is not said.
     """
     _check_free(dst, overwrite)
-    with _translated(src):
+    with translated(src):
         shutil.copyfile(local(src), local(dst))
 
 
@@ -282,7 +282,7 @@ def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
       AlreadyExistsError: `dst` exists, and `overwrite` is not said.
     """
     _check_free(dst, overwrite)
-    with _translated(src):
+    with translated(src):
         os.replace(local(src), local(dst))
 
 
@@ -299,7 +299,7 @@ def listdir(path: Any) -> list[str]:
     """
     if not isdir(path):
         raise errors.NotFoundError(None, None, "Could not find directory")
-    with _translated(path):
+    with translated(path):
         return os.listdir(local(path))
 
 
@@ -424,7 +424,7 @@ def write_whole(path: Any, data: bytes | str) -> None:
     """A file that readers see either as it was or complete."""
     text = data.encode() if isinstance(data, str) else data
     temporary = f"{local(path)}.tmp{uuid.uuid4().hex}"
-    with _translated(path):
+    with translated(path):
         try:
             with open(temporary, "wb") as file:
                 file.write(text)

@@ -84,6 +84,16 @@ def from_proto(tensor: Any) -> Array:
     return flat.reshape(shape)
 
 
+def typed_values(tensor: Any, dtype: DType) -> Array:
+    """All that stands in the typed field of dtype, whatever the message says of type and shape."""
+    return _values(getattr(tensor, _field(dtype)), dtype)
+
+
+def set_typed_values(tensor: Any, array: Any, dtype: DType) -> None:
+    """Fill the typed field of dtype, and nothing else."""
+    getattr(tensor, _field(dtype)).extend(_field_values(_stored(array, dtype), dtype))
+
+
 def _bad(reason: str) -> ValueError:
     return ValueError(f"Cannot parse tensor from proto: {reason}")
 

@@ -1,0 +1,110 @@
+"""Files that appear whole or not at all: written beside, brought to the disk, then renamed.
+
+`Pending` is a set of files that belong together.  Where none of them exists yet, the last rename makes
+them valid.  Where older ones are replaced, they first get names with `.pending`; the rename of the last
+one is the moment of change, and readers ask `current` for the name that counts, so that a crash between
+two renames never shows new data under an old index.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from headrace.formats import files
+
+SUFFIX = ".pending"
+
+
+def temporary(path: str) -> str:
+    """A name beside `path` that nobody else uses (TF's word, so that its tools know it)."""
+    return f"{path}.tempstate{uuid.uuid4().int >> 64}"
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[IO[bytes]]:
+    """An open file, on the disk when the block ends; removed if the block fails."""
+    with files.translated(path):
+        file = open(path, "wb", buffering=1 << 20)
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            remove(path)
+            raise
+
+
+def write(path: Any, data: bytes | str) -> None:
+    """A small file, replaced at once."""
+    target = files.local(path)
+    beside = temporary(target)
+    with new_file(beside) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+    rename(beside, target)
+
+
+def rename(source: str, target: str) -> None:
+    with files.translated(target):
+        os.replace(source, target)
+        sync_folder(target)
+
+
+def sync_folder(path: str) -> None:
+    """Bring the names in the folder of `path` to the disk."""
+    try:
+        handle = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    except OSError:  # a system where folders can not be opened has nothing to sync
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove(path: str) -> None:
+    """Delete a file if it is there."""
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        return
+
+
+def current(path: str, key: str) -> str:
+    """The file that counts for `path`, which belongs to the set whose last file is `key`."""
+    if os.path.exists(key + SUFFIX) and os.path.exists(path + SUFFIX):
+        return path + SUFFIX
+    return path
+
+
+def complete(paths: list[str], key: str) -> None:
+    """Finish a change that a crash interrupted, or forget one that had not come to count."""
+    if os.path.exists(key + SUFFIX):
+        commit_pending(paths, key)
+    else:
+        for path in paths:
+            remove(path + SUFFIX)
+
+
+def commit_pending(paths: list[str], key: str) -> None:
+    for path in (*paths, key):
+        if os.path.exists(path + SUFFIX):
+            rename(path + SUFFIX, path)
+
+
+def replace_set(sources: list[str], paths: list[str], source: str, key: str) -> None:
+    """Rename sources[i] to paths[i] and `source` to `key`; they count together."""
+    complete(paths, key)
+    if not os.path.exists(key):
+        for beside, path in zip(sources, paths):
+            rename(beside, path)
+        rename(source, key)
+        return
+    for beside, path in zip(sources, paths):
+        rename(beside, path + SUFFIX)
+    rename(source, key + SUFFIX)
+    commit_pending(paths, key)
