@@ -122,7 +122,7 @@ class Import:
         self.used_keys: set[tuple[str, int]] = set()
         self.unknown_keys: list[str] = []
         self.origin = origin.here()
-        self.scopes = _prefixes(graph._nodes)
+        self.scopes = _prefixes(list(graph._nodes))  # other threads may be building
         self.ops: dict[str, Op] = {}
 
     def run(self, wanted: list[str] | None) -> list[Any] | None:
