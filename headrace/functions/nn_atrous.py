@@ -73,9 +73,7 @@ def with_space_to_batch(
     paddings, crops = required_space_to_batch_paddings(sizes, rate, base)
     blocks = _spread(rate, 1, dims)
     parts = space.space_to_batch_nd(tensor, blocks, _spread(paddings, 0, dims))
-    return space.batch_to_space_nd(  # type: ignore[no-any-return]
-        op(parts, count, "VALID"), blocks, _spread(crops, 0, dims)
-    )
+    return space.batch_to_space_nd(op(parts, count, "VALID"), blocks, _spread(crops, 0, dims))
 
 
 def _rate_count(rate: Tensor) -> int:
@@ -173,13 +171,27 @@ def convolution(
     steps = per_dimension(strides, count, data_format, "strides")
     rates = per_dimension(rates, count, data_format, "dilations")
     with name_scope(name, "convolution", [input, filter]) as scope:
-        if all(r == 1 for r in rates):
-            return _plain(count, input, filter, steps, padding, data_format, scope)
-        inner = slice(2, None) if channels_first(data_format) else slice(1, -1)
-        return _with_holes(
-            convert_to_tensor(input, name="input"), convert_to_tensor(filter, name="filter"),
-            padding, steps[inner], rates[inner], data_format, scope,
-        )  # fmt: skip
+        return correlate(input, filter, padding, steps, rates, data_format, scope)
+
+
+def correlate(
+    input: Any,
+    filter: Any,
+    padding: str,
+    steps: Sequence[int],
+    rates: Sequence[int],
+    data_format: str | None,
+    name: str | None = None,
+) -> Tensor:
+    """`convolution` without a scope of its own; strides and rates have one entry per dimension."""
+    count = len(steps) - 2
+    if all(r == 1 for r in rates):
+        return _plain(count, input, filter, steps, padding, data_format, name)
+    inner = slice(2, None) if channels_first(data_format) else slice(1, -1)
+    return _with_holes(
+        convert_to_tensor(input, name="input"), convert_to_tensor(filter, name="filter"),
+        padding, steps[inner], rates[inner], data_format, name,
+    )  # fmt: skip
 
 
 def _space_of(input: Any, filter: Any) -> int:
@@ -195,19 +207,23 @@ def _space_of(input: Any, filter: Any) -> int:
 
 
 def _plain(
-    count: int, x: Any, w: Any, strides: Any, padding: str, data_format: Any, name: str
+    count: int, x: Any, w: Any, strides: Any, padding: str, data_format: Any, name: str | None
 ) -> Tensor:
     """The convolution without holes; strides has one entry per dimension."""
     if count == 1:
         return conv1d(x, w, strides, padding, data_format=data_format, name=name)
     build = conv.conv2d if count == 2 else conv3d.conv3d
-    return build(  # type: ignore[no-any-return]
-        x, w, strides=strides, padding=padding, data_format=data_format, name=name
-    )
+    return build(x, w, strides=strides, padding=padding, data_format=data_format, name=name)
 
 
 def _with_holes(
-    x: Tensor, w: Tensor, padding: str, strides: Any, rates: Any, data_format: Any, name: str
+    x: Tensor,
+    w: Tensor,
+    padding: str,
+    strides: Any,
+    rates: Any,
+    data_format: Any,
+    name: str | None,
 ) -> Tensor:
     count = len(rates)
     for tensor, what in ((x, "input"), (w, "filter")):
@@ -289,7 +305,7 @@ def _depthwise(
     x: Tensor, w: Tensor, strides: Any, padding: str, rate: Any, data_format: Any, name: str
 ) -> Tensor:
     def slide(parts: Tensor, _: int, padding: str) -> Tensor:
-        return depthwise.depthwise_conv2d_native(  # type: ignore[no-any-return]
+        return depthwise.depthwise_conv2d_native(
             parts, w, strides=strides, padding=padding, data_format=data_format, name=name
         )
 

@@ -77,6 +77,29 @@ def get_activation(identifier: Any) -> Any:
     return getattr(importlib.import_module(_ACTIVATIONS[identifier]), identifier)
 
 
+def get_regularizer(identifier: Any) -> Any:
+    """A function from a variable to a loss, or None."""
+    return _function(identifier, "regularizer")
+
+
+def get_constraint(identifier: Any) -> Any:
+    """A function from a new value to one that is allowed, or None."""
+    return _function(identifier, "constraint")
+
+
+def _function(identifier: Any, kind: str) -> Any:
+    if identifier is None or callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret {kind} identifier: {identifier}")
+
+
+def serialize(x: Any) -> Any:
+    """What `get_...` makes `x` from again: a name, or class and arguments."""
+    if x is None or not hasattr(x, "get_config"):
+        return getattr(x, "__name__", x)
+    return {"class_name": type(x).__name__, "config": x.get_config()}
+
+
 def linear(x: Any) -> Any:
     """`x` itself."""
     return x

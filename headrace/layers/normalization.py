@@ -1,0 +1,119 @@
+"""tf.layers: batch normalisation, and its function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.layers.base import Layer
+from headrace.layers.keras import normalization
+from headrace.variables.initializers import Ones, Zeros
+
+
+class BatchNormalization(normalization.BatchNormalization, Layer):
+    """(x - mean) / sqrt(variance + epsilon) · gamma + beta, with moments over the batch in training
+    and moving averages of them otherwise.  The updates of the averages are in
+    `GraphKeys.UPDATE_OPS`, to be run with the training op.
+
+    Args:
+      axis: the axis or axes with statistics of their own, usually the channels.
+      momentum: how much of a moving average is kept at an update.
+      epsilon: is added to the variance.
+      center: add beta?
+      scale: multiply by gamma?
+      beta_initializer, gamma_initializer, moving_mean_initializer, moving_variance_initializer:
+        initializers.
+      beta_regularizer, gamma_regularizer: functions from a variable to a loss.
+      beta_constraint, gamma_constraint: functions that optimizers apply to the new value.
+      renorm: batch renormalisation (Ioffe 2017)?
+      renorm_clipping: dictionary with limits `rmax`, `rmin`, `dmax` of its corrections.
+      renorm_momentum: as `momentum`, for the averages that it uses in training.
+      fused: one op for all where possible; None is the same, False never.
+      trainable: are gamma and beta to be trained?
+      virtual_batch_size: normalise parts of this size separately.
+      adjustment: function of the shape that returns (scale, bias), applied in training.
+      name: name of the variable scope.
+      **kwargs: as of Layer.
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: Any = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = Zeros(),
+        gamma_initializer: Any = Ones(),
+        moving_mean_initializer: Any = Zeros(),
+        moving_variance_initializer: Any = Ones(),
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: Any = 0.99,
+        fused: bool | None = None,
+        trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Any = None,
+        name: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+            moving_mean_initializer, moving_variance_initializer, beta_regularizer,
+            gamma_regularizer, beta_constraint, gamma_constraint, renorm, renorm_clipping,
+            renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, **kwargs,
+        )  # fmt: skip
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        return super().call(inputs, training=training)
+
+
+def batch_normalization(
+    inputs: Any,
+    axis: Any = -1,
+    momentum: Any = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = Zeros(),
+    gamma_initializer: Any = Ones(),
+    moving_mean_initializer: Any = Zeros(),
+    moving_variance_initializer: Any = Ones(),
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
+    beta_constraint: Any = None,
+    gamma_constraint: Any = None,
+    training: Any = False,
+    trainable: bool = True,
+    name: Any = None,
+    reuse: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_momentum: Any = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    adjustment: Any = None,
+) -> Any:
+    """Apply a new `BatchNormalization` layer to `inputs`.
+
+    Args:
+      inputs: a tensor.
+      training: normalise with the batch's moments and update the averages?  A boolean or a tensor.
+      reuse: take the variables of the layer of this name.
+      axis, momentum, ...: as of the layer.
+
+    Example:
+      >>> x = tf.layers.batch_normalization(x, training=True)
+      >>> with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
+      ...     train = optimizer.minimize(loss)
+    """
+    layer = BatchNormalization(
+        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
+        moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer,
+        beta_constraint, gamma_constraint, renorm, renorm_clipping, renorm_momentum, fused,
+        trainable, virtual_batch_size, adjustment, name, _reuse=reuse, _scope=name,
+    )  # fmt: skip
+    return layer(inputs, training=training)
