@@ -327,7 +327,7 @@ def place(step: Step, where: dict[Tensor, tuple[int, int]]) -> Entry:
             found += [0, step.block.offset + extra]
         else:
             found += where[what]
-    step.entry.pairs = found
+    step.entry.pairs, step.entry.name = found, step.name
     return step.entry
 
 

@@ -52,7 +52,7 @@ def steps(called: Called, outputs: list[Tensor], step: Any) -> list[Any]:
         except LibraryError:
             pass
         else:
-            return [_step(onednn.entry_of(e), call.kind, step) for e in made]
+            return [_step(onednn.entry_of(e), e.label or call.kind, step) for e in made]
     return [_step(e, call.kind, step) for e in blas.entries(call)]
 
 

@@ -33,6 +33,7 @@ class Execution:
     description: Description
     arguments: list[tuple[str, Layout, Tensor]]
     written: tuple[str, ...]
+    label: str = ""
     team: int = 1
     primitive: dnn.Handle | None = None
 
@@ -104,7 +105,9 @@ def _finish(
 
 def _reorder(source: Layout, start: Tensor, target: Layout, end: Tensor) -> Execution:
     made = Description("reorder", source, dnn.engine(), target, dnn.engine(), dnn.attributes())
-    return _finish(made, [("src", source, start), ("dst", target, end)], ("dst",))
+    moved = _finish(made, [("src", source, start), ("dst", target, end)], ("dst",))
+    moved.label = "reorder"
+    return moved
 
 
 class _Sequence:
@@ -249,7 +252,70 @@ def _convolution_weights(call: LibraryCall) -> list[Execution]:
     return run.done()
 
 
+# -- pooling -------------------------------------------------------------------------------------
+def _pool_forward(call: LibraryCall, algorithm: int, kind: int) -> Description:
+    o = call.options
+    return Description(
+        "pooling_forward", dnn.engine(), kind, algorithm, plain(call.views["src"]),
+        plain(call.views["dst"]), dnn.dims(o["strides"]), dnn.dims(o["window"]),
+        dnn.dims([0] * len(o["window"])), *_pads(o), dnn.attributes(),
+    )  # fmt: skip
+
+
+def _pool_backward(call: LibraryCall, algorithm: int, source: View, grad: View) -> Description:
+    o = call.options
+    hint = _pool_forward(call, algorithm, dnn.FORWARD_TRAINING)
+    return Description(
+        "pooling_backward", dnn.engine(), algorithm, plain(source), plain(grad),
+        dnn.dims(o["strides"]), dnn.dims(o["window"]), dnn.dims([0] * len(o["window"])), *_pads(o),
+        hint, dnn.attributes(), keep=(hint,),
+    )  # fmt: skip
+
+
+def _pads(options: dict[str, Any]) -> tuple[Any, Any]:
+    return dnn.dims([p[0] for p in options["pads"]]), dnn.dims([p[1] for p in options["pads"]])
+
+
+def _pool(algorithm: int) -> Any:
+    def build(call: LibraryCall) -> list[Execution]:
+        run = _Sequence(_pool_forward(call, algorithm, dnn.FORWARD_INFERENCE))
+        run.read("src", call.views["src"])
+        run.write("dst", call.views["dst"])
+        return run.done()
+
+    return build
+
+
+def _avg_pool_data(call: LibraryCall) -> list[Execution]:
+    src, dst = call.views["src"], call.views["dst"]
+    run = _Sequence(_pool_backward(call, dnn.POOL_AVERAGE_INSIDE, src, dst))
+    run.read("diff_dst", dst)
+    run.write("diff_src", src)
+    return run.done()
+
+
+def _max_pool_data(call: LibraryCall) -> list[Execution]:
+    """The library wants to know where the maxima were: the forward pass says so once more."""
+    forward = _pool_forward(call, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
+    places = temporary(max(forward.size("workspace"), 1))
+    again = _Sequence(forward)
+    again.read("src", call.views["src"])
+    spare = forward.layout("dst")
+    again.extra("dst", spare, temporary(spare.nbytes), written=True)
+    again.extra("workspace", forward.layout("workspace"), places, written=True)
+    back = _pool_backward(call, dnn.POOL_MAX, call.views["diff_src"], call.views["diff_dst"])
+    run = _Sequence(back)
+    run.read("diff_dst", call.views["diff_dst"])
+    run.extra("workspace", back.layout("workspace"), places)
+    run.write("diff_src", call.views["diff_src"])
+    return [*again.done(), *run.done()]
+
+
 _BUILDERS = {
+    "max_pool": _pool(dnn.POOL_MAX),
+    "avg_pool": _pool(dnn.POOL_AVERAGE_INSIDE),
+    "avg_pool_data": _avg_pool_data,
+    "max_pool_data": _max_pool_data,
     "matmul": _matmul,
     "convolution": _convolution,
     "convolution_data": _convolution_data,

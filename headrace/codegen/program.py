@@ -39,6 +39,7 @@ class Entry:
     keep: list[Any] = field(default_factory=list)
     uses_team: bool = False
     check: int = -1
+    name: str = ""
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
 
     def words(self) -> tuple[list[int], Any]:

@@ -1,8 +1,8 @@
 """Region + concrete shapes -> program.
 
-Walks the nodes in order: shapes come from the shape rules, values that follow from shapes are computed
-now by the reference, everything else is lowered to stages or library calls.  A variable is its current
-value; an update gives it a new one.
+Walks the nodes in order: shapes come from the shape rules, values that follow from shapes are
+computed now by the reference, everything else is lowered to stages or library calls.  A variable
+is its current value; an update gives it a new one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace.core.shapes import Shape, make_shape
 from headrace.ops.build import group
 from headrace.ops.emit import Decline, LibraryCall
 from headrace.ops.shape_rules import Input
-from headrace.ops.traits import CONSTANT, IDENTITY, STATEFUL
+from headrace.ops.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL
 from headrace.plan.plan import Edge, Plan, PlanNode
 
 KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
@@ -189,18 +189,24 @@ class Specializer:
         op, attrs = node.op, dict(node.attrs)
         shapes = self.shapes(node, operands)
         arguments = group(operands, op, attrs)
-        made = self.called(node, operands, arguments, shapes) if op.library_rules else None
+        known = [s for s in shapes if s is not None]
+        made = None
+        if op.library_rules and len(known) == len(shapes):
+            made = self.called(node, operands, arguments, known)
         if made is None:
             if op.lower_rule is None:
                 raise Decline("no rule compiles this")
-            made = lower(self.emitter, op, arguments, attrs, shapes)
+            if ELEMENTWISE in op.traits and len(known) < len(shapes):
+                raise Decline("the shape of the result depends on values")
+            made = lower(self.emitter, op, arguments, attrs, known)
         for tensor, output, shape in zip(made, node.outputs, shapes):
-            if not is_handle(output.dtype) and tensor.shape != shape:
+            if not is_handle(output.dtype) and shape is not None and tensor.shape != shape:
                 raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
         return made
 
-    def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...]]:
-        """Concrete shapes of the outputs; the shape rule also refuses what does not fit."""
+    def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...] | None]:
+        """Concrete shapes of the outputs, None where the shape rule does not know; it also refuses
+        what does not fit."""
         inputs = []
         for edge, tensor in zip(node.inputs, operands):
             dtype = self.plan.dtype(edge)
@@ -210,12 +216,10 @@ class Specializer:
         found = node.op.shape_rule(
             *group(inputs, node.op, attrs), **{w: attrs[w] for w in node.op.shape_wants}
         )
-        shapes = []
+        shapes: list[tuple[int, ...] | None] = []
         for s in [found] if isinstance(found, Shape) else found:
             sizes = s._sizes
-            if sizes is None or None in sizes:
-                raise Decline("the shape of the result depends on values")
-            shapes.append(tuple(sizes))
+            shapes.append(None if sizes is None or None in sizes else tuple(sizes))
         return shapes
 
     def called(
