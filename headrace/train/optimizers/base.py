@@ -158,7 +158,11 @@ class Optimizer:
         if grad_loss is not None:
             self._assert_valid_dtypes([grad_loss])
         graph = get_default_graph()
-        variables = trainable_variables() if var_list is None else list(nest.flatten(var_list))
+        if var_list is None:
+            variables = trainable_variables()
+            variables += graph.get_collection(GraphKeys.TRAINABLE_RESOURCE_VARIABLES)
+        else:
+            variables = list(nest.flatten(var_list))
         variables += graph.get_collection(GraphKeys._STREAMING_MODEL_PORTS)
         targets = [_target(v) for v in variables]
         if not variables:
