@@ -59,10 +59,15 @@ class Assembly:
 
 
 def assemble(
-    inputs: list[Tensor], outputs: list[Tensor], updates: list[Update], checks: list[Check]
+    inputs: list[Tensor],
+    outputs: list[Tensor],
+    updates: list[Update],
+    checks: list[Check],
+    kept: list[Tensor] | None = None,
 ) -> Program:
+    """`kept` are computed though nobody sees them."""
     a = Assembly(inputs, outputs, own_values(updates, outputs), checks)
-    fusion = Fusion(outputs, a.updates, checks)
+    fusion = Fusion([*outputs, *(kept or ())], a.updates, checks)
     items = order(fusion)
     options.show("regions", describe_items(items))
     stored = stored_tensors(fusion)

@@ -37,6 +37,7 @@ class Region:
     nodes: list[PlanNode]
     inputs: list[Edge] = field(default_factory=list)  # values from outside
     outputs: list[Edge] = field(default_factory=list)  # values that others need
+    kept: list[Edge] = field(default_factory=list)  # what the user asked to run: computed, unseen
     variables: dict[Key, PlanNode | Edge] = field(default_factory=dict)  # where each comes from
 
     @property
@@ -170,6 +171,8 @@ class Cutter:
                     region.outputs.append(edge)
                     if is_handle(self.plan.dtype(edge)):
                         self.key(edge)
+                elif node.name in self.plan.targets and not is_handle(self.plan.dtype(edge)):
+                    region.kept.append(edge)
         return region
 
     def variable_node(self, key: Key) -> PlanNode | None:

@@ -121,7 +121,8 @@ class Specializer:
                 outputs.append(self.values[edge])
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
-        program = assemble(everything, outputs, updates, self.emitter.checks)
+        kept = [self.values[edge] for edge in self.region.kept]
+        program = assemble(everything, outputs, updates, self.emitter.checks, kept)
         return Specialized(program, variables, changed, found)
 
     # -- nodes -------------------------------------------------------------------------------
