@@ -50,7 +50,7 @@ def decode(data: bytes) -> Any:
     reader.take(6)
     _, _, flags, _, _ = struct.unpack("<HHBBB", reader.take(7))
     common = reader.colors(flags)
-    frames = []
+    frames: list[tuple[int, int, Any]] = []
     while (kind := reader.byte()) != 0x3B:  # the trailer
         if kind == 0x21:  # an extension: delays, comments
             reader.byte()
@@ -95,7 +95,8 @@ def _uncompressed(data: bytes, size: int, count: int) -> bytes:
         raise ValueError("failed to slurp gif file: bad code size")
     clear, end = 1 << size, (1 << size) + 1
     base = [bytes([i & 255]) for i in range(clear)] + [b"", b""]
-    table, width, out, total = list(base), size + 1, [], 0
+    out: list[bytes] = []
+    table, width, total = list(base), size + 1, 0
     window = bits = 0
     last = b""
     for byte in data:

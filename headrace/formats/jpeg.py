@@ -214,18 +214,19 @@ def read_shape(data: bytes) -> tuple[int, int, int]:
 
 def decode(
     data: bytes, channels: int = 0, ratio: int = 1, smooth: bool = True,
-    recover: bool = False, acceptable_fraction: float = 1.0,
+    recover: bool = False, acceptable_fraction: float = 1.0, fast: bool = False,
 ) -> Any:  # fmt: skip
     """An image.
 
     channels: 1 grey, 3 RGB, 0 as in the file.  ratio: 1, 2, 4 or 8 times smaller.  smooth: colours
     are interpolated.  recover: what is missing at the end is filled up; else at least
-    acceptable_fraction of the rows must be there, and the others are 0.
+    acceptable_fraction of the rows must be there, and the others are 0.  fast: the less exact
+    transform (at full size alone).
     """
     image = _parse(data)
     if not image.parts:
         raise ValueError("no image")
-    planes = _planes(image, ratio, smooth)
+    planes = _planes(image, ratio, smooth, fast and ratio == 1)
     result = _colored(image, planes, channels)
     if image.truncated and not recover:
         present = _rows_present(image) // ratio
@@ -244,7 +245,7 @@ def _rows_present(image: _Image) -> int:
     return min(whole * 8 * image.down // part.down, image.height)
 
 
-def _planes(image: _Image, ratio: int, smooth: bool) -> list[Any]:
+def _planes(image: _Image, ratio: int, smooth: bool, fast: bool) -> list[Any]:
     """The components at full size (over ratio)."""
     height, width = _over(image.height, ratio), _over(image.width, ratio)
     side = 8 // ratio
@@ -253,7 +254,7 @@ def _planes(image: _Image, ratio: int, smooth: bool) -> list[Any]:
         if part.table not in image.steps:
             raise ValueError("a quantization table is missing")
         values = np.frombuffer(part.values, np.int16).astype(np.int64)
-        blocks = values.reshape(part.stored_rows, part.stride, 64) * image.steps[part.table]
+        quantized = values.reshape(part.stored_rows, part.stride, 64)
         own = side
         while (
             own < 8
@@ -261,7 +262,11 @@ def _planes(image: _Image, ratio: int, smooth: bool) -> list[Any]:
             and _halves(image.across * side, part.across * own)
         ):
             own *= 2  # a larger transform instead of interpolation
-        plane = pixels.samples(blocks.reshape(*blocks.shape[:2], 8, 8).astype(float), own)
+        if fast:
+            plane = pixels.fast_samples(quantized, image.steps[part.table])
+        else:
+            blocks = (quantized * image.steps[part.table]).astype(np.float64)
+            plane = pixels.samples(blocks.reshape(*blocks.shape[:2], 8, 8), own)
         down = image.down * side // (part.down * own)
         across = image.across * side // (part.across * own)
         plane = plane[: _over(height, max(down, 1)), : _over(width, max(across, 1))]

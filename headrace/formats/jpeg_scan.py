@@ -52,7 +52,7 @@ class Bits:
         windows = (wide[:-2] << 16) | (wide[1:-1] << 8) | wide[2:]
         shifts = np.arange(8, 0, -1, dtype=np.uint32)
         every = ((windows[:, None] >> shifts) & 0xFFFF).astype(np.uint16)
-        self.next: Any = memoryview(np.ascontiguousarray(every.reshape(-1)))
+        self.next: Any = np.ascontiguousarray(every.reshape(-1)).data
         self.end = 8 * (len(plain) - _SPARE)
         self.at = 0
         self.run = 0  # blocks that have ended, in progressive scans

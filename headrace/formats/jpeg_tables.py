@@ -65,7 +65,7 @@ class Codes:
                 raise ValueError("bad Huffman table")
             start = code << (16 - length)
             table[start : start + (1 << (16 - length))] = length | symbol << 5
-        return table.tolist()
+        return list(table.tolist())
 
     def encoder(self) -> tuple[Any, Any]:
         """(code, length) by symbol."""

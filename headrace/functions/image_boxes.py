@@ -37,9 +37,7 @@ def non_max_suppression(
     with name_scope(name, "non_max_suppression"):
         overlap = convert_to_tensor(iou_threshold, name="iou_threshold")
         least = convert_to_tensor(score_threshold, name="score_threshold")
-        return suppression.non_max_suppression_v3(  # type: ignore[no-any-return]
-            boxes, scores, max_output_size, overlap, least
-        )
+        return suppression.non_max_suppression_v3(boxes, scores, max_output_size, overlap, least)
 
 
 def non_max_suppression_with_scores(
@@ -129,7 +127,7 @@ def non_max_suppression_with_overlaps(
     """
     with name_scope(name, "non_max_suppression_overlaps"):
         most = convert_to_tensor(overlap_threshold, name="overlap_threshold")
-        return suppression.non_max_suppression_with_overlaps(  # type: ignore[no-any-return]
+        return suppression.non_max_suppression_with_overlaps(
             overlaps, scores, max_output_size, most, score_threshold
         )
 
@@ -182,10 +180,8 @@ def draw_bounding_boxes(
       colors: float32 [colors, 4], used in turn.
     """
     if colors is None:
-        return image_boxes.draw_bounding_boxes(images, boxes, name=name)  # type: ignore[no-any-return]
-    return image_boxes.draw_bounding_boxes_v2(  # type: ignore[no-any-return]
-        images, boxes, colors, name=name
-    )
+        return image_boxes.draw_bounding_boxes(images, boxes, name=name)
+    return image_boxes.draw_bounding_boxes_v2(images, boxes, colors, name=name)
 
 
 def sample_distorted_bounding_box(

@@ -62,7 +62,7 @@ def check_image(image: Tensor, least: int = 3) -> list[Node]:
 def checked_image(image: Any) -> Tensor:
     """The image, once it is known to be one."""
     tensor = convert_to_tensor(image, name="image")
-    return with_dependencies(check_image(tensor), tensor)  # type: ignore[no-any-return]
+    return with_dependencies(check_image(tensor), tensor)
 
 
 def checked_grayscale(images: Any) -> Tensor:
@@ -77,12 +77,12 @@ def checked_grayscale(images: Any) -> Tensor:
         if known.sizes[-1] != 1:
             raise ValueError(last)
         return tensor
-    channels: Any = shape(tensor)[-1]  # type: ignore[index]
+    channels: Any = shape(tensor)[-1]
     checks = [
         assert_equal(channels, 1, message=last),
         assert_greater_equal(rank(tensor), 3, message=few),
     ]
-    return with_dependencies(checks, tensor)  # type: ignore[no-any-return]
+    return with_dependencies(checks, tensor)
 
 
 def as_batch(image: Any) -> tuple[Tensor, bool]:
@@ -100,4 +100,4 @@ def as_batch(image: Any) -> tuple[Tensor, bool]:
 
 
 def from_batch(images: Tensor, is_batch: bool) -> Tensor:
-    return images if is_batch else array.squeeze(images, [0])  # type: ignore[no-any-return]
+    return images if is_batch else array.squeeze(images, [0])

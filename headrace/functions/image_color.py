@@ -54,15 +54,11 @@ def convert_image_dtype(
             if most > wanted:
                 # Division, so that the largest number stays the largest.
                 return convert(div(x, (most + 1) // (wanted + 1)), kind, name=scope)
-            return arithmetic.mul(  # type: ignore[no-any-return]
-                convert(x, kind), (wanted + 1) // (most + 1), name=scope
-            )
+            return arithmetic.mul(convert(x, kind), (wanted + 1) // (most + 1), name=scope)
         if x.dtype.is_floating and kind.is_floating:
-            return cast(x, kind, name=scope)  # type: ignore[no-any-return]
+            return cast(x, kind, name=scope)
         if x.dtype.is_integer:
-            return arithmetic.mul(  # type: ignore[no-any-return]
-                cast(x, kind), 1.0 / x.dtype.max, name=scope
-            )
+            return arithmetic.mul(cast(x, kind), 1.0 / x.dtype.max, name=scope)
         # Half a step more: rounding instead of cutting off, with equal shares for all numbers.
         return convert(arithmetic.mul(x, kind.max + 0.5), kind, name=scope)
 
@@ -112,7 +108,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         gray = checked_grayscale(images)
-        last: Any = rank(gray) - 1  # type: ignore[operator]
+        last: Any = rank(gray) - 1
         times = concat([ones(array.expand_dims(last, 0), dtypes.int32), [3]], 0)
         rgb: Tensor = array.tile(gray, times, name=scope)
         rgb.set_shape(gray.shape[:-1].concatenate([3]))
@@ -200,7 +196,7 @@ def per_image_standardization(image: Any) -> Tensor:
         kind = tensor.dtype.base
         if kind not in _SMALL_FLOATS:
             tensor = convert_image_dtype(tensor, dtypes.float32)
-        count = reduce_prod(shape(tensor)[-3:])  # type: ignore[index]
+        count = reduce_prod(shape(tensor)[-3:])
         axes = [-1, -2, -3]
         mean = reduce_mean(tensor, axis=axes, keepdims=True)
         spread = reduce_std(tensor, axis=axes, keepdims=True)

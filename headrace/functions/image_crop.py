@@ -69,7 +69,7 @@ def _central(image: Tensor, axis: int, fraction: float) -> tuple[Any, Any]:
     if known is not None:
         start: Any = int((float(known) - float(known) * fraction) / 2)
         return start, known - start * 2
-    length: Any = shape(image)[axis]  # type: ignore[index]
+    length: Any = shape(image)[axis]
     wide = cast(length, dtypes.float64)
     start = cast((wide - wide * fraction) / 2, dtypes.int32)
     return start, length - start * 2
@@ -220,7 +220,7 @@ def crop_and_resize(
       float32 [boxes, crop_height, crop_width, channels].
     """
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
-    return image_crop.crop_and_resize(  # type: ignore[no-any-return]
+    return image_crop.crop_and_resize(
         image, boxes, box_ind, crop_size, method=method, extrapolation_value=extrapolation_value,
         name=name,
     )  # fmt: skip
@@ -246,7 +246,7 @@ def extract_glimpse(
       uniform_noise: uniform noise, not normal.
       name: name of the node.
     """
-    return image_crop.extract_glimpse(  # type: ignore[no-any-return]
+    return image_crop.extract_glimpse(
         input, size, offsets, centered=centered, normalized=normalized,
         uniform_noise=uniform_noise, name=name,
     )  # fmt: skip
@@ -289,7 +289,7 @@ def extract_patches(
       padding: "SAME" or "VALID".
       name: name of the node.
     """
-    return patches.extract_image_patches(  # type: ignore[no-any-return]
+    return patches.extract_image_patches(
         images, ksizes=sizes, strides=strides, rates=rates, padding=padding, name=name
     )
 
@@ -306,6 +306,6 @@ def extract_volume_patches(
       padding: "SAME" or "VALID".
       name: name of the node.
     """
-    return patches.extract_volume_patches(  # type: ignore[no-any-return]
+    return patches.extract_volume_patches(
         input, ksizes=ksizes, strides=strides, padding=padding, name=name
     )

@@ -6,8 +6,9 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.functions.array import reshape, shape
+from headrace.functions.case import case
 from headrace.functions.cast import cast
-from headrace.functions.cond import case, cond
+from headrace.functions.cond import cond
 from headrace.functions.image_checks import checked_image
 from headrace.functions.math import equal, round_
 from headrace.functions.random import random_uniform
@@ -32,7 +33,7 @@ def _flip(image: Any, axis: int, scope: str) -> Tensor:
         if tensor.shape.rank in (None, 3):
             return _same_shape(tensor, reverse_v2(tensor, [axis]))
         if tensor.shape.rank == 4:
-            return reverse_v2(tensor, [axis + 1])  # type: ignore[no-any-return]
+            return reverse_v2(tensor, [axis + 1])
         raise ValueError(RANKS)
 
 
@@ -74,11 +75,11 @@ def _random_flip(image: Any, axis: int, seed: int | None, scope: str) -> Tensor:
             return _same_shape(tensor, result)
         if tensor.shape.rank != 4:
             raise ValueError(RANKS)
-        count: Any = shape(tensor)[0]  # type: ignore[index]
+        count: Any = shape(tensor)[0]
         drawn = random_uniform([count], 0, 1.0, seed=seed)
         flips = cast(round_(reshape(drawn, [count, 1, 1, 1])), tensor.dtype)
         flipped = reverse_v2(tensor, [axis + 1])
-        return flips * flipped + (1 - flips) * tensor  # type: ignore[no-any-return]
+        return flips * flipped + (1 - flips) * tensor
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
@@ -120,9 +121,9 @@ def transpose(image: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "transpose", [image]):
         tensor = checked_image(image)
         if tensor.shape.rank in (None, 3):
-            return array.transpose(tensor, [1, 0, 2], name=name)  # type: ignore[no-any-return]
+            return array.transpose(tensor, [1, 0, 2], name=name)
         if tensor.shape.rank == 4:
-            return array.transpose(tensor, [0, 2, 1, 3], name=name)  # type: ignore[no-any-return]
+            return array.transpose(tensor, [0, 2, 1, 3], name=name)
         raise ValueError(RANKS)
 
 

@@ -94,9 +94,9 @@ def _similarity(x: Any, y: Any, blur: Any, peak: Any, k1: float, k2: float) -> t
 def _gaussian(side: Tensor, sigma: Tensor) -> Tensor:
     """A Gaussian filter [side, side, 1, 1] that sums to 1."""
     at: Any = cast(range_(side), sigma.dtype)
-    at -= cast(side - 1, sigma.dtype) / 2.0  # type: ignore[operator]
+    at -= cast(side - 1, sigma.dtype) / 2.0
     power: Any = exponential.square(at) * (-0.5 / exponential.square(sigma))
-    power = reshape(power, [1, -1]) + reshape(power, [-1, 1])  # type: ignore[operator]
+    power = reshape(power, [1, -1]) + reshape(power, [-1, 1])
     return reshape(softmax(reshape(power, [1, -1])), [side, side, 1, 1])
 
 
@@ -117,7 +117,7 @@ def _ssim_per_channel(
         full: Any = shape(z)
         rows = reshape(z, concat([[-1], full[-3:]], 0))
         found = depthwise_conv2d(rows, kernel, [1, 1, 1, 1], "VALID")
-        return reshape(found, concat([full[:-3], shape(found)[1:]], 0))  # type: ignore[index]
+        return reshape(found, concat([full[:-3], shape(found)[1:]], 0))
 
     luminance, contrast = _similarity(x, y, blur, peak, k1, k2)
     axes = constant([-3, -2], dtype=dtypes.int32)
@@ -198,7 +198,7 @@ def ssim_multiscale(
                 if k > 0:
                     images, tails = _halved(images, heads, tails)
                 found, contrast = _ssim_per_channel(
-                    *images, peak, filter_size, filter_sigma, k1, k2
+                    images[0], images[1], peak, filter_size, filter_sigma, k1, k2
                 )
                 contrasts.append(activation.relu(contrast))
         contrasts[-1] = activation.relu(found)  # luminance counts at the last scale alone
@@ -217,7 +217,7 @@ def _halved(images: list[Any], heads: list[Any], tails: list[Any]) -> tuple[list
 
     even = cond(reduce_any(not_equal(odd, 0)), mirrored, lambda: flat)
     small = [avg_pool(x, [1, 2, 2, 1], [1, 2, 2, 1], "VALID") for x in even]
-    inner: list[Any] = [s[1:] for s in shape_n(small)]  # type: ignore[index]
+    inner: list[Any] = [s[1:] for s in shape_n(small)]
     return [reshape(x, concat([h, t], 0)) for x, h, t in zip(small, heads, inner)], inner
 
 
@@ -244,7 +244,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         across = images[..., 1:, :] - images[..., :-1, :]
         axes = None if count == 3 else [1, 2, 3]
         total: Any = reduce_sum(arithmetic.abs_(down), axis=axes)
-        return total + reduce_sum(arithmetic.abs_(across), axis=axes)  # type: ignore[no-any-return]
+        return total + reduce_sum(arithmetic.abs_(across), axis=axes)
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:

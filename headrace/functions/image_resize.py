@@ -73,7 +73,7 @@ def resize_images(
             build = _METHODS[method]
         except (KeyError, TypeError):
             raise ValueError("Resize method is not implemented.") from None
-        return build(x, wanted, align_corners=align_corners)  # type: ignore[no-any-return]
+        return build(x, wanted, align_corners=align_corners)
 
     with name_scope(name, "resize", [images, size]):
         tensor = convert_to_tensor(images, name="images")
@@ -161,7 +161,7 @@ def _with_pad(
             for n, e in zip(new, exact)
         ]
         resized = resize(images, sizes)
-        padded = pad_to_bounding_box(resized, *pads, target_height, target_width)
+        padded = pad_to_bounding_box(resized, pads[0], pads[1], target_height, target_width)
         return from_batch(padded, is_batch)
 
 
@@ -185,9 +185,7 @@ def resize_bilinear(
     Returns:
       float32 images.
     """
-    return ops.resize_bilinear(  # type: ignore[no-any-return]
-        images, size, align_corners, half_pixel_centers, name=name
-    )
+    return ops.resize_bilinear(images, size, align_corners, half_pixel_centers, name=name)
 
 
 def resize_bicubic(
@@ -209,9 +207,7 @@ def resize_bicubic(
     Returns:
       float32 images.
     """
-    return ops.resize_bicubic(  # type: ignore[no-any-return]
-        images, size, align_corners, half_pixel_centers, name=name
-    )
+    return ops.resize_bicubic(images, size, align_corners, half_pixel_centers, name=name)
 
 
 def resize_nearest_neighbor(
@@ -230,9 +226,7 @@ def resize_nearest_neighbor(
       name: name of the node.
       half_pixel_centers: pixels are squares around their centres.
     """
-    return ops.resize_nearest_neighbor(  # type: ignore[no-any-return]
-        images, size, align_corners, half_pixel_centers, name=name
-    )
+    return ops.resize_nearest_neighbor(images, size, align_corners, half_pixel_centers, name=name)
 
 
 def resize_area(
@@ -249,4 +243,4 @@ def resize_area(
     Returns:
       float32 images.
     """
-    return ops.resize_area(images, size, align_corners, name=name)  # type: ignore[no-any-return]
+    return ops.resize_area(images, size, align_corners, name=name)

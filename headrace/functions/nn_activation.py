@@ -35,7 +35,7 @@ def relu6(features: Any, name: str | None = None) -> Tensor:
     """
     with name_scope(name, "Relu6", [features]) as scope:
         features = convert_to_tensor(features, name="features")
-        return activation.relu6(features, name=scope)  # type: ignore[no-any-return]
+        return activation.relu6(features, name=scope)
 
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
@@ -51,7 +51,7 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         if features.dtype.is_integer:
             features = cast(features, dtypes.float32)
         slope = alpha.item() if isinstance(alpha, np.ndarray) else alpha
-        return activation.leaky_relu(features, alpha=slope, name=scope)  # type: ignore[no-any-return]
+        return activation.leaky_relu(features, alpha=slope, name=scope)
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
@@ -65,7 +65,7 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     with name_scope(name, "CRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
         both = concat([features, -features], axis, name=scope)
-        return activation.relu(both)  # type: ignore[no-any-return]
+        return activation.relu(both)
 
 
 def swish(features: Any) -> Tensor:
@@ -75,7 +75,7 @@ def swish(features: Any) -> Tensor:
       features: floats.
     """
     features = convert_to_tensor(features, name="features")
-    return features * sigmoid(features)  # type: ignore[no-any-return]
+    return features * sigmoid(features)
 
 
 # -- layers ---------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Te
         weights = convert_to_tensor(weights, name="weights")
         biases = convert_to_tensor(biases, name="biases")
         sums = bias_add(matmul(x, weights), biases)
-        return activation.relu(sums, name=scope)  # type: ignore[no-any-return]
+        return activation.relu(sums, name=scope)
 
 
 # -- dropout --------------------------------------------------------------------------------------

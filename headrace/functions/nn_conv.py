@@ -56,7 +56,7 @@ def conv1d(
             images, filters, strides=strides, padding=padding, use_cudnn_on_gpu=use_cudnn_on_gpu,
             data_format=layout, dilations=rates, name=scope,
         )  # fmt: skip
-        return array.squeeze(result, [axis])  # type: ignore[no-any-return]
+        return array.squeeze(result, [axis])
 
 
 def conv2d(
@@ -93,7 +93,7 @@ def conv2d(
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = split_padding(padding)
     data_format = data_format or "NHWC"
-    return conv.conv2d(  # type: ignore[no-any-return]
+    return conv.conv2d(
         input, filter, strides=per_dimension(strides, 2, data_format, "strides"), padding=padding,
         use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
         dilations=per_dimension(dilations, 2, data_format, "dilations"), name=name,
@@ -125,7 +125,7 @@ def conv2d_backprop_filter(
       name: name of the node.
     """
     padding, explicit = split_padding(padding)
-    return conv.conv2d_backprop_filter(  # type: ignore[no-any-return]
+    return conv.conv2d_backprop_filter(
         input, filter_sizes, out_backprop, strides=strides, padding=padding,
         use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
         dilations=dilations, name=name,
@@ -160,7 +160,7 @@ def conv2d_backprop_input(
     """
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = split_padding(padding)
-    return conv.conv2d_backprop_input(  # type: ignore[no-any-return]
+    return conv.conv2d_backprop_input(
         input_sizes, filter, out_backprop, strides=strides, padding=padding,
         use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
         dilations=dilations, name=name,
@@ -190,7 +190,7 @@ def conv3d(
       filters: another name of `filter`.
     """
     filter = renamed("filters", filters, "filter", filter)
-    return ops3d.conv3d(  # type: ignore[no-any-return]
+    return ops3d.conv3d(
         input, filter, strides=strides, padding=padding, data_format=data_format,
         dilations=dilations, name=name,
     )  # fmt: skip
@@ -218,7 +218,7 @@ def conv3d_backprop_filter_v2(
       dilations: as in the convolution.
       name: name of the node.
     """
-    return ops3d.conv3d_backprop_filter_v2(  # type: ignore[no-any-return]
+    return ops3d.conv3d_backprop_filter_v2(
         input, filter_sizes, out_backprop, strides=strides, padding=padding,
         data_format=data_format, dilations=dilations, name=name,
     )  # fmt: skip
@@ -247,7 +247,7 @@ def depthwise_conv2d_native(
     Returns:
       Images with channels * multiplier channels.
     """
-    return depthwise.depthwise_conv2d_native(  # type: ignore[no-any-return]
+    return depthwise.depthwise_conv2d_native(
         input, filter, strides=strides, padding=padding, data_format=data_format,
         dilations=dilations, name=name,
     )  # fmt: skip
@@ -275,7 +275,7 @@ def depthwise_conv2d_native_backprop_input(
       dilations: four numbers.
       name: name of the node.
     """
-    return depthwise.depthwise_backprop_input(  # type: ignore[no-any-return]
+    return depthwise.depthwise_backprop_input(
         input_sizes, filter, out_backprop, strides=strides, padding=padding,
         data_format=data_format, dilations=dilations, name=name,
     )  # fmt: skip
@@ -303,7 +303,7 @@ def depthwise_conv2d_native_backprop_filter(
       dilations: four numbers.
       name: name of the node.
     """
-    return depthwise.depthwise_backprop_filter(  # type: ignore[no-any-return]
+    return depthwise.depthwise_backprop_filter(
         input, filter_sizes, out_backprop, strides=strides, padding=padding,
         data_format=data_format, dilations=dilations, name=name,
     )  # fmt: skip

@@ -64,7 +64,7 @@ def ctc_loss(
         ctc_merge_repeated=ctc_merge_repeated,
         ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
     )[0]  # fmt: skip
-    return loss  # type: ignore[no-any-return]
+    return loss
 
 
 def ctc_loss_v2(
@@ -148,7 +148,7 @@ def dense_labels_to_sparse(labels: Any, present: Any) -> SparseTensor:
 
 def _size(tensor: Any, axis: int) -> Any:
     known = tensor.shape.dim(axis)
-    return known if known is not None else shape(tensor)[axis]  # type: ignore[index]
+    return known if known is not None else shape(tensor)[axis]
 
 
 # -- decoders -------------------------------------------------------------------------------------

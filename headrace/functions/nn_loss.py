@@ -52,8 +52,8 @@ def sigmoid_cross_entropy_with_logits(
         positive = logits >= zeros
         above = where(positive, logits, zeros)
         below = where(positive, -logits, logits)  # minus the absolute value, with its gradient at 0
-        return arithmetic.add(  # type: ignore[no-any-return]
-            above - logits * labels,  # type: ignore[operator]
+        return arithmetic.add(
+            above - logits * labels,
             exponential.log1p(exponential.exp(below)),
             name=scope,
         )
@@ -82,7 +82,7 @@ def weighted_cross_entropy_with_logits(
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits, labels = _alike(logits, labels)
         weight = 1 + (pos_weight - 1) * labels
-        return arithmetic.add(  # type: ignore[no-any-return]
+        return arithmetic.add(
             (1 - labels) * logits,
             weight
             * (
@@ -127,7 +127,7 @@ def log_poisson_loss(
             zeros, ones = zeros_like(targets), ones_like(targets)
             small = logical.logical_and(targets >= zeros, targets <= ones)
             result += where(small, zeros, stirling)
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
@@ -143,4 +143,4 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
       bool [batch].  Ties count as in; False where a prediction is not finite.
     """
     with name_scope(name, "in_top_k"):
-        return ops.in_top_k_v2(predictions, targets, k, name=name)  # type: ignore[no-any-return]
+        return ops.in_top_k_v2(predictions, targets, k, name=name)

@@ -35,9 +35,7 @@ def dilation2d(
     """
     filter = renamed("filters", filters, "filter", filter)
     rates = renamed("dilations", dilations, "rates", rates)
-    return morphology.dilation2d(  # type: ignore[no-any-return]
-        input, filter, strides, rates, padding, name=name
-    )
+    return morphology.dilation2d(input, filter, strides, rates, padding, name=name)
 
 
 def erosion2d(
@@ -58,4 +56,4 @@ def erosion2d(
         grown = morphology.dilation2d(
             arithmetic.neg(value), turned, strides, rates, padding, name=scope
         )
-        return arithmetic.neg(grown)  # type: ignore[no-any-return]
+        return arithmetic.neg(grown)

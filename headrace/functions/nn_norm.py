@@ -199,7 +199,7 @@ def batch_normalization(
         if scale is not None:
             factor *= scale
         shift = offset - mean * factor if offset is not None else -mean * factor
-        return x * cast(factor, x.dtype) + cast(shift, x.dtype)  # type: ignore[no-any-return]
+        return x * cast(factor, x.dtype) + cast(shift, x.dtype)
 
 
 def fused_batch_norm(
@@ -299,4 +299,4 @@ def local_response_normalization(
       beta: the exponent.
       name: name of the node.
     """
-    return norm.lrn(input, depth_radius, bias, alpha, beta, name=name)  # type: ignore[no-any-return]
+    return norm.lrn(input, depth_radius, bias, alpha, beta, name=name)

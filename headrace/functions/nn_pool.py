@@ -25,7 +25,7 @@ def _pool(
     """A pooling op with its window per dimension."""
     with name_scope(name, default, [x]) as scope:
         layout = data_format or layout
-        return build(  # type: ignore[no-any-return]
+        return build(
             x, ksize=per_dimension(ksize, space, layout, "ksize"),
             strides=per_dimension(strides, space, layout, "strides"), padding=padding,
             data_format=layout, name=scope,
@@ -44,7 +44,7 @@ def _pool1d(
             strides=[1, *per_dimension(strides, 1, layout, "strides")], padding=padding,
             data_format=layout, name=scope,
         )  # fmt: skip
-        return array.squeeze(result, [axis])  # type: ignore[no-any-return]
+        return array.squeeze(result, [axis])
 
 
 def _any_rank(
@@ -57,7 +57,7 @@ def _any_rank(
         rank = len(data_format)
     if not 3 <= rank <= 5:
         raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
-    return builds[rank - 3](  # type: ignore[no-any-return]
+    return builds[rank - 3](
         input, per_dimension(ksize, rank - 2, data_format, "ksize"),
         per_dimension(strides, rank - 2, data_format, "strides"), padding, data_format, name,
     )  # fmt: skip
@@ -393,6 +393,6 @@ def _slider(space: int, kind: str, window: Any, strides: Any, data_format: Any, 
     def slide(x: Any, _: int, padding: str) -> Tensor:
         images = array.expand_dims(x, axis)
         result = build(images, [1, *sizes], [1, *steps], padding, layout, scope)
-        return array.squeeze(result, [axis])  # type: ignore[no-any-return]
+        return array.squeeze(result, [axis])
 
     return slide

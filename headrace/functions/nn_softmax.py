@@ -30,7 +30,7 @@ def _along(build: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
     x = convert_to_tensor(logits)
     count = x.shape.rank
     if not isinstance(axis, Tensor) and (axis == -1 or (count is not None and axis == count - 1)):
-        return build(x, name=name)  # type: ignore[no-any-return]
+        return build(x, name=name)
     known = constant_value(axis) if isinstance(axis, Tensor) else axis
     if known is not None and count is not None and not -count <= known < count:
         raise InvalidArgumentError(
@@ -51,7 +51,7 @@ def _along(build: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 def _swap(x: Tensor, place: Any, last: Any, name: str | None = None) -> Tensor:
     order = concat([range_(place), [last], range_(place + 1, last), [place]], 0)
-    return array.transpose(x, order, name=name)  # type: ignore[no-any-return]
+    return array.transpose(x, order, name=name)
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -135,18 +135,18 @@ def softmax_cross_entropy_with_logits_v2(
             left = list(known.sizes)
             del left[axis]
             loss.set_shape(make_shape(left))
-        return cast(loss, kind) if is_half else loss  # type: ignore[no-any-return]
+        return cast(loss, kind) if is_half else loss
 
 
 def _to_end(x: Tensor, axis: Any, count: Any) -> Tensor:
     axis = axis if axis >= 0 else axis + count
     order = concat([range_(axis), range_(axis + 1, count), [axis]], 0)
-    return array.transpose(x, order)  # type: ignore[no-any-return]
+    return array.transpose(x, order)
 
 
 def _rows(x: Tensor) -> Tensor:
     """A matrix: all dimensions but the last made one."""
-    last = slice_(shape(x), [rank(x) - 1], [1])  # type: ignore[operator]
+    last = slice_(shape(x), [rank(x) - 1], [1])
     rows: Tensor = array.reshape(x, concat([[-1], last], 0))
     if x.shape.rank is not None and None not in x.shape.sizes[:-1]:
         rows.set_shape((int(np.prod(x.shape.sizes[:-1])), x.shape.sizes[-1]))  # type: ignore[arg-type]
@@ -207,15 +207,15 @@ def sparse_softmax_cross_entropy_with_logits(
         certain = _check_sparse(labels, logits)
         if logits.shape.rank == 2:
             loss = ops.sparse_softmax_cross_entropy_with_logits(scores, labels, name=name)[0]
-            return cast(loss, dtypes.float16) if is_half else loss  # type: ignore[no-any-return]
-        checks = [] if certain else [assert_equal(sizes, shape(logits)[:-1])]  # type: ignore[index]
+            return cast(loss, dtypes.float16) if is_half else loss
+        checks = [] if certain else [assert_equal(sizes, shape(logits)[:-1])]
         with get_default_graph().control_dependencies(checks):
-            classes = shape(logits)[rank(logits) - 1]  # type: ignore[index,operator]
+            classes = shape(logits)[rank(logits) - 1]
             rows, flat = array.reshape(scores, [-1, classes]), array.reshape(labels, [-1])
             loss = ops.sparse_softmax_cross_entropy_with_logits(rows, flat, name=name)[0]
             loss = array.reshape(loss, sizes)
             loss.set_shape(labels.shape)
-            return cast(loss, dtypes.float16) if is_half else loss  # type: ignore[no-any-return]
+            return cast(loss, dtypes.float16) if is_half else loss
 
 
 def _check_sparse(labels: Tensor, logits: Tensor) -> bool:

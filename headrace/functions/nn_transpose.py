@@ -53,12 +53,12 @@ def conv1d_transpose(
         images = array.expand_dims(input, axis)
         filters = array.expand_dims(filters, 0)
         sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
-        sizes = concat([sizes[:axis], [1], sizes[axis:]], 0)  # type: ignore[index]
+        sizes = concat([sizes[:axis], [1], sizes[axis:]], 0)
         result = conv.conv2d_backprop_input(
             sizes, filters, images, strides=steps, padding=padding, data_format=layout,
             dilations=rates, name=scope,
         )  # fmt: skip
-        return array.squeeze(result, [axis])  # type: ignore[no-any-return]
+        return array.squeeze(result, [axis])
 
 
 def conv2d_transpose(
@@ -108,7 +108,7 @@ def conv2d_transpose_v2(
     """`conv2d_transpose` with the arguments of `conv_transpose`."""
     with name_scope(name, "conv2d_transpose", [input, filters, output_shape]) as scope:
         layout = data_format or "NHWC"
-        return conv.conv2d_backprop_input(  # type: ignore[no-any-return]
+        return conv.conv2d_backprop_input(
             output_shape, filters, input, strides=per_dimension(strides, 2, layout, "strides"),
             padding=padding, data_format=layout,
             dilations=per_dimension(dilations, 2, layout, "dilations"), name=scope,
@@ -161,7 +161,7 @@ def conv3d_transpose_v2(
     """`conv3d_transpose` with the arguments of `conv_transpose`."""
     with name_scope(name, "conv3d_transpose", [input, filters, output_shape]) as scope:
         layout = data_format or "NDHWC"
-        return conv3d.conv3d_backprop_input_v2(  # type: ignore[no-any-return]
+        return conv3d.conv3d_backprop_input_v2(
             output_shape, filters, input, strides=per_dimension(strides, 3, layout, "strides"),
             padding=padding, data_format=layout,
             dilations=per_dimension(dilations, 3, layout, "dilations"), name=scope,

@@ -16,7 +16,7 @@ def per_dimension(value: Any, space: int, data_format: str | None, name: str) ->
     elif not isinstance(value, Sized):
         value = [value]
     count = len(value)
-    given = list(value)  # type: ignore[call-overload]
+    given = list(value)
     if count == space + 2:
         return given
     if count == 1:

@@ -99,10 +99,10 @@ def decoded_png(data, channels, bits):
         raise refused(f"Invalid PNG data, size {len(data)}") from None
 
 
-def decoded_jpeg(data, channels, ratio=1, smooth=True, recover=False, fraction=1.0):
+def decoded_jpeg(data, channels, ratio=1, smooth=True, recover=False, fraction=1.0, fast=True):
     require(channels in (0, 1, 3), f"channels must be 0, 1, or 3 for JPEG, got {channels}")
     try:
-        return jpeg.decode(data, channels, ratio, smooth, recover, fraction)
+        return jpeg.decode(data, channels, ratio, smooth, recover, fraction, fast)
     except ValueError:
         raise refused(f"Invalid JPEG data or crop window, data size {len(data)}") from None
 
@@ -132,12 +132,14 @@ def check_jpeg(ratio, dct_method):
     attrs=JPEG_OPTIONS)  # fmt: skip
 def decode_jpeg(contents, *, channels, ratio, fancy_upscaling, try_recover_truncated,
                 acceptable_fraction, dct_method):  # fmt: skip
-    """An image from the bytes of a file.  Both values of dct_method give the exact transform."""
+    """An image from the bytes of a file.  dct_method: INTEGER_FAST (also if it is empty), or the
+    more exact INTEGER_ACCURATE."""
     check_jpeg(ratio, dct_method)
     return single(
         decoded(
             content(contents), channels, ratio=ratio, smooth=fancy_upscaling,
             recover=try_recover_truncated, fraction=acceptable_fraction,
+            fast=dct_method != "INTEGER_ACCURATE",
         )
     )  # fmt: skip
 
@@ -163,6 +165,7 @@ def decode_and_crop_jpeg(contents, crop_window, *, channels, ratio, fancy_upscal
         decoded(
             data, channels, ratio=ratio, smooth=fancy_upscaling, recover=try_recover_truncated,
             fraction=acceptable_fraction,
+            fast=dct_method != "INTEGER_ACCURATE",
         )
     )  # fmt: skip
     top, left, height, width = (int(n) for n in crop_window)

@@ -6,6 +6,8 @@ pixel for the square around its centre; without either, output i is input i * sc
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from headrace.core.dtypes import (
@@ -32,7 +34,7 @@ from headrace.ops.shape_checks import with_rank, with_size
 
 PIXELS = (int8, uint8, int16, uint16, int32, int64, float16, float32, float64)
 PIXELS_AND_BFLOAT = (*PIXELS[:6], bfloat16, *PIXELS[6:])
-OPTIONS = {"align_corners": False, "half_pixel_centers": False}
+OPTIONS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 
 
 # -- what they share ----------------------------------------------------------------------------

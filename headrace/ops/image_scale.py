@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from headrace.core.dtypes import float32
@@ -12,7 +14,7 @@ from headrace.ops.precision import widen
 from headrace.ops.resample import KERNELS, apply, apply_back, spans
 from headrace.ops.samples import ErrorSample, Sample
 
-OPTIONS = {"kernel_type": "lanczos3", "antialias": True}
+OPTIONS: dict[str, Any] = {"kernel_type": "lanczos3", "antialias": True}
 
 
 def pair(name, values):
