@@ -75,7 +75,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         self.boundaries, self.values, self.name = boundaries, values, name
 
     def __call__(self, step: Any) -> Any:
-        from headrace.functions.cond import case
+        from headrace.functions.case import case
 
         with name_scope(self.name or "PiecewiseConstant"):
             boundaries: list[Any] = list(convert_n_to_tensor(self.boundaries))
