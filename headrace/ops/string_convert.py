@@ -98,28 +98,29 @@ _LONGEST = 32  # TF reads into a buffer of this many bytes
 def string_to_number(string_tensor, *, out_type):
     """The number that every string says; white space around it is allowed."""
     flat = string_tensor.reshape(-1)
-    read = _integer if out_type.kind == "i" else _float
+    values = [read_number(s, out_type) for s in flat]
+    if None in values:
+        bad = flat[values.index(None)]
+        require(False, f"StringToNumberOp could not correctly convert string: {show(bad)}")
     with np.errstate(over="ignore"):
-        values = [read(s, out_type) for s in flat]
         return np.array(values, out_type.numpy).reshape(string_tensor.shape)
 
 
-def _refuse(s):
-    require(False, f"StringToNumberOp could not correctly convert string: {show(s)}")
+def read_number(s, dtype):
+    """The number that a string says, as TF reads it; None if it says none of this type."""
+    return _integer(s, dtype) if dtype.kind == "i" else _float(s)
 
 
 def _integer(s, dtype):
     match = _INTEGER.match(s)
     value = int(match[1]) if match else None
-    if value is None or not dtype.min <= value <= dtype.max:
-        _refuse(s)
-    return value
+    return None if value is None or not dtype.min <= value <= dtype.max else value
 
 
-def _float(s, dtype):
+def _float(s):
     match = _FLOAT.match(s) if len(s) < _LONGEST else None
     if match is None:
-        _refuse(s)
+        return None
     sign, hexadecimal, special, decimal = match.groups()
     value = float(int(hexadecimal, 16)) if hexadecimal else float(special or decimal)
     return -value if sign == b"-" else value
