@@ -33,6 +33,12 @@ def is_loop_switch(node: Node) -> bool:
     return is_switch(node) and isinstance(node._get_control_flow_context(), WhileContext)
 
 
+def enters_own_loop(node: Node) -> bool:
+    """Gradients are asked for inside of a loop, and the walk has come to the loop's beginning."""
+    context = node._get_control_flow_context()
+    return is_loop_switch(node) and context is node.graph._get_control_flow_context()
+
+
 def _loop(node: Node) -> Any:
     context = node._get_control_flow_context()
     return None if context is None else context.while_context()
@@ -135,11 +141,11 @@ class State:
         outer = _loop(tensor.op).outer_context
         outer = None if outer is None else outer.while_context()
         loop = self.loops.get(outer)
+        if tensor.shape.is_full:
+            with inside(None if loop is None else loop.grad_context):
+                return _filled(tensor.shape.as_list(), tensor)
         if loop is None:
             return _zeros_like(tensor)
-        if tensor.shape.is_full:
-            with loop.grad_context.entered():
-                return _filled(tensor.shape.as_list(), tensor)
         with inside(_loop(tensor.op).outer_context):
             sizes = _shape(tensor)
         saved = loop.accumulate(sizes)

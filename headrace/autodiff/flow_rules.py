@@ -23,13 +23,6 @@ def _current(node: Node) -> Any:
 def _switch_grad(node: Node, *dys: Any) -> Any:
     context, current = node._get_control_flow_context(), _current(node)
     if isinstance(context, WhileContext):
-        if current is None or current.grad_state is None:
-            raise ValueError(
-                f"Cannot compute gradient inside while loop with respect to op '{_origin(node)}'. We do not "
-                "support taking the gradient wrt or through the initial value of a loop variable. "
-                "Gradients can be computed through loop invariants or wrt the input parameters to the "
-                "loop body."
-            )
         merges = current.grad_state.switch_merges
         merge = merges.get(node)
         if merge is not None:
@@ -49,13 +42,6 @@ def _switch_grad(node: Node, *dys: Any) -> Any:
     false = primitives.switch(dys[0], node.inputs[1])[0]
     true = primitives.switch(dys[1], node.inputs[1])[1]
     return primitives.merge([false, true])[0], None
-
-
-def _origin(node: Node) -> str:
-    """The name of the loop variable's initial value."""
-    while node.inputs and node.type in ("Switch", "Merge", "Enter", "Identity"):
-        node = node.inputs[0].op
-    return node.name
 
 
 def _merge_grad(node: Node, dy: Any, _: Any) -> Any:

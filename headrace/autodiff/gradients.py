@@ -15,7 +15,7 @@ from typing import Any
 from headrace.autodiff import control_flow
 from headrace.autodiff.accumulate import aggregate
 from headrace.autodiff.reach import Reach, has_gradient_type
-from headrace.autodiff.registry import Rule, rule_for
+from headrace.autodiff.registry import Rule, gradients_end_at, rule_for
 from headrace.core import dtypes
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -203,13 +203,13 @@ class _Walk:
     ) -> None:  # fmt: skip
         self.graph, self.ys, self.xs = graph, ys, xs
         self.colocate, self.gate, self.method = colocate, gate, method
-        reach = Reach(graph, xs)
+        self.reach = reach = Reach(graph, xs)
         self.inputs_of = reach.inputs_of
         between = reach.between(ys)
         self.loops = control_flow.State(between)
         self.pending = dict.fromkeys(between, 0)
         for node in between:
-            for source in self.inputs_of(node):
+            for source in self._followed(node):
                 if source.op in between:
                     self.pending[source.op] += 1
         # An x ends the walk, unless another x lies behind it.
@@ -233,13 +233,16 @@ class _Walk:
             node = queue.popleft()
             with _beside(self.graph, node if self.colocate else None):
                 self._differentiate(node)
-            for source in self.inputs_of(node):
+            for source in self._followed(node):
                 target = source.op
                 if target not in self.pending:
                     continue
                 self.pending[target] -= 1
                 queue.extend(self.loops.released(target, self.pending, self))
         self.loops.finish()
+
+    def _followed(self, node: Node) -> Sequence[Tensor]:
+        return () if gradients_end_at(node) else self.inputs_of(node)
 
     def has_gradient(self, node: Node) -> bool:
         return any(p is not None for parts in self.grads.get(node, ()) for p in parts)
@@ -257,6 +260,13 @@ class _Walk:
         if rule is None:
             return
         with self.loops.computing(node):
+            if control_flow.enters_own_loop(node):
+                raise ValueError(
+                    "Cannot compute gradient inside while loop with respect to op "
+                    f"'{self.reach.nearest_x(node).name}'. We do not support taking the gradient wrt "
+                    "or through the initial value of a loop variable. Gradients can be computed "
+                    "through loop invariants or wrt the input parameters to the loop body."
+                )
             in_grads = self._apply(node, rule, out_grads)
         for source, dx in zip(self.inputs_of(node), in_grads):
             if dx is None:

@@ -4,9 +4,10 @@ stands for a tensor of an outer graph counts as that tensor, unless it is itself
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from headrace.autodiff.registry import gradients_end_at
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -49,25 +50,42 @@ class Reach:
             if node in found or node not in forward:
                 continue
             found[node] = None
-            queue += [t.op for t in self.inputs_of(node)]
+            if not gradients_end_at(node):
+                queue += [t.op for t in self.inputs_of(node)]
         return found
+
+    def nearest_x(self, node: Node) -> Node:
+        """The first x that is found behind a node."""
+        wanted = {x.op for x in self.xs}
+        seen: set[Node] = set()
+        queue = deque([node])
+        while queue:
+            node = queue.popleft()
+            if node in wanted:
+                break
+            if node not in seen:
+                seen.add(node)
+                queue += [t.op for t in self.inputs_of(node)]
+        return node
 
     def _forward(self) -> set[Node]:
         """Everything that depends on xs through values that can have a gradient."""
-        users: dict[Node, list[Node]] = {}
-        for graph in self.graphs:
-            for node in graph.get_operations():
-                for source in self.inputs_of(node):
-                    if has_gradient_type(source):
-                        users.setdefault(source.op, []).append(node)
         reached = {x.op for x in self.xs}
         stack = list(reached)
         while stack:
-            for user in users.get(stack.pop(), ()):
-                if user not in reached:
-                    reached.add(user)
-                    stack.append(user)
+            for tensor in stack.pop().outputs:
+                if has_gradient_type(tensor):
+                    new = [n for n in self._users(tensor) if n not in reached]
+                    reached.update(new)
+                    stack += new
         return reached
+
+    def _users(self, tensor: Tensor) -> Iterator[Node]:
+        """The nodes that take a tensor, in its graph or inside of a function's body."""
+        yield from tensor.consumers()
+        for argument, outer in self._outside.items():
+            if outer is tensor:
+                yield from self._users(argument)
 
 
 def has_gradient_type(tensor: Tensor) -> bool:

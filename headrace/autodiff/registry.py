@@ -38,6 +38,12 @@ def no_gradient(op_type: str) -> None:
     GRADIENTS[op_type] = None
 
 
+def gradients_end_at(node: Node) -> bool:
+    """Has the node's op (or its override) been declared to have no gradient?"""
+    name = node.attrs.get("_gradient_op_type") or node.type
+    return name in GRADIENTS and GRADIENTS[name] is None
+
+
 def rule_for(node: Node) -> Rule | None:
     """The gradient rule of a node; None where gradients end; LookupError where none is known."""
     if not node.inputs:

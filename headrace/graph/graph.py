@@ -101,6 +101,8 @@ class Graph(Collections):
             )  # fmt: skip
             self._nodes[node.name] = node
             self._ordered.append(node)
+            for source in sources:
+                source.users[node] = None
             self._version += 1
             self._settle(node, stacks, own)
         return node
@@ -162,6 +164,8 @@ class Graph(Collections):
         """Take back the nodes added since `self.version` had this value: an import has failed."""
         for node in self._ordered[version:]:
             del self._nodes[node.name]
+            for source in node.inputs:
+                source.op.users.pop(node, None)
         del self._ordered[version:]
         self.touch()
 

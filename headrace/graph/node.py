@@ -50,6 +50,7 @@ class Node:
         self.attrs, self.origin, self.number = attrs, origin, number
         self._inputs = InputList(inputs, input_types)
         self._control_inputs = list(control_inputs)
+        self.users: dict[Node, None] = {}  # nodes that take an output of this one, in order
         self._device = ""
         self._control_flow_context: Any = None
         self._outputs = [Tensor(self, i, d, s) for i, (d, s) in enumerate(outputs)]
@@ -146,7 +147,11 @@ class Node:
         """Redirect one input: the back edge of a loop is made this way."""
         if tensor.graph is not self.graph:
             raise ValueError(f"{tensor} must be from the same graph as {self}.")
+        before = self._inputs[index].op
         self._inputs[index] = tensor
+        tensor.op.users[self] = None
+        if not any(t.op is before for t in self._inputs):
+            before.users.pop(self, None)
         self.graph.touch()
 
     def _add_control_input(self, node: Node) -> None:

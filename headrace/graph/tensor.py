@@ -112,7 +112,7 @@ class Tensor:
         self._node.graph.touch()
 
     def consumers(self) -> list[Node]:
-        return [n for n in self._node.graph.get_operations() if any(t is self for t in n.inputs)]
+        return [n for n in self._node.users if any(t is self for t in n.inputs)]
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run this tensor in `session`, or in the default one."""
