@@ -74,7 +74,7 @@ def assemble(
     for item in items:
         a.steps.extend(steps_of(item, stored, fusion))
         a.steps.extend(check_steps(a, item, fusion))
-    a.in_place = {u.variable: may_be_in_place(u, items) for u in a.updates}
+    a.in_place = in_place_updates(a.updates, items)
     return lay_out(a)
 
 
@@ -104,8 +104,8 @@ def order(fusion: Fusion) -> list[Item]:
     for position, item in enumerate(fusion.items):
         if not isinstance(item, Group) or not all(m.tensor in fusion.updates for m in item.members):
             continue
-        after = [made[memory_of(x.extra)] for m in item.members for x in loads(m.body)
-                 if memory_of(x.extra) in made and made[memory_of(x.extra)] != position]  # fmt: skip
+        read = (memory_of(x.extra) for m in item.members for x in m.loads)
+        after = [made[t] for t in read if t in made and made[t] != position]
         after += [made[t] for t in fusion.checked]
         for m in item.members:
             readers = fusion.readers.get(fusion.updates[m.tensor], ())
@@ -124,27 +124,38 @@ def stored_tensors(fusion: Fusion) -> set[Tensor]:
     return stored
 
 
-def may_be_in_place(update: Update, items: list[Item]) -> bool:
-    """The old value is read by nobody after, and beside the update only at the same index."""
-    seen = False
-    for item in items:
-        if isinstance(item, Group) and any(m.tensor is update.value for m in item.members):
-            seen = True
-            for m in item.members:
-                for x in loads(m.body):
-                    if memory_of(x.extra) is update.variable and not (
-                        is_flat(item) and _is_own_index(x, m.loops)
-                    ):
-                        return False
-        elif isinstance(item, ScatterItem) and item.tensor is update.value:
-            seen = True
-            if item.scatter.into is not update.variable:
-                return False
-            read = loads(item.scatter.value, *item.scatter.place)
-            if any(memory_of(x.extra) is update.variable for x in read):
-                return False
-        elif seen and update.variable in reads_of(item):
-            return False
+def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, bool]:
+    """Per variable: is its old value read by nobody after the update, and beside it only at the
+    same index?"""
+    made: dict[Tensor, int] = {}
+    last: dict[Tensor, int] = {}
+    for position, item in enumerate(items):
+        match item:
+            case Group(members=members):
+                made |= {m.tensor: position for m in members}
+            case ScatterItem(tensor=tensor):
+                made[tensor] = position
+        for tensor in reads_of(item):
+            last[tensor] = position
+    found = {}
+    for u in updates:
+        at = made[u.value]
+        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at])
+    return found
+
+
+def is_harmless(update: Update, item: Item) -> bool:
+    """Within one item, the update does not overwrite what is still to be read."""
+    if isinstance(item, ScatterItem):
+        read = loads(item.scatter.value, *item.scatter.place)
+        own = any(memory_of(x.extra) is update.variable for x in read)
+        return item.scatter.into is update.variable and not own
+    assert isinstance(item, Group)
+    for m in item.members:
+        for x in m.loads:
+            if memory_of(x.extra) is update.variable:
+                if not (is_flat(item) and _is_own_index(x, m.loops)):
+                    return False
     return True
 
 
@@ -156,7 +167,7 @@ def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
 def reads_of(item: Item) -> set[Tensor]:
     match item:
         case Group(members=members):
-            return {memory_of(x.extra) for m in members for x in loads(m.body)}
+            return {memory_of(x.extra) for m in members for x in m.loads}
         case ScatterItem(scatter=s, start=start):
             bodies = [s.value, *s.place] + ([start.body] if start else [])
             return {memory_of(x.extra) for x in loads(*bodies)} | ({s.into} if not start else set())
