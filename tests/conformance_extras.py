@@ -1,6 +1,7 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
 from headrace.functions import composite
+from headrace.layers import weights_broadcast
 from headrace.nn import sampled_loss
 from headrace.ops import indexed_slices
 from headrace.train import slots, step_count
@@ -24,6 +25,8 @@ NAMES: dict[str, object] = {
     "slot_creator.create_slot": slots.create_slot,
     "slot_creator.create_slot_with_initializer": slots.create_slot_with_initializer,
     "slot_creator.create_zeros_slot": slots.create_zeros_slot,
+    "weights_broadcast_ops.assert_broadcastable": weights_broadcast.assert_broadcastable,
+    "weights_broadcast_ops.broadcast_weights": weights_broadcast.broadcast_weights,
     "nn_impl._compute_sampled_logits": sampled_loss._sampled_logits,
     "training_util._get_or_create_global_step_read": step_count.global_step_read,
     "training_util._increment_global_step": step_count.increment_global_step,
