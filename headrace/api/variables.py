@@ -18,9 +18,10 @@ NAMES: dict[str, str] = {
     ),
     "headrace.variables.module": "Module",
     "headrace.variables.store": "AUTO_REUSE",
+    "headrace.variables.scope_defaults": "no_regularizer",
     "headrace.variables.scope": (
         "VariableScope get_variable get_local_variable get_variable_scope variable_scope "
-        "variable_op_scope no_regularizer"
+        "variable_op_scope"
     ),
     "headrace.variables.template": "make_template",
     "headrace.variables.partitioners": (

@@ -8,228 +8,16 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from headrace.core import dtypes
 from headrace.functions import variable_reads
 from headrace.functions.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.ops.convert import convert_to_tensor
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
-from headrace.variables.store import AUTO_REUSE, VariableStore, default_store
+from headrace.variables.scope_defaults import VariableScope, either
+from headrace.variables.store import AUTO_REUSE, default_store
 
 _KEY = ("__varscope",)
-_PRIVATE = (
-    "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  "
-    "Current custom getter: {}.  It is likely that you're using create_partitioned_variables.  If "
-    "so, consider instead using get_variable with a non-empty partitioner parameter instead."
-)
-
-
-def no_regularizer(_: Any) -> None:
-    """Given to `get_variable`, it overrides the regularizer of the scope with none."""
-    return None
-
-
-class VariableScope:
-    """A prefix for names of variables, with defaults for what `get_variable` is not told."""
-
-    def __init__(
-        self,
-        reuse: Any,
-        name: str = "",
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
-        name_scope: str = "",
-        dtype: Any = dtypes.float32,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-    ) -> None:
-        self._reuse, self._name, self._name_scope = reuse, name, name_scope
-        self._initializer, self._regularizer = initializer, regularizer
-        self._caching_device, self._partitioner = caching_device, partitioner
-        self._custom_getter, self._dtype = custom_getter, dtype
-        self._use_resource, self._constraint = use_resource, constraint
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def original_name_scope(self) -> str:
-        """The name scope that was opened with this variable scope."""
-        return self._name_scope
-
-    @property
-    def reuse(self) -> Any:
-        return self._reuse
-
-    @property
-    def initializer(self) -> Any:
-        return self._initializer
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    @property
-    def use_resource(self) -> bool | None:
-        return self._use_resource
-
-    @property
-    def regularizer(self) -> Any:
-        return self._regularizer
-
-    @property
-    def caching_device(self) -> Any:
-        return self._caching_device
-
-    @property
-    def partitioner(self) -> Any:
-        return self._partitioner
-
-    @property
-    def custom_getter(self) -> Any:
-        return self._custom_getter
-
-    @property
-    def constraint(self) -> Any:
-        return self._constraint
-
-    def reuse_variables(self) -> None:
-        """From here on, `get_variable` returns known variables and makes none."""
-        self._reuse = True
-
-    def set_initializer(self, initializer: Any) -> None:
-        self._initializer = initializer
-
-    def set_dtype(self, dtype: Any) -> None:
-        self._dtype = dtype
-
-    def set_use_resource(self, use_resource: bool | None) -> None:
-        self._use_resource = use_resource
-
-    def set_regularizer(self, regularizer: Any) -> None:
-        self._regularizer = regularizer
-
-    def set_caching_device(self, caching_device: Any) -> None:
-        self._caching_device = caching_device
-
-    def set_partitioner(self, partitioner: Any) -> None:
-        self._partitioner = partitioner
-
-    def set_custom_getter(self, custom_getter: Any) -> None:
-        self._custom_getter = custom_getter
-
-    def get_collection(self, name: str) -> list[Any]:
-        """The part of a collection whose names are in this scope."""
-        return get_default_graph().get_collection(name, self._name + "/" if self._name else "")
-
-    def trainable_variables(self) -> list[Any]:
-        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
-
-    def global_variables(self) -> list[Any]:
-        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
-
-    def local_variables(self) -> list[Any]:
-        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
-
-    def get_variable(
-        self,
-        var_store: VariableStore,
-        name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
-        trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        custom_getter: Any = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
-        """As `tf.get_variable`, in this scope and a given store."""
-        full_name = f"{self.name}/{name}" if self.name else name
-        with get_default_graph().name_scope(None):
-            if dtype is not None and initializer is not None and not callable(initializer):
-                found = convert_to_tensor(initializer).dtype.base_dtype
-                if found != dtype:
-                    raise ValueError(
-                        f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
-                    )
-            return var_store.get_variable(
-                full_name,
-                shape=shape,
-                dtype=_either(dtype, self._dtype),
-                initializer=_either(initializer, self._initializer),
-                regularizer=_either(regularizer, self._regularizer),
-                reuse=_either(reuse, self._reuse),
-                trainable=trainable,
-                collections=collections,
-                caching_device=_either(caching_device, self._caching_device),
-                partitioner=_either(partitioner, self._partitioner),
-                validate_shape=validate_shape,
-                use_resource=_either(use_resource, self._use_resource),
-                custom_getter=_either(custom_getter, self._custom_getter),
-                constraint=_either(constraint, self._constraint),
-                synchronization=synchronization,
-                aggregation=aggregation,
-            )
-
-    def _get_partitioned_variable(
-        self,
-        var_store: VariableStore,
-        name: str | None,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
-        if self._custom_getter is not None:
-            raise ValueError(_PRIVATE.format(self._custom_getter))
-        partitioner = _either(partitioner, self._partitioner)
-        if partitioner is None:
-            raise ValueError("No partitioner was specified")
-        with get_default_graph().name_scope(None):
-            return var_store._get_partitioned_variable(
-                "/".join(part for part in (self.name, name) if part),
-                partitioner,
-                shape=shape,
-                dtype=_either(dtype, self._dtype),
-                initializer=_either(initializer, self._initializer),
-                regularizer=_either(regularizer, self._regularizer),
-                reuse=self.reuse,
-                trainable=trainable,
-                collections=collections,
-                caching_device=_either(caching_device, self._caching_device),
-                validate_shape=validate_shape,
-                use_resource=_either(use_resource, self._use_resource),
-                constraint=_either(constraint, self._constraint),
-                synchronization=synchronization,
-                aggregation=aggregation,
-            )
-
-
-def _either(given: Any, default: Any) -> Any:
-    return default if given is None else given
 
 
 # -- the current scope ---------------------------------------------------------------------------
@@ -378,14 +166,14 @@ def _derived(base: VariableScope, name: str, opened: str, options: dict[str, Any
     return VariableScope(
         options["reuse"] or base.reuse,
         name=name,
-        initializer=_either(options["initializer"], base.initializer),
-        regularizer=_either(options["regularizer"], base.regularizer),
-        caching_device=_either(options["caching_device"], base.caching_device),
-        partitioner=_either(options["partitioner"], base.partitioner),
-        dtype=_either(options["dtype"], base.dtype),
+        initializer=either(options["initializer"], base.initializer),
+        regularizer=either(options["regularizer"], base.regularizer),
+        caching_device=either(options["caching_device"], base.caching_device),
+        partitioner=either(options["partitioner"], base.partitioner),
+        dtype=either(options["dtype"], base.dtype),
         custom_getter=_nested_getter(options["custom_getter"], base.custom_getter),
         name_scope=opened,
-        use_resource=_either(options["use_resource"], base.use_resource),
+        use_resource=either(options["use_resource"], base.use_resource),
         constraint=options["constraint"],
     )
 
@@ -436,7 +224,7 @@ _OPTIONS = (
 
 def _nested_getter(getter: Any, outer: Any) -> Any:
     if getter is None or outer is None:
-        return _either(getter, outer)
+        return either(getter, outer)
 
     inner = getter
 
