@@ -28,7 +28,8 @@ def samples(coefficients: Any, side: int) -> Any:
     pixels = basis.T @ coefficients @ basis
     rows, columns = coefficients.shape[:2]
     image = pixels.transpose(0, 2, 1, 3).reshape(rows * side, columns * side)
-    return np.clip(np.rint(image + 128), 0, 255).astype(np.uint8)
+    # Halves go up, as in integer arithmetic; the little more is for the error of these floats.
+    return np.clip(np.floor(image + 128.5 + 1e-6), 0, 255).astype(np.uint8)
 
 
 _SCALE = np.array([1.0, *(np.cos(np.arange(1, 8) * np.pi / 16) * np.sqrt(2))])
