@@ -44,8 +44,8 @@ class BundleWriter:
         self._entries: dict[bytes, Any] = {}
         self._offset = 0
         self._data = durable.temporary(data_path(self.prefix, 0, 1))
+        durable.make_folder(self.prefix)
         with files.translated(self.prefix):
-            os.makedirs(os.path.dirname(self.prefix) or ".", exist_ok=True)
             self._file: Any = open(self._data, "wb", buffering=0)
 
     def __enter__(self) -> BundleWriter:
@@ -227,8 +227,7 @@ def merge(prefixes: Sequence[Any], merged: Any) -> None:
     """Make one checkpoint of several: data files are renamed, one index replaces theirs."""
     target = files.local(merged)
     found = _Merge()
-    with files.translated(target):
-        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
+    durable.make_folder(target)
     sources = [files.local(prefix) for prefix in prefixes]
     for prefix in sources:
         found.add(prefix)

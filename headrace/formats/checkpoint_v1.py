@@ -5,7 +5,6 @@ The entry "" says which tensors there are and in which slices; each slice has an
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -220,8 +219,6 @@ def write(path: Any, items: Iterable[Item]) -> None:
     meta = _meta(sorted(items, key=lambda item: item.name))
     for item in items:
         _check_size(item)
-    with files.translated(target):
-        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
     beside = durable.temporary(target)
     with durable.new_file(beside) as file:
         writer = TableWriter(file)

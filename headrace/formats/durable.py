@@ -48,6 +48,14 @@ def write(path: Any, data: bytes | str) -> None:
     rename(beside, target)
 
 
+def make_folder(path: str) -> None:
+    """Make the folder of `path` where it is missing; the one around it must exist, as in TF."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.exists(folder):
+        with files.translated(path):
+            os.mkdir(folder)
+
+
 def rename(source: str, target: str) -> None:
     with files.translated(target):
         os.replace(source, target)
