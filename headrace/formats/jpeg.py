@@ -265,7 +265,7 @@ def _planes(image: _Image, ratio: int, smooth: bool, fast: bool) -> list[Any]:
         if fast:
             plane = pixels.fast_samples(quantized, image.steps[part.table])
         else:
-            blocks = (quantized * image.steps[part.table]).astype(np.float64)
+            blocks = quantized * image.steps[part.table]
             plane = pixels.samples(blocks.reshape(*blocks.shape[:2], 8, 8), own)
         down = image.down * side // (part.down * own)
         across = image.across * side // (part.across * own)
