@@ -5,17 +5,19 @@ Two programs of fixed sizes do it, in rounds, so that no count costs a compilati
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from headrace.codegen.assemble import assemble
+from headrace.codegen.cache import kernel_address
 from headrace.codegen.kernel_ir import Expr, Tensor
 from headrace.codegen.lower import Emitter
 from headrace.codegen.program import Program
 from headrace.core.dtypes import uint32, uint64
-from headrace.ops import philox
+from headrace.ops import philox, sampling
 
 Array = np.ndarray[Any, Any]
 _SIZES = (1 << 14, 1 << 10)  # blocks per round
@@ -23,8 +25,9 @@ _MASK = 0xFFFFFFFF
 
 
 def install() -> None:
-    """From here on, long runs of words are made natively."""
+    """From here on, long runs of words and logarithms of floats are made natively."""
     philox.native_words = words
+    sampling.native_log32 = log32
 
 
 def words(key: int, counter: int, count: int) -> Array:
@@ -74,3 +77,41 @@ def _block(e: Emitter, state: Tensor, number: Expr) -> tuple[Expr, Expr, Expr, E
         a, b = (second >> 32) ^ b ^ state[2 + i], second & _MASK
         c, d = (first >> 32) ^ d ^ state[12 + i], first & _MASK
     return a, b, c, d
+
+
+# -- the C library's logf ----------------------------------------------------------------------
+_LOGS = """
+declare float @logf(float)
+
+define void @{symbol}(ptr noalias %x, ptr noalias %y, i64 %n) {{
+entry:
+  %none = icmp eq i64 %n, 0
+  br i1 %none, label %done, label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %from = getelementptr float, ptr %x, i64 %i
+  %value = load float, ptr %from
+  %log = call float @logf(float %value)
+  %to = getelementptr float, ptr %y, i64 %i
+  store float %log, ptr %to
+  %j = add i64 %i, 1
+  %more = icmp ult i64 %j, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+
+
+@cache
+def _logs() -> Any:
+    address = kernel_address("logf of an array", lambda symbol: _LOGS.format(symbol=symbol))
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
+
+
+def log32(x: Array) -> Array:
+    """`logf` of every element, as `ops.sampling.log32`."""
+    x = np.ascontiguousarray(x, np.float32)
+    out = np.empty_like(x)
+    _logs()(x.ctypes.data, out.ctypes.data, x.size)
+    return out

@@ -1,12 +1,16 @@
 """Bits -> samples, as TF's distributions make them: uniform, integer, normal, truncated normal.
 
 A sample depends on the bits alone, so results equal TF's wherever the C library's `logf` and
-`sincosf` do (glibc 2.28 and later: see `log32`).
+`sincosf` do: both use the system's.
 """
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -79,40 +83,21 @@ def integers_between(generator: Philox, count: int, low: int, high: int, dtype: 
 
 
 # -- normal -----------------------------------------------------------------------------------
-# log of a float as the C library computes it: x = 2^k z, z in a table of 16 intervals with 1/c and
-# log(c) each, and a cubic for log(z / c), all in double.
-_INVERSE = np.array([float.fromhex(t) for t in (
-    "0x1.661ec79f8f3bep+0", "0x1.571ed4aaf883dp+0", "0x1.49539f0f010bp+0", "0x1.3c995b0b80385p+0",
-    "0x1.30d190c8864a5p+0", "0x1.25e227b0b8eap+0", "0x1.1bb4a4a1a343fp+0", "0x1.12358f08ae5bap+0",
-    "0x1.0953f419900a7p+0", "0x1p+0", "0x1.e608cfd9a47acp-1", "0x1.ca4b31f026aap-1",
-    "0x1.b2036576afce6p-1", "0x1.9c2d163a1aa2dp-1", "0x1.886e6037841edp-1", "0x1.767dcf5534862p-1",
-)])  # fmt: skip
-_LOG = np.array([float.fromhex(t) for t in (
-    "-0x1.57bf7808caadep-2", "-0x1.2bef0a7c06ddbp-2", "-0x1.01eae7f513a67p-2",
-    "-0x1.b31d8a68224e9p-3", "-0x1.6574f0ac07758p-3", "-0x1.1aa2bc79c81p-3",
-    "-0x1.a4e76ce8c0e5ep-4", "-0x1.1973c5a611cccp-4", "-0x1.252f438e10c1ep-5", "0x0p+0",
-    "0x1.aa5aa5df25984p-5", "0x1.c5e53aa362eb4p-4", "0x1.526e57720db08p-3", "0x1.bc2860d22477p-3",
-    "0x1.1058bc8a07ee1p-2", "0x1.4043057b6ee09p-2",
-)])  # fmt: skip
-_LN2 = float.fromhex("0x1.62e42fefa39efp-1")
-_CUBIC = tuple(
-    float.fromhex(t)
-    for t in ("-0x1.00ea348b88334p-2", "0x1.5575b0be00b6ap-2", "-0x1.ffffef20a4123p-2")
-)
+native_log32: Callable[[Array], Array] | None = None  # set by codegen.random: the same, faster
 
 
 def log32(x: Array) -> Array:
-    """The logarithm of positive normal float32, with the rounding of glibc's `logf`."""
-    bits = x.view(np.uint32)
-    shifted = bits - np.uint32(0x3F330000)
-    interval = (shifted >> np.uint32(19)) & np.uint32(15)
-    exponent = shifted.view(np.int32) >> np.int32(23)
-    z = (bits - (shifted & np.uint32(0xFF800000))).view(np.float32).astype(np.float64)
-    r = z * _INVERSE[interval] - 1.0
-    base = _LOG[interval] + exponent * _LN2
-    square = r * r
-    tail = _CUBIC[0] * square + (_CUBIC[1] * r + _CUBIC[2])
-    return (tail * square + (base + r)).astype(np.float32)
+    """The C library's `logf`; NumPy's own may differ in the last bit."""
+    if native_log32 is not None:
+        return native_log32(x)
+    return np.asarray(_logf()(x), np.float32)
+
+
+@cache
+def _logf() -> Any:
+    library = ctypes.CDLL(ctypes.util.find_library("m") or None)
+    library.logf.restype, library.logf.argtypes = ctypes.c_float, [ctypes.c_float]
+    return np.frompyfunc(library.logf, 1, 1)
 
 
 def log64(x: Array) -> Array:
