@@ -20,7 +20,8 @@ from headrace.layers.layer_names import snake_case, unique_object_name
 from headrace.layers.weights import is_trained
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.partitioned import PartitionedVariable
-from headrace.variables.scope import VariableScope, get_variable, variable_scope
+from headrace.variables.scope import get_variable, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 _keras_style = False
 
