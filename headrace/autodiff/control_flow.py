@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.autodiff import flow_rules as _rules  # gives the primitives their gradients
-from headrace.autodiff.loops import GradLoop, inside, outside
+from headrace.autodiff.loops import GradLoop, inside, outside, without_waiting
 from headrace.core.dtypes import DType
 from headrace.functions.flow_context import CondContext, switch_any
 from headrace.functions.while_context import WhileContext
@@ -146,7 +146,7 @@ class State:
                 return _filled(tensor.shape.as_list(), tensor)
         if loop is None:
             return _zeros_like(tensor)
-        with inside(_loop(tensor.op).outer_context):
+        with without_waiting(tensor.graph, _loop(tensor.op).outer_context):
             sizes = _shape(tensor)
         saved = loop.accumulate(sizes)
         with loop.grad_context.entered():
@@ -221,24 +221,23 @@ def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
 def _zeros_in_loop(loop: GradLoop, node: Node, tensor: Tensor) -> Any:
     context = node._get_control_flow_context()
     dead = is_switch(node)
-    if tensor.dtype.base.kind == "r":
-        handle = loop.real_value(node.inputs[0]) if dead else loop.real_value(tensor)
-        if dead:
-            handle = switch_any(handle, loop.real_pred(context.pred))[1 - context.branch]
-        return _zeros_behind(handle)
-    if tensor.shape.is_full:
-        zero = _filled(tensor.shape.as_list(), tensor)
+    behind = tensor.dtype.base.kind == "r"
+    if behind or tensor.shape.is_full:
+        if behind:
+            zero = _zeros_behind(loop.real_value(node.inputs[0] if dead else tensor))
+        else:
+            zero = _filled(tensor.shape.as_list(), tensor)
         if dead:
             zero = switch_any(zero, loop.real_pred(context.pred))[1 - context.branch]
         return zero
     if dead:
-        with inside(context.outer_context):
+        with without_waiting(node.graph, context.outer_context):
             other = switch_any(node.inputs[0], context.pred)[1 - context.branch]
             sizes = _shape(other)
         other.op._set_control_flow_context(context)
         sizes.op._set_control_flow_context(context)
     else:
-        with context.entered():
+        with without_waiting(node.graph, context):
             sizes = _shape(tensor)
     with outside(loop.grad_context):
         saved = loop.accumulate(sizes, dead_branch=dead)

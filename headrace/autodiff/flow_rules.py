@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.autodiff.loops import _enter, accumulate_gradient, outside
+from headrace.autodiff.loops import _enter, accumulate_gradient, full_shape, outside
 from headrace.functions.flow_context import CondContext, merge_any, output_context, switch_any
 from headrace.functions.while_context import WhileContext, add_back_edge
 from headrace.graph.node import Node
@@ -112,7 +112,7 @@ def _accumulate_slices(loop: WhileContext, node: Node, dy: IndexedSlices) -> Ind
         for tensor in sources:
             tail = tensor.shape.sizes[1:] if tensor.shape.rank else ()
             if None in tail:
-                tail_shape = array.shape(node.inputs[0])[1:]
+                tail_shape = full_shape(node.inputs[0])[1:]
                 sizes = concat.concat_v2([constant([0]), tail_shape], 0)
                 starts.append(array.fill(sizes, constant(0, tensor.dtype.base)))
             else:
@@ -134,7 +134,7 @@ def _accumulate_slices(loop: WhileContext, node: Node, dy: IndexedSlices) -> Ind
     shape = None
     if dy.dense_shape is not None:
         with outside(loop):
-            shape = array.shape(node.inputs[0])
+            shape = full_shape(node.inputs[0])
     return IndexedSlices(totals[0], totals[1], shape)
 
 

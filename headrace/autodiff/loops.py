@@ -15,6 +15,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.functions.flow_context import CondContext, output_context, switch_any
 from headrace.functions.while_context import WhileContext, is_constant_enter
+from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, comparison, stack
@@ -37,6 +38,14 @@ def outside(context: Any) -> Iterator[None]:
         context.Enter()
 
 
+@contextmanager
+def without_waiting(graph: Graph, context: Any) -> Iterator[None]:
+    """Nodes made inside belong to `context`, and wait for nothing: what the user waits for at the
+    moment may be the forward loop itself."""
+    with graph.control_dependencies(None), inside(context):
+        yield
+
+
 class GradLoop:
     """The backward loop of `forward_context`."""
 
@@ -53,16 +62,16 @@ class GradLoop:
         self._forward_sync: Node | None = None
         self._grad_sync: Node | None = None
         around = outer.forward_context if outer is not None else forward.outer_context
-        with self.graph.as_default(), inside(around):
+        with self.graph.as_default(), without_waiting(self.graph, around):
             count, self.forward_index = self._count_forward()
         if outer is not None:
             outer.forward_context.AddName(count)
             saved = outer.accumulate(count)
-            with outer.grad_context.entered():
+            with without_waiting(self.graph, outer.grad_context):
                 self.grad_context = self._context()
                 self.grad_index = self._count_backward(outer.recall(saved, count))
         else:
-            with inside(forward.outer_context):
+            with without_waiting(self.graph, forward.outer_context):
                 self.grad_context = self._context()
                 self.grad_index = self._count_backward(count)
 
@@ -279,11 +288,20 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
     outer = loop.outer_context
     if isinstance(outer, WhileContext) and outer.grad_state is not None:
         state = loop.grad_state
-        with inside(state.forward_context.outer_context):
-            sizes = array.shape(value)
+        with without_waiting(loop.graph, state.forward_context.outer_context):
+            sizes = full_shape(value)
         saved = state.outer.accumulate(sizes)
         with outer.entered():
             sizes = state.outer.recall(saved, sizes)
             return array.fill(sizes, constant(zero, dy.dtype.base))  # type: ignore[no-any-return]
     with inside(outer):
-        return array.fill(array.shape(value), constant(zero, dy.dtype.base))  # type: ignore[no-any-return]
+        return array.fill(full_shape(value), constant(zero, dy.dtype.base))  # type: ignore[no-any-return]
+
+
+def full_shape(value: Tensor) -> Any:
+    """The shape of a value, or of the variable that a handle leads to."""
+    from headrace.ops import array
+    from headrace.ops.scatter_update import shape_of_variable
+
+    behind = value.dtype.base.kind == "r"
+    return shape_of_variable(value) if behind else array.shape(value)

@@ -39,7 +39,9 @@ def no_gradient(op_type: str) -> None:
 
 
 def gradients_end_at(node: Node) -> bool:
-    """Has the node's op (or its override) been declared to have no gradient?"""
+    """Does nothing flow to the inputs?  Inside of loops the walk must come by in any case."""
+    if node._get_control_flow_context() is not None:
+        return False
     name = node.attrs.get("_gradient_op_type") or node.type
     return name in GRADIENTS and GRADIENTS[name] is None
 

@@ -211,8 +211,7 @@ class CondContext(FlowContext):
                 self._outer.AddInnerOp(inside.op)
         self.graph.prevent_fetching(inside.op)
         inside.op._set_control_flow_context(self)
-        # The outer loop, if any, must see the Switch as its own.
-        self._values.add(inside)
+        self._show([inside])
         self._inside[tensor] = inside
         return inside
 
@@ -221,7 +220,8 @@ class CondContext(FlowContext):
         while context is not None and not context.contains(self):
             label = getattr(context, "label", "")
             if label and self.label:
-                raise ValueError(f"Tensor {tensor.name} in {label} is accessed from {self.label}.")
+                name = tensor.name.rpartition("/")[2]
+                raise ValueError(f"Tensor {name} in {label} is accessed from {self.label}.")
             context = context.outer_context
 
     def AddOp(self, node: Node) -> None:
@@ -239,10 +239,17 @@ class CondContext(FlowContext):
             self._drop_outside_control(node)
             if node.type in self.graph._functions or node.type == "SymbolicGradient":
                 node._add_control_input(self._pivot.op)
-        self._values |= set(node.outputs)
+        self._show(node.outputs)
         self._keep_private(node)
         if self._outer is not None:
             self._outer.AddInnerOp(node)
+
+    def _show(self, tensors: Sequence[Tensor]) -> None:
+        """The contexts around see a branch's tensors as their own: gradients use them there."""
+        context: Any = self
+        while context is not None:
+            context._values.update(tensors)
+            context = context.outer_context
 
     def output(self, tensor: Tensor) -> Tensor:
         """A result of the branch: a tensor from outside goes through the Switch too."""

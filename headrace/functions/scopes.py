@@ -11,6 +11,8 @@ from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import import_export  # noqa: F401  (gives Graph its GraphDef methods)
+from headrace.ops.convert import convert_to_tensor
+from headrace.ops.indexed_slices import IndexedSlices
 
 
 class name_scope:
@@ -108,7 +110,11 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[Any]:
-    """A context whose nodes live where `op` lives."""
+    """A context whose nodes live where `op` lives: a node, a tensor, or what converts to one."""
+    if isinstance(op, IndexedSlices):
+        op = op.op
+    elif not (op is None or isinstance(op, (Node, Tensor)) or hasattr(op, "_as_graph_element")):
+        op = convert_to_tensor(op)
     return get_default_graph().colocate_with(op, ignore_existing)
 
 

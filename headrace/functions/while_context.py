@@ -157,6 +157,7 @@ class WhileContext(FlowContext):
         if loop_of(source) is not current.grad_state.forward_context:
             return False
         context = output_context(source)
+        node._remove_all_control_inputs()  # the forward pass does not wait for the gradient
         node._set_control_flow_context(context)
         (context.add if isinstance(context, WhileContext) else context.AddOp)(node)
         return True

@@ -95,6 +95,8 @@ class Body:
 
 def effects(graph: FunctionGraph) -> tuple[Node, ...]:
     """Nodes of a body that run although no result needs them."""
+    if graph.is_pruned:
+        return tuple(graph.control_returns)
     arguments = {t.op for t in graph.inputs}
     stateful = [
         n for n in graph.get_operations() if STATEFUL in n.declaration.traits and n not in arguments

@@ -37,6 +37,7 @@ class FunctionGraph(Graph):
         self.control_returns: list[Node] = []  # run although no output needs them
         self._by_value, self._allowed_stateful = by_value, allowed_stateful
         self._captured: dict[Tensor, Tensor] = {}
+        self.is_pruned = False  # what no result needs does not run, even if it has effects
         self.is_traced = False  # by tf.function, where conditionals are stricter than in graphs
 
     @property

@@ -28,6 +28,7 @@ from headrace.ops.logical import logical_and
 from headrace.ops.node_def import output_types
 from headrace.ops.source import identity, no_op
 from headrace.ops.traits import CONTROL_FLOW
+from headrace.plan.loops import exits, outside_loops
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.prune import prune
 
@@ -191,7 +192,9 @@ class _Inliner:
             self.moved[Edge(call.name, i)] = edge
         effects = [renamed[t] for t in plan.targets]
         self.targets += effects
-        ended = dict.fromkeys([*(self._resolved(e).node for e in results), *effects])
+        outside = outside_loops(plan)
+        after = [renamed[t] for t in (*plan.targets, *exits(plan)) if t in outside]
+        ended = dict.fromkeys([*(self._resolved(e).node for e in results), *after])
         waits = tuple(ended) + ((ready,) if ready is not None else ())
         self._add(self._node(call, no_op, call.name, (), waits))
 

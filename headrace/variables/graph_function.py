@@ -7,6 +7,7 @@ another, and the results wait for all of them.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,10 +62,12 @@ class GraphFunction:
     """What `function` returns: traces and remembers."""
 
     def __init__(
-        self, python_function: Callable[..., Any], signature: Any, relax_shapes: bool = False
-    ) -> None:
+        self, python_function: Callable[..., Any], signature: Any, relax_shapes: bool = False,
+        is_pruned: bool = False,
+    ) -> None:  # fmt: skip
         functools.update_wrapper(self, python_function)
         self.python_function, self._relaxed = python_function, relax_shapes
+        self._is_pruned = is_pruned
         self.input_signature = None if signature is None else tuple(signature)
         self._traces: dict[Any, ConcreteFunction] = {}
 
@@ -124,7 +127,9 @@ class GraphFunction:
         key = (_outermost(), repr(nest.map_structure(type, structure)), _hashable(plain), types)
         found = self._traces.get(key)
         if found is None:
-            found = ConcreteFunction(self.python_function, structure, tensors, shapes)
+            found = ConcreteFunction(
+                self.python_function, structure, tensors, shapes, self._is_pruned
+            )
             self._traces[key] = found
         return found
 
@@ -171,16 +176,20 @@ def _outermost() -> Any:
     return graph
 
 
+_numbers = itertools.count(1)
+
+
 class ConcreteFunction:
     """One trace.  Calling it adds a node to the default graph."""
 
     def __init__(
         self, python_function: Callable[..., Any], structure: Any, tensors: Sequence[Any],
-        shapes: Sequence[Shape],
+        shapes: Sequence[Shape], is_pruned: bool = False,
     ) -> None:  # fmt: skip
         name = getattr(python_function, "__name__", "function")
-        self.graph = FunctionGraph(f"__inference_{name}")
-        self.graph.is_traced = True
+        # Numbered: two traces may differ in nothing but what is known of a variable's shape.
+        self.graph = FunctionGraph(f"__inference_{name}_{next(_numbers)}")
+        self.graph.is_traced, self.graph.is_pruned = True, is_pruned
         with self.graph.as_default():
             places = [
                 self.graph.add_argument(as_dtype(t.dtype).base, shape, _argument_name(t, i))
@@ -192,10 +201,10 @@ class ConcreteFunction:
                 lambda x: places[x.number] if isinstance(x, _Place) else x, structure
             )
             self._result = python_function(*args, **kwargs)
-            last = _ordered(self.graph.get_operations())
+            last = [] if is_pruned else _ordered(self.graph.get_operations())
             with self.graph.control_dependencies(last):
                 self.graph.outputs = [identity(self._own(x)) for x in self._flat_result()]
-        definition = function_def.to_function_def(self.graph, self.graph.name, append_hash=True)
+        definition = function_def.to_function_def(self.graph, self.graph.name, append_hash=False)
         self.function = Function(definition, self.graph)
         self.captured_inputs = self.graph.extra_inputs
 
@@ -269,5 +278,8 @@ def _ordered(nodes: Sequence[Node]) -> list[Node]:
 
 
 def wrap_function(fn: Callable[..., Any], signature: Any, name: str | None = None) -> Any:
-    """A function of the graph from a Python function and the TensorSpecs of its arguments."""
-    return GraphFunction(fn, signature).get_concrete_function()
+    """A function of the graph from a Python function and the TensorSpecs of its arguments.
+
+    Only what its results need runs, as in a graph.
+    """
+    return GraphFunction(fn, signature, is_pruned=True).get_concrete_function()

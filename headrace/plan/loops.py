@@ -1,0 +1,21 @@
+"""Which nodes of a plan are inside of loops."""
+
+from __future__ import annotations
+
+from headrace.plan.plan import Plan
+
+_STEPS = {"Enter": 1, "RefEnter": 1, "Exit": -1, "RefExit": -1}
+
+
+def exits(plan: Plan) -> list[str]:
+    return [n.name for n in plan.nodes.values() if n.op.name in ("Exit", "RefExit")]
+
+
+def outside_loops(plan: Plan) -> set[str]:
+    """The nodes whose results are not those of one iteration."""
+    depth: dict[str, int] = {}
+    for node in plan.nodes.values():
+        sources = [*(e.node for e in node.inputs), *node.control]
+        level = max((depth[s] for s in sources if s in depth), default=0)  # back edges come later
+        depth[node.name] = level + _STEPS.get(node.op.name, 0)
+    return {name for name, level in depth.items() if not level}
