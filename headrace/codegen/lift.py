@@ -49,6 +49,7 @@ class LiftedSweep:
     loops: tuple[int, ...]
     actions: tuple[LiftedStore | LiftedAccumulate, ...]
     is_vector: bool
+    tile: tuple[int, ...] | None
 
 
 @dataclass(slots=True)
@@ -103,7 +104,8 @@ class _Lift:
         for sweep in kernel.sweeps:
             loops = tuple(self.loop(v) for v in sweep.loops)
             actions = tuple(self.action(a) for a in sweep.actions)
-            out.sweeps.append(LiftedSweep(loops, actions, sweep.is_vector))
+            tile = None if sweep.tile is None else tuple(map(self.loop, sweep.tile))
+            out.sweeps.append(LiftedSweep(loops, actions, sweep.is_vector, tile))
         out.text = describe(out)
         return out
 
@@ -253,7 +255,8 @@ def describe(k: Lifted) -> str:
     extents = " ".join(f"{loop}<p{p}" for loop, p in k.extents.items())
     lines.append(f"rows {k.rows} loops {extents}")
     for sweep in k.sweeps:
-        lines.append(f"sweep {sweep.loops}{' vector' if sweep.is_vector else ''}")
+        tile = "" if sweep.tile is None else f" tile {sweep.tile}"
+        lines.append(f"sweep {sweep.loops}{' vector' if sweep.is_vector else ''}{tile}")
         for a in sweep.actions:
             if isinstance(a, LiftedStore):
                 guard = "" if a.guard is None else f" if {show(a.guard)}"

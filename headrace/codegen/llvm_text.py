@@ -71,7 +71,8 @@ class Block:
 class Builder:
     """One function under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_scalef: bool = False) -> None:
+        self.has_scalef = has_scalef  # AVX-512: multiply by a power of two
         self.blocks: list[Block] = []
         self.declarations: dict[str, str] = {}
         self._count = 0
@@ -166,6 +167,14 @@ class Builder:
         mask = ", ".join(f"i32 {i}" if i >= 0 else "i32 poison" for i in order)
         return self.emit(
             f"shufflevector {x.type} {x.text}, {x.type} poison, <{len(order)} x i32> <{mask}>",
+            vector(x.element, len(order)),
+        )
+
+    def merge(self, x: Value, y: Value, order: Sequence[int]) -> Value:
+        """Elements of two vectors: those of y are numbered on from x's."""
+        mask = ", ".join(f"i32 {i}" for i in order)
+        return self.emit(
+            f"shufflevector {x.type} {x.text}, {y.type} {y.text}, <{len(order)} x i32> <{mask}>",
             vector(x.element, len(order)),
         )
 

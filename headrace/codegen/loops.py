@@ -63,6 +63,8 @@ class Sweep:
     loops: tuple[Var, ...]
     actions: tuple[Action, ...]
     is_vector: bool = True
+    # (loop, block): the sweep works on squares; `block`, a row, counts stretches of `loop`.
+    tile: tuple[Var, Var] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from headrace.codegen.collapse import collapse
 from headrace.codegen.fusion import Group, Member
 from headrace.codegen.inline import CHEAP, weight
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, loads, substitute, var, walk
+from headrace.codegen.lift import linear, strides
 from headrace.codegen.loops import Acc, Accumulate, Action, Kernel, Store, Sweep
 from headrace.codegen.stages import Scatter
 from headrace.codegen.target import host
@@ -294,7 +295,39 @@ def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Ker
         return Kernel((), (Sweep((), tuple(done), is_vector=False),), 1, 1, name=name)
     sweep = Sweep(merged[-1:], tuple(done))
     lanes, unroll = shape_of_code([sweep])
+    across = crossing_loop(merged, done)
+    if across is not None and lanes <= 16:
+        block = Var(-(-across.extent // lanes))
+        rows = tuple(v for v in merged[:-1] if v is not across)
+        tiled = Sweep(merged[-1:], tuple(done), tile=(across, block))
+        return Kernel((*rows, block), (tiled,), lanes, 1, name=name)
     return Kernel(merged[:-1], (sweep,), lanes, unroll, is_ranged=len(merged) == 1, name=name)
+
+
+def crossing_loop(loops: tuple[Var, ...], actions: list[Action]) -> Var | None:
+    """The loop along which memory is read while the last loop strides through it: a transpose.
+    Squares of it are read as rows, turned in registers and written as rows."""
+    if len(loops) < 2 or any(x.op == "reduce" for a in actions for x in walk(a.value)):
+        return None
+    found: dict[Var, int] = {}
+    for action in actions:
+        for load in loads(action.value):
+            steps = _steps(load.args, load.extra)
+            if abs(steps.get(loops[-1], 0)) > 1:
+                for v in loops[:-1]:
+                    if steps.get(v) == 1:
+                        found[v] = found.get(v, 0) + 1
+        if isinstance(action, Store) and _steps(action.index, action.tensor).get(loops[-1]) != 1:
+            return None
+    best = max(found, key=found.__getitem__, default=None)
+    if best is None or min(best.extent, loops[-1].extent) < 8:
+        return None
+    return best
+
+
+def _steps(index: tuple[Expr, ...], tensor: Tensor) -> dict[Var, int]:
+    terms, _ = linear(index, strides(tensor.shape))
+    return {t.extra: f for t, f in terms if t.op == "var"}
 
 
 def finish(
@@ -324,4 +357,5 @@ def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
     if longest < 4 * lanes:
         return lanes, 1
     heavy = sum(weight(v) for v in values)
-    return lanes, 4 if heavy <= 12 else 2 if heavy <= 60 else 1
+    # A long chain waits for its own results: more copies fill the gaps.
+    return lanes, 8 if heavy > 60 and longest >= 64 * lanes else 4

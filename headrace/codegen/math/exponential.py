@@ -17,42 +17,51 @@ LN2_F32 = (0.693359375, -2.1219444005469057e-4)
 LN2_F64 = (0.6931471803691238, 1.9082149292705877e-10)
 
 
-def _reduce(x: Num) -> tuple[Num, Num]:
-    """n as an integer, and r, with x = n ln2 + r.  Adding 1.5 * 2^p rounds to an integer in the low
-    bits; unlike a conversion it is defined for NaN."""
+def _reduce(x: Num) -> tuple[Num, Num, Num]:
+    """n, the same as an integer, and r, with x = n ln2 + r.  Adding 1.5 * 2^p rounds to an integer
+    in the low bits; unlike a conversion it is defined for NaN."""
     magic = 6755399441055744.0 if x.is_double else 12582912.0
     high, low = LN2_F64 if x.is_double else LN2_F32
     shifted = x.fma(LOG2E, magic)
     n = shifted - magic
     r = n.fma(-low, n.fma(-high, x))
-    return shifted.bits() - x.of(magic).bits(), r
+    return n, shifted.bits() - x.of(magic).bits(), r
 
 
 def _power_of_two(k: Num, double: bool) -> Num:
     return ((k + (1023 if double else 127)) << (52 if double else 23)).from_bits()
 
 
-def _scale(x: Num, k: Num) -> Num:
-    """x * 2^k, in two steps so that the result may be infinite or denormal."""
+def _scale(x: Num, n: Num, k: Num) -> Num:
+    """x * 2^n.  In two steps, so that the result may be infinite or denormal, where no instruction
+    does it."""
+    scaled = x.times_power_of_two(n)
+    if scaled is not None:
+        return scaled
     half = k >> 1
     return x * _power_of_two(half, x.is_double) * _power_of_two(k - half, x.is_double)
 
 
 def exp(x: Num) -> Num:
     x = x.clamp(-746.0, 710.0) if x.is_double else x.clamp(-104.0, 89.0)
-    k, r = _reduce(x)
+    n, k, r = _reduce(x)
     tail = r.polynomial(tables.EXP_F64 if x.is_double else tables.EXP_F32)
-    return _scale((r * r).fma(tail, r) + 1.0, k)
+    return _scale((r * r).fma(tail, r) + 1.0, n, k)
 
 
-def expm1(x: Num) -> Num:
-    limited = x.clamp(-40.0, 710.0) if x.is_double else x.clamp(-20.0, 89.0)
-    k, r = _reduce(limited)
+def _expm1(x: Num) -> tuple[Num, Num, Num]:
+    """expm1 of the remainder, the result for arguments that are not too small, and n."""
+    _, k, r = _reduce(x)
     tail = r.polynomial(tables.EXP_F64 if x.is_double else tables.EXP_F32)
     small = (r * r).fma(tail, r)
     scale = _power_of_two(k - 1, x.is_double)
-    result = small.fma(scale, scale - 0.5)
-    result = k.equals(0).pick(small, result + result)  # half of a tiny number would be zero
+    half = small.fma(scale, scale - 0.5)
+    return small, half + half, k
+
+
+def expm1(x: Num) -> Num:
+    small, result, k = _expm1(x.clamp(-40.0, 710.0) if x.is_double else x.clamp(-20.0, 89.0))
+    result = k.equals(0).pick(small, result)  # half of a tiny number would be zero
     return x.equals(0.0).pick(x, result)  # keeps -0.0
 
 
@@ -109,8 +118,9 @@ def sigmoid(x: Num) -> Num:
 
 
 def tanh(x: Num) -> Num:
-    limited = x.abs().clamp(0.0, 20.0 if x.is_double else 10.0)
-    t = expm1(limited + limited)
+    a, limit = x.abs(), 20.0 if x.is_double else 10.0
+    a = (a > limit).pick(a.of(limit), a)
+    _, t, _ = _expm1(a + a)
     return (t / (t + 2.0)).with_sign_of(x)
 
 
