@@ -15,7 +15,7 @@ from typing import Any
 from headrace.autodiff import control_flow
 from headrace.autodiff.accumulate import aggregate
 from headrace.autodiff.reach import Reach, has_gradient_type
-from headrace.autodiff.registry import Rule, gradients_end_at, rule_for
+from headrace.autodiff.registry import Rule, rule_for
 from headrace.core import dtypes
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -209,7 +209,7 @@ class _Walk:
         self.loops = control_flow.State(between)
         self.pending = dict.fromkeys(between, 0)
         for node in between:
-            for source in self._followed(node):
+            for source in self.inputs_of(node):
                 if source.op in between:
                     self.pending[source.op] += 1
         # An x ends the walk, unless another x lies behind it.
@@ -233,16 +233,13 @@ class _Walk:
             node = queue.popleft()
             with _beside(self.graph, node if self.colocate else None):
                 self._differentiate(node)
-            for source in self._followed(node):
+            for source in self.inputs_of(node):
                 target = source.op
                 if target not in self.pending:
                     continue
                 self.pending[target] -= 1
                 queue.extend(self.loops.released(target, self.pending, self))
         self.loops.finish()
-
-    def _followed(self, node: Node) -> Sequence[Tensor]:
-        return () if gradients_end_at(node) else self.inputs_of(node)
 
     def has_gradient(self, node: Node) -> bool:
         return any(p is not None for parts in self.grads.get(node, ()) for p in parts)

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headrace.autodiff.registry import gradients_end_at
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -50,8 +49,7 @@ class Reach:
             if node in found or node not in forward:
                 continue
             found[node] = None
-            if not gradients_end_at(node):
-                queue += [t.op for t in self.inputs_of(node)]
+            queue += [t.op for t in self.inputs_of(node)]
         return found
 
     def nearest_x(self, node: Node) -> Node:

@@ -38,14 +38,6 @@ def no_gradient(op_type: str) -> None:
     GRADIENTS[op_type] = None
 
 
-def gradients_end_at(node: Node) -> bool:
-    """Does nothing flow to the inputs?  Inside of loops the walk must come by in any case."""
-    if node._get_control_flow_context() is not None:
-        return False
-    name = node.attrs.get("_gradient_op_type") or node.type
-    return name in GRADIENTS and GRADIENTS[name] is None
-
-
 def rule_for(node: Node) -> Rule | None:
     """The gradient rule of a node; None where gradients end; LookupError where none is known."""
     if not node.inputs:
