@@ -17,9 +17,9 @@ from headrace.api.namespace import Namespace, expand
 
 FAMILIES = (
     "framework", "gradients", "math", "array", "linalg", "signal", "nn", "image", "random",
-    "variables", "train", "string", "sparse", "quantized", "session", "control_flow", "data", "io", "layers", "losses",
-    "metrics", "summary", "lookup", "distributions", "distributed", "saved_model", "platform",
-    "contrib", "keras", "estimator",
+    "variables", "train", "string", "sparse", "quantized", "session", "control_flow", "data",
+    "io", "layers", "losses", "metrics", "summary", "lookup", "distributions", "distributed",
+    "saved_model", "platform", "contrib", "keras", "estimator",
 )  # fmt: skip
 
 

@@ -264,7 +264,8 @@ class Shape:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)
 
-    as_proto: ClassVar[Callable[[Shape], Any]]  # given by formats.shape_proto, which knows the message
+    # Given by formats.shape_proto, which knows the message.
+    as_proto: ClassVar[Callable[[Shape], Any]]
 
     def is_compatible_with(self, other: Any) -> bool:
         other = as_shape(other)

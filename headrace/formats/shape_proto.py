@@ -16,4 +16,4 @@ def to_proto(shape: Shape) -> Any:
     return proto.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in shape.sizes])
 
 
-Shape.as_proto = to_proto  # type: ignore[method-assign]
+Shape.as_proto = to_proto

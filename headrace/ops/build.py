@@ -7,9 +7,9 @@ Messages follow TF's: its users and tests match them.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -157,7 +157,7 @@ def _convert_one(
 def _mismatch(
     op: Op, arg: Arg, value: Any, expected: DType, inferred_from: dict[str, str], error: Any
 ) -> TypeError:
-    if isinstance(value, Tensor) or hasattr(value, "dtype") and not isinstance(value, np.ndarray):
+    if isinstance(value, Tensor) or (hasattr(value, "dtype") and not isinstance(value, np.ndarray)):
         observed = as_dtype(value.dtype).base.name
     else:
         try:
@@ -219,7 +219,7 @@ def _list_types(arg: Arg, values: Sequence[Any]) -> str:
 def _common_type(arg: Arg, values: Sequence[Any], attrs: dict[str, Any]) -> DType | None:
     """The type that a list of values converts to: known already, or that of its first tensor."""
     if arg.type_attr in attrs:
-        return attrs[arg.type_attr]  # type: ignore[no-any-return]
+        return attrs[arg.type_attr]
     for value in values:
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             return as_dtype(value.dtype).base
@@ -441,7 +441,7 @@ def infer_shapes(
     made: origin.Origin | None = None,
 ) -> list[Shape]:
     """Run the shape rule.  What it refuses is a BuildError that names the node and the line."""
-    arguments = group([Input.of(t) for t in inputs], op, attrs)
+    arguments = group([Input.from_tensor(t) for t in inputs], op, attrs)
     try:
         found = op.shape_rule(*arguments, **{w: attrs[w] for w in op.shape_wants})
     except (OpError, ValueError) as error:
@@ -472,7 +472,7 @@ class _Unmade:
         self.origin = made or origin.here()
 
 
-def group(flat: Sequence[Any], op: Op, attrs: dict[str, Any]) -> list[Any]:
+def group(flat: Sequence[Any], op: Op, attrs: Mapping[str, Any]) -> list[Any]:
     """Flat inputs as the arguments of the signature: lists for N*T and lists of types."""
     if not any(arg.is_list for arg in op.signature.inputs):
         return list(flat)
@@ -480,7 +480,7 @@ def group(flat: Sequence[Any], op: Op, attrs: dict[str, Any]) -> list[Any]:
     at = 0
     for arg in op.signature.inputs:
         if arg.is_list:
-            count = attrs[arg.number_attr] if arg.number_attr else len(attrs[arg.list_attr])
+            count = arg.count(attrs)
             grouped.append(list(flat[at : at + count]))
             at += count
         else:
@@ -508,7 +508,7 @@ def _carry_handle_data(node: Node) -> None:
 
 def _pointed_to(node: Node) -> Any:
     rule = node.declaration.handle_rule
-    arguments = group([Input.of(t) for t in node.inputs], node.declaration, node.attrs)
+    arguments = group([Input.from_tensor(t) for t in node.inputs], node.declaration, node.attrs)
     return rule(*arguments, **{w: node.attrs[w] for w in wanted(rule, node.declaration.signature)})
 
 
@@ -523,7 +523,7 @@ def _result(op: Op, node: Node, attrs: dict[str, Any]) -> Any:
     at = 0
     for arg in args:
         if arg.is_list:
-            count = len(arg.types(attrs))
+            count = arg.count(attrs)
             parts.append(node.outputs[at : at + count])
             at += count
         else:
@@ -532,9 +532,9 @@ def _result(op: Op, node: Node, attrs: dict[str, Any]) -> Any:
     return parts[0] if len(parts) == 1 else _tuple_type(op)(*parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _tuple_type(op: Op) -> Any:
-    return namedtuple(op.name, [a.name for a in op.signature.outputs], rename=True)  # type: ignore[misc]
+    return namedtuple(op.name, [a.name for a in op.signature.outputs], rename=True)
 
 
 declare._apply = apply

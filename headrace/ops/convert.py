@@ -1,4 +1,4 @@
-"""Python values -> tensors.  Types may register how they convert (`tf.register_tensor_conversion_function`)."""
+"""Python values -> tensors.  A type may register how it converts: `register_tensor_conversion_function`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def convert_to_tensor(
         if wanted is None and preferred_dtype is not None:
             result = _preferred(convert, value, as_dtype(preferred_dtype), name, as_ref)
             if result is not NotImplemented:
-                return result  # type: ignore[no-any-return]
+                return result
         result = convert(value, dtype=wanted, name=name, as_ref=as_ref)
         if result is NotImplemented:
             continue

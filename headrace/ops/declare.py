@@ -116,15 +116,10 @@ class Op:
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         defaults = {name: self._default(name) for name in self.signature.free} | {"name": None}
+        given = [(name, defaults.get(name, REQUIRED)) for name in self.parameters]
+        none = inspect.Parameter.empty
         return inspect.Signature(
-            inspect.Parameter(
-                name,
-                kind,
-                default=inspect.Parameter.empty
-                if defaults.get(name, REQUIRED) is REQUIRED
-                else defaults[name],
-            )
-            for name in self.parameters
+            [inspect.Parameter(n, kind, default=none if d is REQUIRED else d) for n, d in given]
         )
 
     def _default(self, attr: str) -> Any:

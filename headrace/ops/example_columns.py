@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def dense_columns(keys, types, shapes, defaults) -> list[Dense]:
     """The columns of the dense features, checked."""
     columns = []
     for d, (key, dtype, shape, default) in enumerate(zip(keys, types, shapes, defaults)):
-        sizes = None if shape.rank is None else shape.sizes
+        sizes: Any = None if shape.rank is None else shape.sizes
         shown = "<unknown>" if sizes is None else c_shape(shape)
         require(
             sizes is not None and None not in sizes[1:],
@@ -86,7 +87,9 @@ class Column:
     __slots__ = ("kind", "parts", "counts")
 
     def __init__(self, kind: int) -> None:
-        self.kind, self.parts, self.counts = kind, [], []
+        self.kind = kind
+        self.parts: list[Any] = []
+        self.counts: list[int] = []
 
     def add(self, values, count: int | None = None) -> None:
         self.parts.append(values)

@@ -178,38 +178,44 @@ def _leaf_type(leaf: Any) -> DType | None:
     return None
 
 
-_RANK = {d: i for i, d in enumerate((dtypes.int32, dtypes.int64, dtypes.uint64, dtypes.float32, dtypes.complex128))}  # fmt: skip
+_WIDENING = (dtypes.int32, dtypes.int64, dtypes.uint64, dtypes.float32, dtypes.complex128)
 
 
 def _wider(a: DType, b: DType, leaf: Any) -> DType:
     if a is b:
         return a
-    if a in _RANK and b in _RANK:
-        return a if _RANK[a] > _RANK[b] else b
+    if a in _WIDENING and b in _WIDENING:
+        return max(a, b, key=_WIDENING.index)
     raise TypeError(
         f"Can't convert Python sequence with mixed types to Tensor: Expected {a.name}, got "
         f"{leaf!r} of type '{type(leaf).__name__}' instead."
     )
 
 
-_ACCEPTS: dict[str, Any] = {
-    "i": lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)),
-    "f": lambda v: isinstance(v, (int, float, np.integer, np.floating)) and not isinstance(v, (bool, np.bool_)),
-    "c": lambda v: isinstance(v, (int, float, complex, np.number)) and not isinstance(v, (bool, np.bool_)),
-    "b": lambda v: isinstance(v, (bool, np.bool_)),
-    "s": lambda v: isinstance(v, (str, bytes)),
-}  # fmt: skip
-_ACCEPTS["u"] = _ACCEPTS["i"]
+# What a tensor of each kind accepts.  A bool is an int to Python, but not to TF.
+_ACCEPTED: dict[str, tuple[type, ...]] = {
+    "i": (int, np.integer),
+    "u": (int, np.integer),
+    "f": (int, float, np.integer, np.floating),
+    "c": (int, float, complex, np.number),
+    "b": (bool, np.bool_),
+    "s": (str, bytes),
+}
+
+
+def _accepts(dtype: DType, leaf: Any) -> bool:
+    if isinstance(leaf, bool):
+        return dtype.kind == "b"
+    return isinstance(leaf, _ACCEPTED.get(dtype.kind, ()))
 
 
 def _check_compatible(value: Any, dtype: DType) -> None:
-    accepts = _ACCEPTS.get(dtype.kind)
     for leaf in _leaves(value):
         if isinstance(leaf, np.ndarray):
             continue
         if leaf is None:
             raise ValueError("None values not supported.")
-        if accepts is None or not accepts(leaf):
+        if not _accepts(dtype, leaf):
             if isinstance(leaf, np.generic) and dtype.kind != "s":
                 continue
             raise TypeError(

@@ -162,7 +162,7 @@ def _types(args: tuple[Arg, ...], attrs: Mapping[str, Any]) -> list[DType]:
             count = attrs[arg.number_attr]
             if not 0 <= count < 1 << 24:
                 raise _refused(f"Value for number_attr() {count} < 0 or too large")
-        found += arg.types(attrs)  # type: ignore[arg-type]
+        found += arg.types(attrs)
     return found
 
 

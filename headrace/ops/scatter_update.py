@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, NUMBERS
+from headrace.core.dtypes import INDEX, NUMBERS, DType
 from headrace.core.errors import FailedPreconditionError, OutOfRangeError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape
+from headrace.graph.tensor import Tensor
 from headrace.ops import concat, reshape, state
 from headrace.ops.constant import constant
 from headrace.ops.declare import op
@@ -402,11 +403,12 @@ def _(rng):
     yield ErrorSample(table, np.array([5]), dtype=dtypes.float64, raises=r"indices\[0\] = 5")
 
 
-def shape_of_variable(handle, out_type=dtypes.int32):
+def shape_of_variable(handle: Tensor, out_type: DType = dtypes.int32) -> Tensor:
     """The shape of what a handle points to, as a constant where it is known."""
     if handle.handle_data is not None and handle.handle_data[1].is_fully_defined():
         return constant(handle.handle_data[1].as_list(), dtype=out_type)
-    return state.variable_shape(handle, out_type=out_type)
+    shape: Tensor = state.variable_shape(handle, out_type=out_type)
+    return shape
 
 
 def _gather_nd_shape(resource, indices):

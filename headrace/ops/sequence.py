@@ -14,7 +14,6 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Type
 
-
 _MOST = 1 << 48
 
 

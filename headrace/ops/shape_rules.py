@@ -31,10 +31,10 @@ class Input(Shape):
 
     __slots__ = ("dtype", "_tensor")
     dtype: DType
-    _tensor: Any
+    _tensor: Any  # the Tensor; None where codegen asks a rule with all sizes known
 
     @staticmethod
-    def of(tensor: Tensor) -> Input:
+    def from_tensor(tensor: Tensor) -> Input:
         view = object.__new__(Input)
         view._sizes, view.dtype, view._tensor = tensor._shape._sizes, tensor._dtype, tensor
         return view
@@ -67,7 +67,8 @@ class Input(Shape):
 
     @property
     def handle(self) -> tuple[DType, Shape] | None:
-        return self._tensor.handle_data  # type: ignore[no-any-return]
+        data: tuple[DType, Shape] | None = self._tensor.handle_data
+        return data
 
 
 def same(x: Input, *others: Any) -> Shape:
@@ -139,7 +140,7 @@ def reduced(x: Input, axis: Input, *, keep_dims: bool) -> Shape:
         known_count = axis.num_elements() if axis.rank in (0, 1) else None
         if keep_dims:
             return make_shape((None,) * x.rank)
-        if known_count is not None and axis.rank == 0 or known_count == 1:
+        if (known_count is not None and axis.rank == 0) or known_count == 1:
             return make_shape((None,) * (x.rank - 1))
         return UNKNOWN
     gone = {normalize_axis(int(a), x.rank) for a in axes.ravel()}

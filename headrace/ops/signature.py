@@ -16,7 +16,7 @@ Attributes are keyword arguments of @op, in TF's order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,14 +146,20 @@ class Arg:
     def is_list(self) -> bool:
         return self.number_attr is not None or self.list_attr is not None
 
-    def types(self, attrs: dict[str, Any]) -> list[DType]:
+    def types(self, attrs: Mapping[str, Any]) -> list[DType]:
         """The types of the tensors that this argument stands for."""
         if self.list_attr is not None:
             found = list(attrs[self.list_attr])
         else:
-            one = self.dtype if self.dtype is not None else attrs[self.type_attr]
-            found = [one] * (attrs[self.number_attr] if self.number_attr else 1)
+            one = attrs[self.type_attr] if self.type_attr is not None else self.dtype
+            found = [one] * self.count(attrs)
         return [t.as_ref for t in found] if self.is_ref else found
+
+    def count(self, attrs: Mapping[str, Any]) -> int:
+        """How many tensors this argument stands for."""
+        if self.list_attr is not None:
+            return len(attrs[self.list_attr])
+        return 1 if self.number_attr is None else int(attrs[self.number_attr])
 
 
 @dataclass(frozen=True, slots=True)

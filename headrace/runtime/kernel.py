@@ -49,7 +49,7 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
                     values[i] = values[i].read()
         for i in checked:
             values[i].read()
-        arguments = group(values, op, node.attrs) if lists else values  # type: ignore[arg-type]
+        arguments = group(values, op, node.attrs) if lists else values
         if wants_context:
             return finish(reference(KernelContext(node, step), *arguments, **attrs))
         return finish(reference(*arguments, **attrs))

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 from collections.abc import Sequence
 
 from headrace.core import options
 from headrace.version import __version__
 
+_PACKAGES = (
+    "numpy", "ml_dtypes", "protobuf", "llvmlite", "onednn-cpu-gomp", "scipy-openblas32",
+)  # fmt: skip
+
 
 def main(words: Sequence[str]) -> int:
     print(f"headrace    {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    print(
-        f"cores       {len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()}"
-    )
-    for package in (
-        "numpy",
-        "ml_dtypes",
-        "protobuf",
-        "llvmlite",
-        "onednn-cpu-gomp",
-        "scipy-openblas32",
-    ):
+    for package in _PACKAGES:
         print(f"{package:<18}{_version(package)}")
-    print(f"compile     {'on' if options.compile_enabled() else 'off (HEADRACE_COMPILE=0)'}")
-    for line in _native():
-        print(line)
+    for name, what in _native().items():
+        print(f"{name:<12}{what}")
     print(f"cache       {options.cache_directory()}")
     return 0
 
@@ -39,9 +31,21 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _native() -> list[str]:
-    try:
-        from headrace.codegen import describe
-    except ImportError as error:
-        return [f"native      the NumPy reference runs everything ({error})"]
-    return list(describe())
+def _native() -> dict[str, str]:
+    """Who runs what: generated loops, the threads they share with oneDNN, matrix products."""
+    if not options.compile_enabled():
+        return {"compile": "off (HEADRACE_COMPILE=0): the NumPy reference runs everything"}
+    from headrace.codegen import target
+
+    if not target.is_available():
+        return {"compile": "off (no llvmlite): the NumPy reference runs everything"}
+    from headrace.codegen import blas, onednn_api, threads
+
+    cpu = target.host()
+    team = "" if threads.libgomp() else " (no libgomp on this system)"
+    return {
+        "compile": f"on, for {cpu.cpu} with vectors of {cpu.vector_bits} bits",
+        "threads": f"{threads.count()}{team}",
+        "oneDNN": onednn_api.path() or "absent" if onednn_api.library() else "not loaded",
+        "BLAS": "openblas" if blas.library() else "absent: generated loops multiply float64",
+    }

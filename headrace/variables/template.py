@@ -9,7 +9,8 @@ from typing import Any
 from headrace.core import origin
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.variables.scope import VariableScope, bare_scope, unique_scope_name, variable_scope
+from headrace.variables.scope import bare_scope, unique_scope_name, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def make_template(
