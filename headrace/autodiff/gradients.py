@@ -182,7 +182,7 @@ def _ones(y: Tensor, name: str) -> Any:
     if y.dtype.base.is_complex:
         raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
     value = 1 if y.dtype.base.kind in "iu" else 1.0
-    return array.fill(array.shape(y), constant(value, y.dtype.base, name=name))
+    return array.fill(array.shape_of(y), constant(value, y.dtype.base, name=name))
 
 
 @contextmanager
