@@ -1,6 +1,16 @@
 """Public names of the family: training."""
 
 NAMES: dict[str, str] = {
+    "headrace.train.saver": "train.Saver",
+    "headrace.train.checkpoint_files": (
+        "train.latest_checkpoint train.get_checkpoint_state train.update_checkpoint_state "
+        "train.generate_checkpoint_state_proto train.checkpoint_exists "
+        "train.get_checkpoint_mtimes train.remove_checkpoint"
+    ),
+    "headrace.train.checkpoint_reader": (
+        "train.NewCheckpointReader train.load_checkpoint train.load_variable "
+        "train.list_variables train.checkpoints_iterator"
+    ),
     "headrace.train.step_count": (
         "train.global_step train.get_global_step train.create_global_step "
         "train.get_or_create_global_step train.assert_global_step"
