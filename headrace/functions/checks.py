@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core import dtypes
 from headrace.core.errors import InvalidArgumentError
+from headrace.functions.cond import cond
 from headrace.functions.elementwise import abs_
 from headrace.functions.reduce import reduce_all
 from headrace.functions.structure import name_scope
@@ -41,8 +43,17 @@ def Assert(
       ...   y = tf.identity(x)
     """
     with name_scope(name, "Assert", [condition, data]):
-        tensors = convert_n_to_tensor(data)
-        return checks.assert_(condition, tensors, summarize=summarize, name="Assert")
+        kinds = {t.dtype.base for t in convert_n_to_tensor(data)}
+        if kinds <= {dtypes.string, dtypes.int32}:
+            return checks.assert_(condition, data, summarize=summarize, name="Assert")
+        # Other data may live far away: it is looked at only where the condition is false.
+        condition = convert_to_tensor(condition, name="Condition")
+        return cond(  # type: ignore[no-any-return]
+            condition,
+            source.no_op,
+            lambda: checks.assert_(condition, data, summarize=summarize, name="Assert"),
+            name="AssertGuard",
+        ).op
 
 
 def _refuse_static(data: list[Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from headrace.core import options
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
+from headrace.passes.open_guards import open_guards
 from headrace.passes.remove_identities import remove_identities
 from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
@@ -17,6 +18,7 @@ from headrace.plan.verify import verify
 Pass = Callable[[Plan], Plan]
 
 PIPELINE: tuple[Pass, ...] = (
+    open_guards,  # conditionals around an assertion alone
     remove_waits,  # first: identities that nobody waits for can go
     remove_identities,  # feeds and fetches stay
     fold_constants,  # never what has an effect
