@@ -5,405 +5,36 @@ named by (base, offset): `bases` holds the addresses of this run's arrays.  The 
 like a kernel, compiled once; functions of libraries reach it through the table `rt`, so the code
 can be cached.
 
-    int run(words, count, bases, rt, scratch, status, objects, number)
-            0 done, 1 a check failed, 2 cancelled, 3 a library failed; status[0]: which entry
+    int run(frame, list, how)
 
-`objects` are the addresses of this run's NumPy arrays as Python objects: their data pointers, which
-stand at a fixed place in them, become bases[1:].
+`frame` holds words: see FRAME.  `how` says what the Python list is for.  PLAIN: its arrays' data
+pointers become bases[1:].  CHECKED: it holds the inputs and the fresh outputs; every input must
+be an array as `spec` describes it, and a variable that is updated must have no other holder, else
+the answer is MISFIT and nothing has happened.  RESUME: go on where the last call stopped.  A
+program that takes long stops now and then (PAUSED), so that the interpreter sees signals.  After
+FAILED_CHECK and FAILED_LIBRARY, the frame's `number` tells which entry it was.
 """
 
 from __future__ import annotations
 
 import ctypes
-import platform
+import sys
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from headrace.codegen import threads
+from headrace.codegen import native_loop, threads
 
 KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
 RT_WORDS = 8
-OK, FAILED_CHECK, CANCELLED, FAILED_LIBRARY = range(4)
-
-_TEXT = r"""
-; kernel entry: kind, length, function, params, work, threads, grain, count, (base, offset)*
-define internal void @pointers(ptr %pairs, i64 %count, ptr %bases, ptr %out) #0 {
-entry:
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %done
-body:
-  %at = shl i64 %i, 1
-  %pb = getelementptr i64, ptr %pairs, i64 %at
-  %base = load i64, ptr %pb
-  %po = getelementptr i64, ptr %pb, i64 1
-  %offset = load i64, ptr %po
-  %slot = getelementptr ptr, ptr %bases, i64 %base
-  %start = load ptr, ptr %slot
-  %address = getelementptr i8, ptr %start, i64 %offset
-  %target = getelementptr ptr, ptr %out, i64 %i
-  store ptr %address, ptr %target
-  %next = add i64 %i, 1
-  br label %head
-done:
-  ret void
-}
-
-define internal i64 @word(ptr %entry, i64 %i) #1 {
-  %p = getelementptr i64, ptr %entry, i64 %i
-  %v = load i64, ptr %p
-  ret i64 %v
-}
-
-; job: function, buffers, params, work, grain, rt
-define internal void @share(ptr %job) #0 {
-  %rt = call i64 @word(ptr %job, i64 5)
-  %rtp = inttoptr i64 %rt to ptr
-  %f1 = call i64 @word(ptr %rtp, i64 1)
-  %num = inttoptr i64 %f1 to ptr
-  %f2 = call i64 @word(ptr %rtp, i64 2)
-  %all = inttoptr i64 %f2 to ptr
-  %t32 = call i32 %num()
-  %n32 = call i32 %all()
-  %t = sext i32 %t32 to i64
-  %n = sext i32 %n32 to i64
-  %work = call i64 @word(ptr %job, i64 3)
-  %grain = call i64 @word(ptr %job, i64 4)
-  %g1 = sub i64 %grain, 1
-  %up = add i64 %work, %g1
-  %blocks = udiv i64 %up, %grain
-  %b0 = mul i64 %blocks, %t
-  %b1 = udiv i64 %b0, %n
-  %begin0 = mul i64 %b1, %grain
-  %t1 = add i64 %t, 1
-  %e0 = mul i64 %blocks, %t1
-  %e1 = udiv i64 %e0, %n
-  %end0 = mul i64 %e1, %grain
-  %bc = icmp slt i64 %begin0, %work
-  %begin = select i1 %bc, i64 %begin0, i64 %work
-  %ec = icmp slt i64 %end0, %work
-  %end = select i1 %ec, i64 %end0, i64 %work
-  %some = icmp slt i64 %begin, %end
-  br i1 %some, label %go, label %done
-go:
-  %saved = alloca i32, align 4
-  call void @flush(ptr %saved)
-  %f = call i64 @word(ptr %job, i64 0)
-  %fp = inttoptr i64 %f to ptr
-  %b = call i64 @word(ptr %job, i64 1)
-  %bp = inttoptr i64 %b to ptr
-  %p = call i64 @word(ptr %job, i64 2)
-  %pp = inttoptr i64 %p to ptr
-  call void %fp(ptr %bp, ptr %pp, i64 %begin, i64 %end, i64 %t)
-  call void @unflush(ptr %saved)
-  br label %done
-done:
-  ret void
-}
-
-define i64 @run(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
-                ptr %objects, i64 %number) #0 {
-  %saved = alloca i32, align 4
-  call void @flush(ptr %saved)
-  %code = call i64 @walk(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
-                         ptr %objects, i64 %number)
-  call void @unflush(ptr %saved)
-  ret i64 %code
-}
-
-define internal i64 @walk(ptr %words, i64 %count, ptr %bases, ptr %rt, ptr %scratch, ptr %status,
-                ptr %objects, i64 %number) #0 {
-start:
-  %job = alloca [6 x i64], align 8
-  br label %bind
-bind:
-  %bi = phi i64 [ 0, %start ], [ %bi1, %bound ]
-  %bmore = icmp slt i64 %bi, %number
-  br i1 %bmore, label %bound, label %begin
-bound:
-  %op = getelementptr ptr, ptr %objects, i64 %bi
-  %object = load ptr, ptr %op
-  %dp = getelementptr i8, ptr %object, i64 16
-  %data = load ptr, ptr %dp
-  %bi1 = add i64 %bi, 1
-  %bp1 = getelementptr ptr, ptr %bases, i64 %bi1
-  store ptr %data, ptr %bp1
-  br label %bind
-begin:
-  br label %head
-head:
-  %entry = phi ptr [ %words, %begin ], [ %following, %next ]
-  %i = phi i64 [ 0, %begin ], [ %i1, %next ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %finished
-finished:
-  ret i64 0
-body:
-  %cancelp = getelementptr i64, ptr %status, i64 1
-  %cancel = load atomic i64, ptr %cancelp monotonic, align 8
-  %stop = icmp ne i64 %cancel, 0
-  br i1 %stop, label %cancelled, label %dispatch
-cancelled:
-  store i64 %i, ptr %status
-  ret i64 2
-dispatch:
-  %kind = load i64, ptr %entry
-  switch i64 %kind, label %next [ i64 0, label %kernel
-                                  i64 1, label %execute
-                                  i64 2, label %gemm32
-                                  i64 3, label %gemm64
-                                  i64 4, label %check
-                                  i64 5, label %fill
-                                  i64 6, label %own ]
-
-kernel:
-  %kf = call i64 @word(ptr %entry, i64 2)
-  %kfp = inttoptr i64 %kf to ptr
-  %kp = call i64 @word(ptr %entry, i64 3)
-  %kpp = inttoptr i64 %kp to ptr
-  %work = call i64 @word(ptr %entry, i64 4)
-  %threads = call i64 @word(ptr %entry, i64 5)
-  %grain = call i64 @word(ptr %entry, i64 6)
-  %kn = call i64 @word(ptr %entry, i64 7)
-  %pairs = getelementptr i64, ptr %entry, i64 8
-  call void @pointers(ptr %pairs, i64 %kn, ptr %bases, ptr %scratch)
-  %alone = icmp sle i64 %threads, 1
-  br i1 %alone, label %single, label %team
-single:
-  call void %kfp(ptr %scratch, ptr %kpp, i64 0, i64 %work, i64 0)
-  br label %next
-team:
-  store i64 %kf, ptr %job
-  %j1 = getelementptr i64, ptr %job, i64 1
-  %si = ptrtoint ptr %scratch to i64
-  store i64 %si, ptr %j1
-  %j2 = getelementptr i64, ptr %job, i64 2
-  store i64 %kp, ptr %j2
-  %j3 = getelementptr i64, ptr %job, i64 3
-  store i64 %work, ptr %j3
-  %j4 = getelementptr i64, ptr %job, i64 4
-  store i64 %grain, ptr %j4
-  %j5 = getelementptr i64, ptr %job, i64 5
-  %ri = ptrtoint ptr %rt to i64
-  store i64 %ri, ptr %j5
-  %pf = call i64 @word(ptr %rt, i64 0)
-  %pfp = inttoptr i64 %pf to ptr
-  %th32 = trunc i64 %threads to i32
-  call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
-  br label %next
-
-; execute entry: kind, length, primitive, stream, arguments, threads, count, pairs, memories
-execute:
-  %prim = call i64 @word(ptr %entry, i64 2)
-  %primp = inttoptr i64 %prim to ptr
-  %stream = call i64 @word(ptr %entry, i64 3)
-  %streamp = inttoptr i64 %stream to ptr
-  %args = call i64 @word(ptr %entry, i64 4)
-  %argsp = inttoptr i64 %args to ptr
-  %ath = call i64 @word(ptr %entry, i64 5)
-  %an = call i64 @word(ptr %entry, i64 6)
-  %apairs = getelementptr i64, ptr %entry, i64 7
-  call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
-  %an2 = shl i64 %an, 1
-  %memories = getelementptr i64, ptr %apairs, i64 %an2
-  %sf = call i64 @word(ptr %rt, i64 3)
-  %sfp = inttoptr i64 %sf to ptr
-  br label %ahead
-ahead:
-  %ai = phi i64 [ 0, %execute ], [ %ai1, %abody ]
-  %amore = icmp slt i64 %ai, %an
-  br i1 %amore, label %abody, label %acall
-abody:
-  %mp = getelementptr ptr, ptr %memories, i64 %ai
-  %mem = load ptr, ptr %mp
-  %hp = getelementptr ptr, ptr %scratch, i64 %ai
-  %handle = load ptr, ptr %hp
-  %sr = call i32 %sfp(ptr %mem, ptr %handle)
-  %ai1 = add i64 %ai, 1
-  br label %ahead
-acall:
-  %nf = call i64 @word(ptr %rt, i64 5)
-  %nfp = inttoptr i64 %nf to ptr
-  %ath32 = trunc i64 %ath to i32
-  call void %nfp(i32 %ath32)
-  %ef = call i64 @word(ptr %rt, i64 4)
-  %efp = inttoptr i64 %ef to ptr
-  %an32 = trunc i64 %an to i32
-  %er = call i32 %efp(ptr %primp, ptr %streamp, i32 %an32, ptr %argsp)
-  %good = icmp eq i32 %er, 0
-  br i1 %good, label %next, label %broken
-broken:
-  store i64 %i, ptr %status
-  ret i64 3
-
-; gemm entry: kind, length, function, transpose a, transpose b, m, n, k, lda, ldb, ldc, alpha, beta,
-;             batch, step a, step b, step c, (base, offset) of a, b, c
-gemm32:
-  br label %gemm
-gemm64:
-  br label %gemm
-gemm:
-  %wide = phi i1 [ false, %gemm32 ], [ true, %gemm64 ]
-  %gf = call i64 @word(ptr %entry, i64 2)
-  %gfp = inttoptr i64 %gf to ptr
-  %ta0 = call i64 @word(ptr %entry, i64 3)
-  %ta = trunc i64 %ta0 to i32
-  %tb0 = call i64 @word(ptr %entry, i64 4)
-  %tb = trunc i64 %tb0 to i32
-  %m0 = call i64 @word(ptr %entry, i64 5)
-  %m = trunc i64 %m0 to i32
-  %n0 = call i64 @word(ptr %entry, i64 6)
-  %n = trunc i64 %n0 to i32
-  %k0 = call i64 @word(ptr %entry, i64 7)
-  %k = trunc i64 %k0 to i32
-  %lda0 = call i64 @word(ptr %entry, i64 8)
-  %lda = trunc i64 %lda0 to i32
-  %ldb0 = call i64 @word(ptr %entry, i64 9)
-  %ldb = trunc i64 %ldb0 to i32
-  %ldc0 = call i64 @word(ptr %entry, i64 10)
-  %ldc = trunc i64 %ldc0 to i32
-  %alpha0 = call i64 @word(ptr %entry, i64 11)
-  %alpha = bitcast i64 %alpha0 to double
-  %beta0 = call i64 @word(ptr %entry, i64 12)
-  %beta = bitcast i64 %beta0 to double
-  %batch = call i64 @word(ptr %entry, i64 13)
-  %stepa = call i64 @word(ptr %entry, i64 14)
-  %stepb = call i64 @word(ptr %entry, i64 15)
-  %stepc = call i64 @word(ptr %entry, i64 16)
-  %gpairs = getelementptr i64, ptr %entry, i64 17
-  call void @pointers(ptr %gpairs, i64 3, ptr %bases, ptr %scratch)
-  %pa = load ptr, ptr %scratch
-  %pb1 = getelementptr ptr, ptr %scratch, i64 1
-  %pb = load ptr, ptr %pb1
-  %pc1 = getelementptr ptr, ptr %scratch, i64 2
-  %pc = load ptr, ptr %pc1
-  %alpha32 = fptrunc double %alpha to float
-  %beta32 = fptrunc double %beta to float
-  br label %ghead
-ghead:
-  %g = phi i64 [ 0, %gemm ], [ %g1, %gnext ]
-  %gmore = icmp slt i64 %g, %batch
-  br i1 %gmore, label %gbody, label %next
-gbody:
-  %ao = mul i64 %g, %stepa
-  %a = getelementptr i8, ptr %pa, i64 %ao
-  %bo = mul i64 %g, %stepb
-  %b = getelementptr i8, ptr %pb, i64 %bo
-  %co = mul i64 %g, %stepc
-  %c = getelementptr i8, ptr %pc, i64 %co
-  br i1 %wide, label %dgemm, label %sgemm
-sgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
-  br label %gnext
-dgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
-  br label %gnext
-gnext:
-  %g1 = add i64 %g, 1
-  br label %ghead
-
-; check entry: kind, length, base, offset
-check:
-  %cpairs = getelementptr i64, ptr %entry, i64 2
-  call void @pointers(ptr %cpairs, i64 1, ptr %bases, ptr %scratch)
-  %cp = load ptr, ptr %scratch
-  %found = load i64, ptr %cp
-  %fine = icmp eq i64 %found, 9223372036854775807
-  br i1 %fine, label %next, label %failed
-failed:
-  store i64 %i, ptr %status
-  ret i64 1
-
-; fill entry: kind, length, bytes, base, offset: zeros
-fill:
-  %fbytes = call i64 @word(ptr %entry, i64 2)
-  %fpairs = getelementptr i64, ptr %entry, i64 3
-  call void @pointers(ptr %fpairs, i64 1, ptr %bases, ptr %scratch)
-  %fillp = load ptr, ptr %scratch
-  call void @llvm.memset.p0.i64(ptr %fillp, i8 0, i64 %fbytes, i1 false)
-  br label %next
-
-; oneDNN's own product: kind, length, function, transpose a, transpose b (as letters), m, n, k, lda,
-;                       ldb, ldc, alpha, beta, threads, (base, offset) of a, b, c
-own:
-  %wf = call i64 @word(ptr %entry, i64 2)
-  %wfp = inttoptr i64 %wf to ptr
-  %wta0 = call i64 @word(ptr %entry, i64 3)
-  %wta = trunc i64 %wta0 to i8
-  %wtb0 = call i64 @word(ptr %entry, i64 4)
-  %wtb = trunc i64 %wtb0 to i8
-  %wm = call i64 @word(ptr %entry, i64 5)
-  %wn = call i64 @word(ptr %entry, i64 6)
-  %wk = call i64 @word(ptr %entry, i64 7)
-  %wlda = call i64 @word(ptr %entry, i64 8)
-  %wldb = call i64 @word(ptr %entry, i64 9)
-  %wldc = call i64 @word(ptr %entry, i64 10)
-  %walpha0 = call i64 @word(ptr %entry, i64 11)
-  %walpha1 = bitcast i64 %walpha0 to double
-  %walpha = fptrunc double %walpha1 to float
-  %wbeta0 = call i64 @word(ptr %entry, i64 12)
-  %wbeta1 = bitcast i64 %wbeta0 to double
-  %wbeta = fptrunc double %wbeta1 to float
-  %wth = call i64 @word(ptr %entry, i64 13)
-  %wth32 = trunc i64 %wth to i32
-  %wnf = call i64 @word(ptr %rt, i64 5)
-  %wnfp = inttoptr i64 %wnf to ptr
-  call void %wnfp(i32 %wth32)
-  %wpairs = getelementptr i64, ptr %entry, i64 14
-  call void @pointers(ptr %wpairs, i64 3, ptr %bases, ptr %scratch)
-  %wa = load ptr, ptr %scratch
-  %wb1 = getelementptr ptr, ptr %scratch, i64 1
-  %wb = load ptr, ptr %wb1
-  %wc1 = getelementptr ptr, ptr %scratch, i64 2
-  %wc = load ptr, ptr %wc1
-  %wr = call i32 %wfp(i8 %wta, i8 %wtb, i64 %wm, i64 %wn, i64 %wk, float %walpha, ptr %wa,
-                      i64 %wlda, ptr %wb, i64 %wldb, float %wbeta, ptr %wc, i64 %wldc)
-  %wgood = icmp eq i32 %wr, 0
-  br i1 %wgood, label %next, label %broken
-
-next:
-  %length = call i64 @word(ptr %entry, i64 1)
-  %following = getelementptr i64, ptr %entry, i64 %length
-  %i1 = add i64 %i, 1
-  br label %head
-}
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-attributes #0 = { nounwind }
-attributes #1 = { nounwind alwaysinline }
-"""
-
-# As in TF, numbers too small for a full mantissa count as zero while a step runs (core.denormals).
-_FLUSH = """
-declare void @llvm.x86.sse.stmxcsr(ptr)
-declare void @llvm.x86.sse.ldmxcsr(ptr)
-define internal void @flush(ptr %saved) #0 {
-  %new = alloca i32, align 4
-  call void @llvm.x86.sse.stmxcsr(ptr %saved)
-  %old = load i32, ptr %saved
-  %set = or i32 %old, 32832
-  store i32 %set, ptr %new
-  call void @llvm.x86.sse.ldmxcsr(ptr %new)
-  ret void
-}
-define internal void @unflush(ptr %saved) #0 {
-  call void @llvm.x86.sse.ldmxcsr(ptr %saved)
-  ret void
-}
-"""
-_NO_FLUSH = """
-define internal void @flush(ptr %saved) #0 {
-  ret void
-}
-define internal void @unflush(ptr %saved) #0 {
-  ret void
-}
-"""
+OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT = range(5)
+RESUME, PLAIN, CHECKED = range(3)
+FRAME = "words count bases rt scratch spec inputs updates fresh position number".split()
+# A NumPy array as an object: count, type, data, dimensions, sizes, (strides, base), dtype, flags.
+_COUNT, _TYPE, _DATA, _NDIM, _SIZES, _DTYPE, _FLAGS = 0, 8, 16, 24, 32, 56, 64
+CONTIGUOUS, OWNED, ALIGNED, WRITABLE = 0x1, 0x4, 0x100, 0x400
+_ITEMS = 24  # where a list keeps its elements
 
 
 @lru_cache(maxsize=1)
@@ -411,11 +42,9 @@ def runner() -> Any:
     """The compiled loop, as a function that releases the interpreter while it runs."""
     from headrace.codegen.cache import kernel_address
 
-    text = _TEXT + (_FLUSH if platform.machine() in ("x86_64", "AMD64") else _NO_FLUSH)
+    text, _ = native_loop.text()
     address = kernel_address(text, lambda symbol: text.replace("@run(", f"@{symbol}("))
-    word = ctypes.c_int64
-    pointer = ctypes.c_void_p
-    kind = ctypes.CFUNCTYPE(word, pointer, word, pointer, pointer, pointer, pointer, pointer, word)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     return kind(address)
 
 
@@ -428,6 +57,7 @@ def runtime_table() -> Any:
         for i, name in enumerate(("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")):
             table[i] = address_of(getattr(gomp, name))
         table[5] = address_of(gomp.omp_set_num_threads)
+    table[6], table[7] = id(np.ndarray), native_loop.text()[1]
     return table
 
 
@@ -436,11 +66,43 @@ def address_of(function: Any) -> int:
 
 
 @lru_cache(maxsize=1)
-def data_at_offset() -> bool:
-    """Whether an array's data pointer stands where `run` reads it (CPython; checked, not
-    assumed)."""
-    if not hasattr(ctypes, "pythonapi"):
+def reads_objects() -> bool:
+    """Whether lists and arrays look in memory as `run` reads them (CPython with its global lock;
+    checked, not assumed)."""
+    if not hasattr(ctypes, "pythonapi") or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
-    whole = np.arange(5.0)
-    views = (whole, whole[1:], whole.reshape(5, 1), np.empty((2, 3), np.float32))
-    return all(ctypes.c_void_p.from_address(id(a) + 16).value == a.ctypes.data for a in views)
+    whole = np.arange(6.0)
+    arrays = [whole, whole[1:], whole.reshape(3, 2), np.empty((2, 3), np.float32), np.zeros(())]
+    items = ctypes.c_void_p.from_address(id(arrays) + _ITEMS).value or 0
+    places = (ctypes.c_int64 * len(arrays)).from_address(items)
+    return list(places) == [id(a) for a in arrays] and all(map(_looks_known, arrays))
+
+
+def _looks_known(array: Any) -> bool:
+    def word(offset: int) -> int:
+        return ctypes.c_int64.from_address(id(array) + offset).value
+
+    sizes = (ctypes.c_int64 * array.ndim).from_address(word(_SIZES)) if array.ndim else ()
+    found = (word(_DATA), word(_TYPE), word(_DTYPE), word(_COUNT) + 1, tuple(sizes))
+    wanted = (
+        array.ctypes.data,
+        id(np.ndarray),
+        id(array.dtype),
+        sys.getrefcount(array),
+        array.shape,
+    )
+    small = (ctypes.c_int32.from_address(id(array) + at).value for at in (_NDIM, _FLAGS))
+    return found == wanted and tuple(small) == (array.ndim, array.flags.num)
+
+
+@lru_cache(maxsize=1)
+def holders() -> int:
+    """The count of an array that a slot and a list hold."""
+
+    class Held:
+        __slots__ = ("value",)
+
+    slot = Held()
+    slot.value = np.zeros(1)  # type: ignore[attr-defined]
+    arrays = [h.value for h in [slot]]  # type: ignore[attr-defined]
+    return ctypes.c_int64.from_address(id(arrays[0]) + _COUNT).value

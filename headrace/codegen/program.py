@@ -1,8 +1,9 @@
 """Program: one region for concrete shapes, ready to run.
 
 `run(arrays)` binds the addresses of the inputs, makes one native call, and hands out the outputs:
-new arrays each time, so what was returned never changes.  Several threads may run one program at
-once; each uses a frame (arena and tables) of its own.
+new arrays each time, so what was returned never changes.  `run_checked` does the same in less time
+where all variables may change in place; then native code checks the arrays.  Several threads may
+run one program at once; each uses a frame (arena and tables) of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ Array = np.ndarray[Any, Any]
 
 class CheckFailed(InvalidArgumentError):
     """A value is outside what an op accepts.  No variable has changed."""
+
+
+class Never:
+    """The cancel token of a run that nobody ends."""
+
+    reason = None
+
+
+NEVER = Never()
 
 
 @dataclass(slots=True, eq=False)
@@ -79,27 +89,24 @@ class Frame:
             widest = max(widest, len(entry.pairs))
         self.words = np.array(words or [0], np.int64)
         self.scratch = (ctypes.c_int64 * widest)()
-        self.status = (ctypes.c_int64 * 2)()
-        bound = program.first_constant - 1
-        self.objects = (ctypes.c_int64 * max(bound, 1))()
-        self.bound = bound
-        self.call = (
-            self.words.ctypes.data,
-            len(program.entries),
-            ctypes.addressof(self.bases),
-            ctypes.addressof(native.runtime_table()),
-            ctypes.addressof(self.scratch),
-            ctypes.addressof(self.status),
-            ctypes.addressof(self.objects),
-            bound if program.reads_objects else 0,
-        )
+        start = self.words.ctypes.data
+        self.table = (ctypes.c_int64 * len(native.FRAME))(
+            start, len(program.entries), ctypes.addressof(self.bases),
+            ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
+            program.spec.ctypes.data, len(program.inputs), len(program.updates), len(program.fresh),
+            start, 0,
+        )  # fmt: skip
+        self.address = ctypes.addressof(self.table)
 
-    def bind(self, arrays: list[Array], reads_objects: bool) -> None:
-        """Name the arrays of this run; they must live until it ends."""
-        if reads_objects:
-            self.objects[: self.bound] = [id(a) for a in arrays]
-        else:
-            self.bases[1 : self.bound + 1] = [a.ctypes.data for a in arrays]
+    def bind(self, arrays: list[Array]) -> None:
+        """Name the arrays of this run where native code cannot read them off the list."""
+        self.bases[1 : len(arrays) + 1] = [a.ctypes.data for a in arrays]
+        self.table[9], self.table[10] = self.table[0], 0
+
+    @property
+    def number(self) -> int:
+        """The entry at which the last run stopped."""
+        return self.table[10]
 
     def scalar(self, place: tuple[int, int]) -> int:
         """An int64 in the frame's memory."""
@@ -130,17 +137,32 @@ class Program:
         numbers = {t: i for i, t in enumerate(inputs)}
         # Per update: its variable's place among the inputs, may it be in place, is it partial.
         self.writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
-        self.results = [_source_of(t, inputs, updates, fresh) for t in outputs]
+        self.results = [_result(t, inputs, updates, fresh) for t in outputs]
         self.run_native = native.runner()
-        self.reads_objects = native.data_at_offset()
+        self.reads_objects = native.reads_objects()
+        # Whether `run_checked` serves it.
+        self.is_plain = self.reads_objects and all(in_place.values()) and bool(entries)
+        self.spec = self._spec()
         self._frames: list[Frame] = []
 
+    def _spec(self) -> Array:
+        """What `run_checked` demands of the inputs (see codegen.native)."""
+        words = [number for number, _, _ in self.writes]
+        changed = set(words)
+        needed = native.CONTIGUOUS | native.ALIGNED
+        for i, t in enumerate(self.inputs):
+            flags, count = needed, 1 << 62
+            if i in changed:
+                flags, count = flags | native.OWNED | native.WRITABLE, native.holders()
+            words += [len(t.shape), id(t.dtype.numpy), flags, count, *t.shape]
+        return np.array(words or [0], np.int64)
+
     def run(
-        self, arrays: list[Array], is_free: Sequence[bool] = ()
+        self, arrays: list[Array], is_free: Sequence[bool] = (), cancel: Any = NEVER
     ) -> tuple[list[Array], list[Array]]:
         """Outputs, and the new values of updated variables.  The arrays must have the inputs'
         shapes and types and be contiguous; `is_free` says per update whether the old value may
-        go."""
+        go.  Ends early with `cancel.reason` once that is not None."""
         try:
             frame = self._frames.pop()
         except IndexError:
@@ -157,25 +179,49 @@ class Program:
         fresh = [np.empty(shape, dtype) for shape, dtype in self.fresh]
         bound += news
         bound += fresh
-        frame.bind(bound, self.reads_objects)
-        self.call(frame)
+        if self.reads_objects:
+            self.call(frame, bound, native.PLAIN, cancel)
+        else:
+            frame.bind(bound)
+            self.call(frame, bound, native.RESUME, cancel)
         self._frames.append(frame)
-        return [make(arrays, news, fresh) for make in self.results], news
+        return [r.find(arrays, news, fresh) for r in self.results], news
 
-    def call(self, frame: Frame) -> None:
-        if not self.entries:
-            return
-        frame.status[1] = 0
+    def run_checked(self, arrays: list[Array], cancel: Any) -> bool:
+        """Run with variables changed in place; the fresh outputs are appended to `arrays`.  False
+        where the arrays are not what the program was made for, or somebody else holds a variable:
+        then nothing has happened.  Who calls holds no references but the list's."""
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self)
+        arrays += [np.empty(shape, dtype) for shape, dtype in self.fresh]
+        fits = self.call(frame, arrays, native.CHECKED, cancel)
+        self._frames.append(frame)
+        return fits
+
+    def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
         if self.uses_team:
             with threads.team:
-                code = self.run_native(*frame.call)
+                code = self.run_native(frame.address, id(arrays), how)
+                while code == native.PAUSED and cancel.reason is None:
+                    code = self.run_native(frame.address, None, native.RESUME)
         else:
-            code = self.run_native(*frame.call)
-        if code:
-            raise self.failure(code, frame)
+            code = self.run_native(frame.address, id(arrays), how)
+            while code == native.PAUSED and cancel.reason is None:
+                code = self.run_native(frame.address, None, native.RESUME)
+        if code == native.OK:
+            return True
+        if code == native.MISFIT:
+            return False
+        raise self.failure(code, frame, cancel)
 
-    def failure(self, code: int, frame: Frame) -> BaseException:
-        entry = self.entries[frame.status[0]]
+    def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
+        if code == native.PAUSED:
+            self._frames.append(frame)
+            reason: BaseException = cancel.reason
+            return reason
+        entry = self.entries[frame.number]
         if code != native.FAILED_CHECK:
             return InternalError(None, None, f"native code failed with {code}")
         info = self.checks[entry.check]
@@ -201,25 +247,31 @@ def _is_partial(update: Update) -> bool:
     return isinstance(source, Scatter) and source.into is update.variable
 
 
-def _source_of(
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Where an output is: array `number` of a group, or a constant."""
+
+    group: str  # inputs, news, fresh or constant
+    number: int
+    shape: tuple[int, ...]
+    constant: Array | None = None
+
+    def find(self, arrays: list[Array], news: list[Array], fresh: list[Array]) -> Array:
+        if self.constant is not None:
+            return self.constant
+        array = {"inputs": arrays, "news": news, "fresh": fresh}[self.group][self.number]
+        return array if array.shape == self.shape else array.reshape(self.shape)
+
+
+def _result(
     tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]
-) -> Callable[[Sequence[Array], list[Array], list[Array]], Array]:
-    """How an output is found: among the inputs, the new values or the fresh arrays."""
+) -> Result:
     root = memory_of(tensor)
-    shape = None if root.shape == tensor.shape else tensor.shape
-
-    def shaped(array: Array) -> Array:
-        return array if shape is None else array.reshape(shape)
-
-    for k, u in enumerate(updates):
-        if u.value is root:
-            return lambda arrays, news, made, k=k: shaped(news[k])  # type: ignore[misc]
-    for k, t in enumerate(fresh):
-        if t is root:
-            return lambda arrays, news, made, k=k: shaped(made[k])  # type: ignore[misc]
-    for k, t in enumerate(inputs):
-        if t is root:
-            return lambda arrays, news, made, k=k: shaped(arrays[k])  # type: ignore[misc]
+    groups = {"news": [u.value for u in updates], "fresh": fresh, "inputs": inputs}
+    for group, tensors in groups.items():
+        for k, t in enumerate(tensors):
+            if t is root:
+                return Result(group, k, tensor.shape)
     assert root.value is not None, root
     value = np.ascontiguousarray(root.value, root.dtype.numpy).reshape(tensor.shape)
-    return lambda arrays, news, made: value
+    return Result("constant", 0, tensor.shape, value)

@@ -8,7 +8,7 @@ the reference runs beside every region and the results are compared.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -39,9 +39,11 @@ class MixedProgram:
         self.results = [self.registers[e] for e in piece.fetches]
         self.declined: dict[str, str] = {}
         self.kernels: dict[str, Call] = {}
+        self.quick: Quick | None = None
         self.cut()
 
     def cut(self) -> None:
+        self.quick = None
         cutter = Cutter(self.plan, self.declined)
         units = cutter.units()
         options.show("regions", describe(units, self.declined))
@@ -65,7 +67,7 @@ class MixedProgram:
         if len(self.units) != 1 or not isinstance(self.units[0], RegionUnit):
             return None
         unit = self.units[0]
-        if any(is_handle(self.plan.dtype(e)) for e in unit.region.outputs):
+        if unit.handles:
             return None
         try:
             inputs = [self.arguments.index(r) for r in unit.inputs]
@@ -78,8 +80,17 @@ class MixedProgram:
             unit, inputs, results = self.whole
             outputs = unit.attempt([arguments[i] for i in inputs], step)
             if outputs is not None:
-                return [outputs[i] for i in results]
+                self.remember(unit, inputs, results)
+                return [unit.value(outputs[i], i) for i in results]
         return self.run_units(step, arguments)
+
+    def remember(self, unit: RegionUnit, inputs: list[int], results: list[int]) -> None:
+        """The next step with these shapes and variables may take the quick way."""
+        quick, last, slots = self.quick, unit._last, unit._slots
+        if last is None or slots is None or not last[1].program.is_plain:
+            self.quick = None
+        elif quick is None or quick.binding is not last[1] or quick.slots is not slots:
+            self.quick = Quick(last[1], slots, inputs, results)
 
     @flushing
     def run_units(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
@@ -158,7 +169,7 @@ class RegionUnit:
         made = [Edge(n.name, i) for n in region.nodes for i in range(len(n.outputs))]
         self.writes = [registers[e] for e in made]
         self.dead: list[int] = []
-        self._slots: tuple[Any, int, list[Slot]] | None = None
+        self._slots: Slots | None = None
         self._last: tuple[Shapes, Binding] | None = None
 
     def run(self, registers: list[Any], step: Step) -> None:
@@ -192,12 +203,12 @@ class RegionUnit:
         last = self._last
         try:
             if last is not None and last[0] == shapes:
-                return last[1].run(arrays, slots)
+                return last[1].run(arrays, slots, step.cancel)
             found = self.find(shapes, slots)
             if found is None:
                 return None
             self._last = (shapes, Binding(found, self.keys))
-            return self._last[1].run(arrays, slots)
+            return self._last[1].run(arrays, slots, step.cancel)
         except CheckFailed:
             return None  # the reference fails too, and says it in TF's words
         except Declined as reason:
@@ -214,8 +225,8 @@ class RegionUnit:
         """The variables' slots; None where one has no value, or where two names mean the same."""
         known = self._slots
         resources = step.resources
-        if known is not None and known[0] is resources and known[1] == resources.generation:
-            slots = known[2]
+        if known is not None and known.are_of(resources):
+            slots = known.slots
         else:
             generation = resources.generation
             found = [self.slot(s, step, given) for s in self.sources]
@@ -223,8 +234,15 @@ class RegionUnit:
             if len(slots) < len(found) or len(set(slots)) < len(slots):
                 return None
             if not self.handles:
-                self._slots = (resources, generation, slots)
+                self._slots = Slots(resources, generation, slots)
         return None if any(s.value is None for s in slots) else slots
+
+    def value(self, output: Any, place: int) -> Any:
+        """An output as a value: of a variable, what it holds now."""
+        if output is not _HANDLE or self._slots is None or self._last is None:
+            return output
+        key: Any = self._last[1].outputs[place]
+        return self._slots.slots[self.keys.index(key)].value
 
     def slot(self, source: PlanNode | Edge, step: Step, given: dict[int, Any]) -> Slot | None:
         if isinstance(source, Edge):
@@ -293,6 +311,18 @@ class RegionUnit:
 _HANDLE: Any = object()  # stands for an output that is a variable
 
 
+class Slots:
+    """A region's variables in one session, until that forgets one."""
+
+    __slots__ = ("generation", "resources", "slots")
+
+    def __init__(self, resources: Any, generation: int, slots: list[Slot]) -> None:
+        self.resources, self.generation, self.slots = resources, generation, slots
+
+    def are_of(self, resources: Any) -> bool:
+        return self.resources is resources and self.generation == resources.generation
+
+
 class Binding:
     """A program, and which of a region's slots it reads and writes."""
 
@@ -302,8 +332,9 @@ class Binding:
         self.in_order = found.outputs == list(range(len(found.outputs)))
         self.variables = [keys.index(k) for k in found.variables]
         self.updated = [keys.index(k) for k in found.updated]
+        self.keys = keys
 
-    def run(self, arrays: list[Any], slots: list[Slot]) -> list[Any]:
+    def run(self, arrays: list[Any], slots: list[Slot], cancel: Any) -> list[Any]:
         # Locks in one order for everybody, so that two steps never wait for each other.
         changed = [slots[i] for i in self.updated]
         held = sorted(changed, key=id) if len(changed) > 1 else changed
@@ -312,7 +343,7 @@ class Binding:
         try:
             free = [sys.getrefcount(s.value) <= _FREE and _owns(s.value) for s in changed]
             arrays += [slots[i].value for i in self.variables]
-            outputs, news = self.program.run(arrays, free)
+            outputs, news = self.program.run(arrays, free, cancel)
             for slot, value in zip(changed, news):
                 slot.value = value
         finally:
@@ -321,6 +352,64 @@ class Binding:
         if self.in_order:
             return outputs
         return [outputs[p] if isinstance(p, int) else _HANDLE for p in self.outputs]
+
+
+class Quick:
+    """A step that is one program, with the variables of one session: nothing is looked up."""
+
+    def __init__(
+        self, binding: Binding, slots: Slots, inputs: list[int], results: list[int]
+    ) -> None:
+        self.binding, self.slots, self.program = binding, slots, binding.program
+        held = slots.slots
+        self.variables = [held[i] for i in binding.variables]
+        self.locks = [s.lock for s in sorted((held[i] for i in binding.updated), key=id)]
+        self.order = None if inputs == list(range(len(inputs))) else inputs
+        self.takes = [self.take(place) for place in results]
+
+    def take(self, place: int) -> Callable[[list[Any]], Any]:
+        """How a fetched value is found, as the user's own."""
+        place_or_key = self.binding.outputs[place]
+        if not isinstance(place_or_key, int):
+            slot = self.slots.slots[self.binding.keys.index(place_or_key)]
+            return lambda arrays: _given(slot.value)
+        program, result = self.program, self.program.results[place_or_key]
+        number, shape = result.number, result.shape
+        if result.group == "constant":
+            return lambda arrays: _given(result.constant)
+        if result.group == "fresh":
+            number += len(program.inputs)
+            if shape == ():
+                return lambda arrays: arrays[number][()]
+            if shape == program.fresh[result.number][0]:
+                return lambda arrays: arrays[number]
+            return lambda arrays: arrays[number].reshape(shape)
+        if result.group == "news":
+            number = program.writes[number][0]
+        return lambda arrays: _given(arrays[number].reshape(shape))
+
+    def run(self, resources: Any, values: list[Any], cancel: Any) -> list[Any] | None:
+        """The fetched values; None where this step must go the long way."""
+        if not self.slots.are_of(resources):
+            return None
+        arrays = values if self.order is None else [values[i] for i in self.order]
+        for lock in self.locks:
+            lock.acquire()
+        try:
+            arrays += [s.value for s in self.variables]
+            if not self.program.run_checked(arrays, cancel):
+                return None
+            return [take(arrays) for take in self.takes]
+        except CheckFailed:
+            return None
+        finally:
+            for lock in self.locks:
+                lock.release()
+
+
+def _given(value: Any) -> Any:
+    """A value that others hold too, for the user."""
+    return value.copy() if value.ndim else value[()]
 
 
 def _owns(value: Any) -> bool:

@@ -15,6 +15,8 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.literals import as_bytes
 from headrace.session.fetches import expand_feed
 
+_LARGE = 6e4  # fits every type of floats
+
 
 def feed_tensor(graph: Graph, key: Any) -> Tensor:
     """The tensor that a key of feed_dict names."""
@@ -49,6 +51,13 @@ def _zipped(keys: Any, values: Any) -> list[tuple[Any, Any]]:
     return out
 
 
+def arrays(tensors: list[Tensor], feed_dict: dict[Any, Any]) -> list[Any]:
+    """Fed values for a step that checks the arrays itself and never writes into them."""
+    return [
+        v if type(v) is np.ndarray else to_value(t, v) for t, v in zip(tensors, feed_dict.values())
+    ]
+
+
 def to_value(tensor: Tensor, value: Any) -> Any:
     """`value` as the tensor's type; anything that does not fit is refused before the step starts."""
     if isinstance(value, Tensor):
@@ -81,6 +90,11 @@ def _check_shape(tensor: Tensor, array: Any) -> None:
 
 def _converted(tensor: Tensor, value: Any) -> Any:
     dtype = tensor.dtype
+    kind = type(value)
+    if kind is float and dtype.kind == "f" and -_LARGE < value < _LARGE:
+        return np.array(value, dtype.numpy)
+    if isinstance(value, np.generic) and value.dtype == dtype.numpy:
+        return np.asarray(value)
     if dtype.kind == "s":
         return _strings(tensor, value)
     if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:

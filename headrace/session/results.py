@@ -41,20 +41,14 @@ _SOLE = _SOLE_BASE = 0
 def _calibrate() -> None:
     """Learn what the counts are when nobody else holds the array (they differ between Pythons)."""
     global _SOLE, _SOLE_BASE
-    probe: list[int] = []
 
-    def measure(value: Any) -> None:
+    def measure(values: list[Any], place: int) -> int:  # holds what to_user holds
+        value = values[place]
+        values[place] = None
         owner = value if value.base is None else value.base
-        probe.append(_count(owner, value))
+        return _count(owner, value)
 
-    holder = [np.zeros(2)]
-    value = holder.pop()
-    measure(value)
-    view = np.zeros(2)[:1]
-    measure(view)
-    # `measure` is called with one more reference (the caller's local) than `to_user` sees; `to_user`
-    # has `value` itself as a local: the same number.
-    _SOLE, _SOLE_BASE = probe
+    _SOLE, _SOLE_BASE = measure([np.zeros(2)], 0), measure([np.zeros(2)[:1]], 0)
 
 
 def _count(owner: Any, value: Any) -> int:

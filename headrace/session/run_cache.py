@@ -42,6 +42,11 @@ class Prepared:
         self.pieces, self.programs, self.count = pieces, programs, count
         self.only = programs[0] if len(programs) == 1 else None
 
+    @property
+    def quick(self) -> Any:
+        """The step as one native call (devices.compiled.Quick), once it is known that it is one."""
+        return getattr(self.only, "quick", None)
+
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         if self.only is not None:
             return self.only.run(step, arguments)  # type: ignore[no-any-return]

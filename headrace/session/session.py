@@ -21,6 +21,7 @@ from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.placement.place import check_requests
+from headrace.runtime.cancel import Cancel
 from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
 from headrace.session import feeds as feeding
@@ -67,6 +68,7 @@ class BaseSession:
         self._cache = RunCache()
         self._fast: dict[Any, _Signature] = {}
         self._steps: set[Step] = set()
+        self._ending = Cancel()  # set when the session is closed: ends steps that have no Step
         self._lock = threading.Lock()
         self._closed = False
         self._library = Library(self)
@@ -115,22 +117,29 @@ class BaseSession:
         return self._run_new(fetches, feed_dict, options, run_metadata)
 
     def _known(self, fetches: Any, feed_dict: Any) -> Any:
+        key = fetches if type(fetches) is Tensor else _key(fetches)
         try:
-            if feed_dict:
-                return self._cache.get(
-                    (_fetch_key(fetches), tuple(feed_dict)), self._graph._mutations
-                )
-            return self._cache.get((_fetch_key(fetches), ()), self._graph._mutations)
+            return self._cache.get(
+                (key, *feed_dict) if feed_dict else (key,), self._graph._mutations
+            )
         except TypeError:  # not hashable: the general path
             return None
 
     def _run_known(self, signature: _Signature, feed_dict: Any) -> Any:
+        quick = signature.prepared.quick
+        if quick is not None and not self._settings.timeout_in_ms:
+            values = feeding.arrays(signature.feeds, feed_dict) if feed_dict else []
+            try:
+                found = quick.run(self._containers, values, self._ending)
+            except BaseException as error:
+                raise self._named(error) from error.__cause__
+            if found is not None:
+                return signature.rebuild(found)
+        arguments = []
         if feed_dict:
             arguments = [
                 feeding.to_value(t, v) for t, v in zip(signature.feeds, feed_dict.values())
             ]
-        else:
-            arguments = []
         return self._execute(signature, arguments, None, None)
 
     def _run_new(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
@@ -165,17 +174,18 @@ class BaseSession:
 
     def _remember(self, fetches: Any, feed_dict: Any, signature: _Signature) -> None:
         try:
-            self._cache.put((_fetch_key(fetches), tuple(feed_dict or ())), signature)
+            self._cache.put((_key(fetches), *(feed_dict or ())), signature)
         except TypeError:
             return  # a structure that can not be a key: looked up by its tensors instead
 
     def _prepare(self, tensors: list[Tensor], structure: Fetches) -> _Signature:
-        key = (tuple(tensors), tuple(structure.tensors), tuple(structure.targets))
+        signature = (tuple(tensors), tuple(structure.tensors), tuple(structure.targets))
+        key = (Prepared, signature)  # no structure of fetches is like that
         prepared = self._cache.get(key, self._graph._mutations)
         if prepared is None:
             if self._settings.place_whole_graph:
                 self._check_devices()
-            prepared = prepare(self._graph, *key, self._settings.run)
+            prepared = prepare(self._graph, *signature, self._settings.run)
             self._cache.put(key, prepared)
         return _Signature(prepared, tensors, structure)
 
@@ -320,6 +330,7 @@ class BaseSession:
         with self._lock:
             self._closed = True
         reason = CancelledError(None, None, "Session has been closed.")
+        self._ending.set(reason)
         for step in list(self._steps):
             step.cancel.set(reason)
         self._partial.clear()
@@ -329,8 +340,13 @@ class BaseSession:
         self._containers.clear(containers)
 
 
-def _fetch_key(fetches: Any) -> Any:
-    return tuple(fetches) if type(fetches) is list else fetches
+def _key(fetches: Any) -> Any:
+    """The structure as something to look up by: equal keys give results of equal structure."""
+    if isinstance(fetches, (list, tuple)):
+        return (type(fetches), *map(_key, fetches))
+    if isinstance(fetches, dict):
+        return (type(fetches), *fetches, *map(_key, fetches.values()))
+    return fetches
 
 
 def _stands_for(key: Any, tensor: Tensor) -> bool:
