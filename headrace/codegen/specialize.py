@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import library
+from headrace.codegen import fallback, library
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -238,8 +238,12 @@ class Specializer:
                 call = rule(*arguments, *outputs, **attrs)
             except Decline:
                 continue
-            if isinstance(call, LibraryCall) and library.choose(call) is not None:
+            if not isinstance(call, LibraryCall):
+                continue
+            if library.choose(call) is not None:
                 for out in outputs:
                     out.source = Called(call, tuple(operands))
                 return outputs
+            if node.op.lower_rule is None and len(outputs) == 1:
+                return [fallback.lower(self.emitter, call)]
         return None

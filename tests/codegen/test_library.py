@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from headrace.codegen import blas, library, onednn
+from headrace.codegen import blas, fallback, library, onednn
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.lower import Emitter
 from headrace.codegen.stages import Called
 from headrace.core import dtypes
 from headrace.ops.emit import LibraryCall, View, transposed, view
@@ -165,3 +166,50 @@ def test_views():
     assert view(x).shape == (2, 3, 4)
     assert transposed(x, True) == View(x, (0, 2, 1))
     assert view(x, (2, 0, 1)).shape == (4, 2, 3)
+
+
+# -- without libraries ---------------------------------------------------------------------------
+def fallback_call(made_call, operands, out):
+    """The same call in stages of our own."""
+    e = Emitter()
+    result = fallback.lower(e, made_call)
+    program = assemble(operands, [result], e.updates, e.checks)
+    return lambda arrays: program.run(arrays)[0][0]
+
+
+@pytest.mark.parametrize("case", CASES[:3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fallback_convolution(case, dtype):
+    image, filters, *geometry = case
+    x, w = rng.normal(size=image).astype(dtype), rng.normal(size=filters).astype(dtype)
+    y = convolve(x.astype(float), w.astype(float), *geometry)
+    dy, v, u = rng.normal(size=y.shape), rng.normal(size=image), rng.normal(size=filters)
+    a, b, c = operand(x), operand(w), Tensor(y.shape, dtypes.as_dtype(dtype))
+    loose = {"rtol": 1e-3, "atol": 0.05} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+    got = fallback_call(described("convolution", a, b, c, case), [a, b], c)([x, w])
+    np.testing.assert_allclose(got, y, **loose)
+    dx = fallback_call(described("convolution_data", a, b, c, case), [b, c], a)(
+        [w, dy.astype(dtype)]
+    )
+    np.testing.assert_allclose((dx * v).sum(), (dy * convolve(v, w, *geometry)).sum(), **loose)
+    dw = fallback_call(described("convolution_weights", a, b, c, case), [a, c], b)(
+        [x, dy.astype(dtype)]
+    )
+    np.testing.assert_allclose((dw * u).sum(), (dy * convolve(x, u, *geometry)).sum(), **loose)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float16])
+def test_fallback_product(dtype):
+    a, b = (rng.integers(-9, 9, size=s).astype(dtype) for s in ((2, 5, 7), (2, 7, 6)))
+    left, right = operand(a), operand(b)
+    out = Tensor((2, 5, 6), dtypes.as_dtype(dtype))
+    made = LibraryCall("matmul", src=view(left), weights=view(right), dst=view(out))
+    np.testing.assert_array_equal(fallback_call(made, [left, right], out)([a, b]), a @ b)
+
+
+def test_everything_works_without_libraries(monkeypatch):
+    monkeypatch.setattr(onednn, "is_available", lambda: False)
+    monkeypatch.setattr(blas, "library", lambda: None)
+    a, b, c = (Tensor(s, np.float32) for s in ((3, 4), (4, 5), (3, 5)))
+    made = LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c))
+    assert library.choose(made) is None
