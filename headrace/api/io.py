@@ -1,6 +1,7 @@
 """Public names of the family: io."""
 
 NAMES: dict[str, str] = {
+    "headrace.ops.file": "{,io.}read_file {,io.}write_file {,io.}matching_files",
     "headrace.functions.example_features": (
         "{,io.}FixedLenFeature {,io.}FixedLenSequenceFeature {,io.}VarLenFeature {,io.}SparseFeature"
     ),
@@ -11,6 +12,10 @@ NAMES: dict[str, str] = {
     "headrace.functions.decoding": "{,io.}decode_raw {,io.}decode_csv",
     "headrace.ops.decode_raw": (
         "{,io.}decode_compressed {,io.}parse_tensor {,io.}serialize_tensor"
+    ),
+    "headrace.functions.queue": (
+        "{,io.,queue.}QueueBase {,queue.}FIFOQueue {,io.,queue.}PaddingFIFOQueue "
+        "{,io.,queue.}PriorityQueue {,io.,queue.}RandomShuffleQueue"
     ),
     "headrace.ops.decode_text": "{,io.}decode_json_example",
 }

@@ -32,6 +32,10 @@ class Context(Protocol):
         """Call `callback` when the step is cancelled; the result takes that back."""
         ...
 
+    def cancel_reason(self) -> Any | None:
+        """Why the step was cancelled, if it was."""
+        ...
+
     def run_function(self, function: Any, inputs: list[Any]) -> list[Any]:
         """Run a function of the graph's library on values."""
         ...

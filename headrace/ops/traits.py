@@ -20,6 +20,9 @@ class Trait(Enum):
     READS = auto()  # only reads the state it touches
     WRITES = auto()  # changes the state its first input points to
     BLOCKING = auto()  # may wait: runs beside the others, on a thread of its own
+    DEFERRED = (
+        auto()
+    )  # may answer later, with a Future: another op of the step may have to run first
     CONTROL_FLOW = auto()  # the executor gives it meaning, not a kernel
     HOST = auto()  # runs in Python as it stands; not a candidate for compilation
     DIFFERENT_EACH_TIME = auto()  # random: samples are checked for shape and type alone
@@ -30,5 +33,6 @@ AGGREGATE, ALLOWS_UNINITIALIZED = Trait.AGGREGATE, Trait.ALLOWS_UNINITIALIZED
 VIEW, IDENTITY, CONSTANT, SOURCE = Trait.VIEW, Trait.IDENTITY, Trait.CONSTANT, Trait.SOURCE
 REPLACEABLE = Trait.REPLACEABLE
 READS, WRITES, BLOCKING = Trait.READS, Trait.WRITES, Trait.BLOCKING
+DEFERRED = Trait.DEFERRED
 CONTROL_FLOW, HOST = Trait.CONTROL_FLOW, Trait.HOST
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME

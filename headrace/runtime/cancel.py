@@ -9,7 +9,8 @@ from headrace.core.errors import CancelledError, OpError
 
 
 class Cancel:
-    """Set once; callbacks run at once when it is set, or immediately if it is set already."""
+    """Set once; callbacks run at once when it is set, the latest first (so a kernel that waits can say
+    what it waited for before the executor gives up), or immediately if it is set already."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -26,7 +27,7 @@ class Cancel:
             if self.reason is not None:
                 return
             self.reason = reason or CancelledError(None, None, "Step was cancelled.")
-            callbacks = list(self._callbacks.values())
+            callbacks = list(reversed(self._callbacks.values()))
             self._callbacks.clear()
         for callback in callbacks:
             callback()

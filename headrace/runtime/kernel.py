@@ -11,6 +11,7 @@ import numpy as np
 from headrace.core.dtypes import DType
 from headrace.core.errors import UnimplementedError
 from headrace.ops.build import group
+from headrace.ops.declare import Op
 from headrace.ops.resources import Slot
 from headrace.ops.traits import ALLOWS_UNINITIALIZED
 from headrace.plan.plan import PlanNode
@@ -38,6 +39,12 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
         for i, declared in enumerate(node.input_types)
         if declared.is_ref and ALLOWS_UNINITIALIZED not in op.traits
     )
+    # A handle is a scalar; ops that know of arrays only (stack, gather) see it as one of objects.
+    boxed = tuple(
+        i
+        for i, (declared, fixed) in enumerate(zip(node.input_types, _fixed(op, node)))
+        if declared.kind == "r" and not fixed
+    )
     lists = any(arg.is_list for arg in op.signature.inputs)
     finish = _finisher(node)
 
@@ -49,12 +56,24 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
                     values[i] = values[i].read()
         for i in checked:
             values[i].read()
+        if boxed:
+            values = list(values)
+            for i in boxed:
+                values[i] = np.asarray(values[i], dtype=object)
         arguments = group(values, op, node.attrs) if lists else values
         if wants_context:
             return finish(reference(KernelContext(node, step), *arguments, **attrs))
         return finish(reference(*arguments, **attrs))
 
     return call
+
+
+def _fixed(op: Op, node: PlanNode) -> list[bool]:
+    """For each input: is its type fixed by the declaration?"""
+    found: list[bool] = []
+    for arg in op.signature.inputs:
+        found += [arg.dtype is not None] * len(arg.types(node.attrs))
+    return found
 
 
 def _finisher(node: PlanNode) -> Callable[[Any], Sequence[Any]]:
@@ -64,6 +83,8 @@ def _finisher(node: PlanNode) -> Callable[[Any], Sequence[Any]]:
     ]
     if len(types) == 1 and not node.op.signature.outputs[0].is_list:
         wanted = types[0]
+        if node.outputs[0].dtype.kind == "r":
+            return lambda result: (_handle(result),)
         if wanted is None:
             return lambda result: (result,)
         return lambda result: (_value(result, wanted),)
@@ -83,6 +104,11 @@ def _finisher(node: PlanNode) -> Callable[[Any], Sequence[Any]]:
         return [r if t is None else _value(r, t) for r, t in zip(flat, types)]
 
     return finish
+
+
+def _handle(result: Any) -> Any:
+    """A scalar array of a handle is that handle."""
+    return result.item() if isinstance(result, np.ndarray) and result.ndim == 0 else result
 
 
 def _value(result: Any, wanted: np.dtype[Any]) -> Any:

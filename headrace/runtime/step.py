@@ -52,6 +52,9 @@ class KernelContext:
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         return self.step.cancel.on_cancel(callback)
 
+    def cancel_reason(self) -> Any | None:
+        return self.step.cancel.reason
+
     def run_function(self, function: Any, inputs: list[Any]) -> list[Any]:
         result: list[Any] = self.step.library.run(function, inputs, self.step)
         return result

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
 from headrace.ops.resources import Slot
-from headrace.ops.traits import BLOCKING, CONTROL_FLOW
+from headrace.ops.traits import BLOCKING, CONTROL_FLOW, DEFERRED
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
@@ -96,5 +96,19 @@ def _last_uses(plan: Plan) -> dict[str, list[Edge]]:
 
 
 def is_straight(plan: Plan) -> bool:
-    """No frames, no dead values, nothing that may wait for another op of the same step."""
-    return not any(n.op.traits & {CONTROL_FLOW, BLOCKING} for n in plan.nodes.values())
+    """No frames, no dead values, nothing that may wait for another op of the same step: of the nodes
+    that answer later, each needs the one before it."""
+    followers: set[str] | None = None  # of the last node that answers later, itself included
+    for node in plan.nodes.values():
+        if node.op.traits & {CONTROL_FLOW, BLOCKING}:
+            return False
+        follows = followers is not None and not followers.isdisjoint(
+            [*(e.node for e in node.inputs), *node.control]
+        )
+        if DEFERRED in node.op.traits:
+            if followers is not None and not follows:
+                return False
+            followers = {node.name}
+        elif follows and followers is not None:
+            followers.add(node.name)
+    return True
