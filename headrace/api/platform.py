@@ -9,8 +9,9 @@ NAMES: dict[str, str] = {
     ),
     "headrace.functions.flags": "{,app.}flags=.",
     "headrace.functions.app": "app.run",
+    "headrace.core.text": "compat.as_bytes compat.as_text compat.as_str=as_text",
     "headrace.functions.compat": (
-        "compat.as_bytes compat.as_str compat.as_str_any compat.as_text compat.path_to_str "
+        "compat.as_str_any compat.path_to_str "
         "compat.bytes_or_text_types compat.complex_types compat.integral_types compat.real_types "
         "{,compat.}dimension_at_index {,compat.}dimension_value compat.forward_compatible "
         "compat.forward_compatibility_horizon"

@@ -7,6 +7,8 @@ NAMES: dict[str, str] = {
         "train.generate_checkpoint_state_proto train.checkpoint_exists "
         "train.get_checkpoint_mtimes train.remove_checkpoint"
     ),
+    "headrace.train.start_from_checkpoint": "train.init_from_checkpoint",
+    "headrace.train.warm_start": "train.warm_start train.VocabInfo",
     "headrace.train.checkpoint_reader": (
         "train.NewCheckpointReader train.load_checkpoint train.load_variable "
         "train.list_variables train.checkpoints_iterator"

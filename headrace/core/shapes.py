@@ -412,14 +412,13 @@ def broadcast_sizes(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> tuple[Dim, ...]:
         elif y is None:
             out.append(x)
         else:
-            raise ValueError(f"{_text(a)} and {_text(b)}")
+            raise ValueError(f"{show(a)} and {show(b)}")
     return tuple(out)
 
 
-def _text(sizes: tuple[Dim, ...]) -> str:
+def show(shape: Shape | Iterable[Any]) -> str:
+    """The short form in error messages and plan text: [?,784]; '?' for an unknown rank."""
+    sizes = shape._sizes if isinstance(shape, Shape) else shape
+    if sizes is None:
+        return "?"
     return "[" + ",".join("?" if s is None else str(s) for s in sizes) + "]"
-
-
-def show(shape: Shape) -> str:
-    """The short form used in error messages and plan text: [?,784]; '?' for an unknown rank."""
-    return "?" if shape._sizes is None else _text(shape._sizes)

@@ -13,6 +13,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
+from headrace.core.text import as_bytes
 from headrace.formats import proto
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -132,17 +133,9 @@ def _field_values(array: Array, dtype: DType) -> list[Any]:
     elif dtype.kind == "c":
         flat = flat.view(dtype.real_dtype.numpy)
     elif dtype.kind == "s":
-        return [_as_bytes(value) for value in flat]
+        return [as_bytes(value) for value in flat]
     values: list[Any] = flat.tolist()
     return values
-
-
-def _as_bytes(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    raise TypeError(f"Expected binary or unicode string, got {value!r}")
 
 
 # -- reading ------------------------------------------------------------------------------------

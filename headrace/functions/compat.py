@@ -11,41 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.text import as_text
+
 integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)
 complex_types = (numbers.Complex, np.number)
 bytes_or_text_types = (bytes, str)
-
-
-def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Bytes as they are; text encoded.
-
-    Raises:
-      TypeError: it is neither.
-    """
-    if isinstance(bytes_or_text, str):
-        return bytes_or_text.encode(encoding)
-    if isinstance(bytes_or_text, bytearray):
-        return bytes(bytes_or_text)
-    if isinstance(bytes_or_text, bytes):
-        return bytes_or_text
-    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
-
-
-def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> str:
-    """Text as it is; bytes decoded.
-
-    Raises:
-      TypeError: it is neither.
-    """
-    if isinstance(bytes_or_text, str):
-        return bytes_or_text
-    if isinstance(bytes_or_text, bytes):
-        return bytes_or_text.decode(encoding)
-    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
-
-
-as_str = as_text
 
 
 def as_str_any(value: Any) -> str:

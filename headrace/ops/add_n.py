@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 
 from headrace.core.dtypes import NUMBERS, variant
@@ -47,17 +50,16 @@ def add_n(inputs):
     return _sum(inputs)
 
 
-@add_n.gradient
-def _(node, dy):
+def _to_each(node, dy):
     return [dy] * len(node.inputs)
 
 
-@add_n.lower
-def _(e, inputs):
-    total = inputs[0]
-    for x in inputs[1:]:
-        total = total + x
-    return total
+def _lower_sum(e, inputs):
+    return functools.reduce(operator.add, inputs)
+
+
+add_n.gradient(_to_each)
+add_n.lower(_lower_sum)
 
 
 @add_n.samples
@@ -90,17 +92,8 @@ def accumulate_n_v2(inputs):
     return _sum(inputs)
 
 
-@accumulate_n_v2.gradient
-def _(node, dy):
-    return [dy] * len(node.inputs)
-
-
-@accumulate_n_v2.lower
-def _(e, inputs):
-    total = inputs[0]
-    for x in inputs[1:]:
-        total = total + x
-    return total
+accumulate_n_v2.gradient(_to_each)
+accumulate_n_v2.lower(_lower_sum)
 
 
 @accumulate_n_v2.samples

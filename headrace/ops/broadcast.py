@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
-from headrace.core.shapes import Shape
+from headrace.core.shapes import Shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops import reduce
 from headrace.ops.declare import op
@@ -31,8 +31,7 @@ def _sizes(name: str, array: Any) -> list[int]:
 
 
 def _refuse(s0: Any, s1: Any) -> str:
-    texts = ("[" + ",".join(str(int(size)) for size in s) + "]" for s in (s0, s1))
-    return f"Incompatible shapes: {' vs. '.join(texts)}"
+    return f"Incompatible shapes: {show(s0)} vs. {show(s1)}"
 
 
 @op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=Type(INDEX, default=int32),

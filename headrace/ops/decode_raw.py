@@ -30,7 +30,7 @@ from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same, scalar, unknown
 from headrace.ops.signature import Type
-from headrace.ops.text import each, show, strings
+from headrace.ops.text import each, shown, strings
 
 PADDABLE = (float16, float32, float64, int32, uint16, uint8, int16, int8, int64)
 RAW = (*PADDABLE, complex64, complex128, bool_)
@@ -191,7 +191,7 @@ def parse_tensor(serialized, *, out_type):
         message = proto.TensorProto.FromString(data)
         array = from_proto(message)
     except DecodeError:
-        text = f"Could not parse `serialized` as TensorProto: '{show(data)}'"
+        text = f"Could not parse `serialized` as TensorProto: '{shown(data)}'"
         raise InvalidArgumentError(None, None, text) from None
     found = as_dtype(message.dtype)
     require(

@@ -8,13 +8,14 @@ import numpy as np
 
 from headrace.core.dtypes import float32, float64, int32, int64, string
 from headrace.core.errors import InvalidArgumentError, require
+from headrace.core.text import as_bytes
 from headrace.formats import proto
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import Ints, Types
 from headrace.ops.string_convert import read_number
-from headrace.ops.text import as_bytes, each, show, strings
+from headrace.ops.text import each, shown, strings
 
 _TYPE_NAMES = {float32: "float", float64: "double", int32: "int32", int64: "int64"}
 _QUOTE, _LINE_ENDS = b'"', b"\r\n"
@@ -78,7 +79,7 @@ def _column(f, fields, dtype, default, missing):
             value = read_number(field, dtype)
             require(
                 value is not None,
-                f"Field {f} in record {i} is not a valid {_TYPE_NAMES.get(dtype)}: {show(field)}",
+                f"Field {f} in record {i} is not a valid {_TYPE_NAMES.get(dtype)}: {shown(field)}",
             )
             values.append(value)
     if dtype is string:

@@ -24,7 +24,8 @@ _TYPES = (
 )  # fmt: skip
 
 
-def _zero(dtype):
+def zero_of(dtype):
+    """What stands off the diagonal: 0, or an empty string."""
     return b"" if dtype.kind == "O" else np.zeros((), dtype)
 
 
@@ -134,7 +135,7 @@ def matrix_band_part(input, num_lower, num_upper):
         kept &= -above <= num_lower
     if num_upper >= 0:
         kept &= above <= num_upper
-    return np.where(kept, input, _zero(input.dtype))
+    return np.where(kept, input, zero_of(input.dtype))
 
 
 @matrix_band_part.gradient

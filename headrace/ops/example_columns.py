@@ -16,7 +16,7 @@ from headrace.core.dtypes import float32, int64, string
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import Shape
 from headrace.formats import example as wire
-from headrace.ops.text import show, strings
+from headrace.ops.text import shown, strings
 
 KINDS = {string: wire.BYTES, float32: wire.FLOAT, int64: wire.INT64}
 PARSED = (float32, int64, string)
@@ -158,8 +158,8 @@ class Place:
 
     def of(self, key: bytes) -> str:
         if self.name is None:
-            return f"Key: {show(key)}.  "
-        return f"Name: {self.name}, Key: {show(key)}, Index: {self.index}.  "
+            return f"Key: {shown(key)}.  "
+        return f"Name: {self.name}, Key: {shown(key)}, Index: {self.index}.  "
 
     def of_example(self) -> str:
         return "" if self.name is None else f"Name: {self.name}, "
@@ -182,7 +182,7 @@ class Reader:
         try:
             found = wire.features(data, self.wanted, self.dense_keys)
         except wire.Malformed:
-            require(False, f"Could not parse example input, value: '{show(data)}'")
+            require(False, f"Could not parse example input, value: '{shown(data)}'")
         for dense, column in zip(self.dense, self.dense_columns):
             span = found.get(dense.key)
             kind, values = (wire.NONE, b"") if span is None else _payload(data, span, dense, place)
@@ -193,7 +193,7 @@ class Reader:
             else:
                 require(
                     dense.default.size,
-                    place.of_example() + f"Feature: {show(dense.key)} (data type: "
+                    place.of_example() + f"Feature: {shown(dense.key)} (data type: "
                     f"{_TYPE_NAMES[dense.kind]}) is required but could not be found.",
                 )
                 column.add(repacked(dense.kind, dense.default), dense.default.size)

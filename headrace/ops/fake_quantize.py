@@ -10,14 +10,13 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, make_shape
+from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.quantize import half_away
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import String
-from headrace.ops.sparse_layout import text
 
 F = np.float32
 BITS = {"num_bits": 8, "narrow_range": False}
@@ -302,7 +301,7 @@ def quantize_and_dequantize_v3(
     input, input_min, input_max, num_bits, *, signed_input, range_given, narrow_range
 ):
     """As QuantizeAndDequantizeV2, with the number of bits as an input."""
-    require(num_bits.ndim == 0, f"num_bits must be a scalar, got shape {text(num_bits.shape)}")
+    require(num_bits.ndim == 0, f"num_bits must be a scalar, got shape {show(num_bits.shape)}")
     return _through(
         input, input_min, input_max, signed_input, int(num_bits), range_given, narrow_range
     )

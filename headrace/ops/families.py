@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import show
 from headrace.ops.declare import Op, op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import broadcast, same
@@ -86,7 +87,7 @@ def require_broadcast(*shapes: tuple[int, ...]) -> None:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
-        shown = " vs. ".join("[" + ",".join(map(str, shape)) + "]" for shape in shapes)
+        shown = " vs. ".join(map(show, shapes))
         raise InvalidArgumentError(None, None, f"Incompatible shapes: {shown}") from None
 
 

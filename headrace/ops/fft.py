@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.core.dtypes import COMPLEX, complex64, float32
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops import arithmetic, array, cast, comparison, reduce
 from headrace.ops import complex as complex_ops
 from headrace.ops.constant import constant, pack
@@ -24,8 +24,8 @@ SAMPLE_SIZES = (4, 3, 5)
 
 
 def _check_rank(x, rank):
-    text = "[" + ",".join(map(str, x.shape)) + "]"
-    require(x.ndim >= rank, f"Input must have rank of at least {rank} but got: {text}")
+    shape = show(x.shape)
+    require(x.ndim >= rank, f"Input must have rank of at least {rank} but got: {shape}")
 
 
 def _point_count(x, rank, dtype):

@@ -12,7 +12,8 @@ from headrace.ops import linalg_solve
 from headrace.ops import matrix_terms as terms
 from headrace.ops.declare import op
 from headrace.ops.linalg_solve import solve_triangular, square_shape
-from headrace.ops.matrix_batch import SOLVER_TYPES, adjoint, matrices, refusing, squares, twin
+from headrace.ops.matrix import adjoint
+from headrace.ops.matrix_batch import SOLVER_TYPES, matrices, refusing, squares, twin
 from headrace.ops.matrix_shape import at_least, join, lead, square
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.signature import Type

@@ -10,7 +10,8 @@ from headrace.ops import array, cast, comparison, control_flow, linalg_factor, l
 from headrace.ops import matrix_terms as terms
 from headrace.ops.declare import op
 from headrace.ops.linalg_solve import solve_triangular
-from headrace.ops.matrix_batch import SOLVER_TYPES, adjoint, refusing, system, twin
+from headrace.ops.matrix import adjoint
+from headrace.ops.matrix_batch import SOLVER_TYPES, refusing, system, twin
 from headrace.ops.matrix_shape import at_least, equal, exactly, join, merge_lead
 from headrace.ops.samples import ErrorSample, Sample
 

@@ -10,7 +10,8 @@ from headrace.core.dtypes import complex64, complex128, float16, float32, float6
 from headrace.core.errors import require
 from headrace.ops import matrix_terms as terms
 from headrace.ops.declare import op
-from headrace.ops.matrix_batch import SOLVER_TYPES, adjoint, refusing, squares, system, twin
+from headrace.ops.matrix import adjoint
+from headrace.ops.matrix_batch import SOLVER_TYPES, refusing, squares, system, twin
 from headrace.ops.matrix_shape import at_least, equal, join, lead, merge_lead, square
 from headrace.ops.samples import ErrorSample, Sample
 

@@ -11,7 +11,8 @@ from headrace.ops import arithmetic, array
 from headrace.ops import matrix_terms as terms
 from headrace.ops.declare import op
 from headrace.ops.linalg_factor import least
-from headrace.ops.matrix_batch import SOLVER_TYPES, adjoint, matrices, refusing, squares, twin
+from headrace.ops.matrix import adjoint
+from headrace.ops.matrix_batch import SOLVER_TYPES, matrices, refusing, squares, twin
 from headrace.ops.matrix_shape import at_least, join, lead, square
 from headrace.ops.samples import ErrorSample, Sample
 

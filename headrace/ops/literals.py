@@ -13,6 +13,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Dimension, Shape, as_shape
+from headrace.core.text import as_bytes
 from headrace.graph.attrs import Literal
 
 
@@ -267,14 +268,6 @@ def _bytes_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     for i in range(flat.size):
         flat[i] = as_bytes(source[i])
     return out
-
-
-def as_bytes(value: Any) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    raise TypeError(f"Expected binary or unicode string, got {value!r}")
 
 
 def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarray[Any, Any]:

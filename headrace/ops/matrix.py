@@ -19,7 +19,7 @@ from headrace.core.dtypes import (
     int64,
 )
 from headrace.core.errors import require
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline, LibraryCall, transposed, view
 from headrace.ops.matrix_shape import at_least, broadcast_lead, equal, exactly, join, merge_lead
@@ -67,7 +67,7 @@ def matmul(a, b, *, transpose_a, transpose_b):
         require(x.ndim == 2, f"In[{i}] is not a matrix. Instead it has shape {list(x.shape)}")
     require(
         a.shape[0 if transpose_a else 1] == b.shape[1 if transpose_b else 0],
-        f"Matrix size-incompatible: In[0]: {_text(a)}, In[1]: {_text(b)}",
+        f"Matrix size-incompatible: In[0]: {show(a.shape)}, In[1]: {show(b.shape)}",
     )
     return multiply(a.T if transpose_a else a, b.T if transpose_b else b)
 
@@ -112,10 +112,6 @@ def _(rng):
     yield ErrorSample(np.ones(3), np.ones((3, 5)), raises="must be rank 2|is not a matrix")
 
 
-def _text(x):
-    return "[" + ",".join(map(str, x.shape)) + "]"
-
-
 # -- BatchMatMul --------------------------------------------------------------------------------
 def _inner(x, y, adj_x, adj_y):
     """(rows, columns) of the product of the two last dimensions."""
@@ -141,7 +137,7 @@ def _batch_product(x, y, adj_x, adj_y):
     d1, d2 = x.shape[-2 if adj_x else -1], y.shape[-1 if adj_y else -2]
     require(
         d1 == d2,
-        f"In[0] mismatch In[1] shape: {d1} vs. {d2}: {_text(x)} {_text(y)} "
+        f"In[0] mismatch In[1] shape: {d1} vs. {d2}: {show(x.shape)} {show(y.shape)} "
         f"{int(adj_x)} {int(adj_y)}",
     )
     return multiply(adjoint(x) if adj_x else x, adjoint(y) if adj_y else y)
@@ -179,12 +175,15 @@ def _call(x, y, out, adj_x, adj_y):
     shape=batch_matmul_shape)  # fmt: skip
 def batch_matmul(x, y, *, adj_x, adj_y):
     """The products of two equal batches of matrices, either side adjoint first."""
-    require(x.ndim == y.ndim, f"In[0] and In[1] has different ndims: {_text(x)} vs. {_text(y)}")
+    require(
+        x.ndim == y.ndim,
+        f"In[0] and In[1] has different ndims: {show(x.shape)} vs. {show(y.shape)}",
+    )
     require(x.ndim >= 2, f"In[0] and In[1] ndims must be >= 2: {x.ndim}")
     for i in range(x.ndim - 2):
         require(
             x.shape[i] == y.shape[i],
-            f"In[0].dim({i}) and In[1].dim({i}) must be the same: {_text(x)} vs {_text(y)}",
+            f"In[0].dim({i}) and In[1].dim({i}) must be the same: {show(x.shape)} vs {show(y.shape)}",
         )
     return _batch_product(x, y, adj_x, adj_y)
 
@@ -229,7 +228,7 @@ def batch_matmul_v2(x, y, *, adj_x, adj_y):
     except ValueError:
         require(
             False,
-            f"In[0] and In[1] must have compatible batch dimensions: {_text(x)} vs. {_text(y)}",
+            f"In[0] and In[1] must have compatible batch dimensions: {show(x.shape)} vs. {show(y.shape)}",
         )
     return _batch_product(x, y, adj_x, adj_y)
 

@@ -52,12 +52,6 @@ def system(matrix: Any, rhs: Any, is_square: bool = True) -> tuple[Any, Any]:
     return matrix, rhs
 
 
-def adjoint(x: Any) -> Any:
-    """The conjugate transpose of every matrix."""
-    x = np.swapaxes(x, -1, -2)
-    return x.conj() if x.dtype.kind == "c" else x
-
-
 @contextmanager
 def refusing(message: str) -> Iterator[None]:
     """A failed factorisation becomes InvalidArgumentError(message)."""

@@ -14,6 +14,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Dim, Shape, make_shape, show
 from headrace.ops import fill
 from headrace.ops.declare import op
+from headrace.ops.diagonal import zero_of
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import (
     concatenate,
@@ -73,10 +74,6 @@ def _places(lower: int, upper: int, rows: int, columns: int):
     return [np.concatenate(column) for column in zip(*parts)]
 
 
-def _zero(dtype):
-    return b"" if dtype.kind == "O" else np.zeros((), dtype)
-
-
 # -- MatrixDiag ---------------------------------------------------------------------------------
 def _matrix_from(diagonal, k, rows, columns, padding):
     lower, upper = _band(k)
@@ -131,7 +128,7 @@ def matrix_diag_shape(diagonal):
 @op("MatrixDiag", "diagonal: T -> output: T", T=Type(), shape=matrix_diag_shape)
 def matrix_diag(diagonal):
     """A batch of square matrices with these main diagonals and zeros elsewhere."""
-    return _matrix_from(diagonal, np.array(0), -1, -1, _zero(diagonal.dtype))
+    return _matrix_from(diagonal, np.array(0), -1, -1, zero_of(diagonal.dtype))
 
 
 @matrix_diag.gradient
@@ -243,7 +240,7 @@ def matrix_diag_part_shape(input):
 @op("MatrixDiagPart", "input: T -> diagonal: T", T=Type(), shape=matrix_diag_part_shape)
 def matrix_diag_part(input):
     """The main diagonals of a batch of matrices."""
-    return _diagonals_of(input, np.array(0), _zero(input.dtype))
+    return _diagonals_of(input, np.array(0), zero_of(input.dtype))
 
 
 @matrix_diag_part.gradient
@@ -406,14 +403,14 @@ def _(rng):
     shape=matrix_diag_shape)  # fmt: skip
 def batch_matrix_diag(diagonal):
     """MatrixDiag under its older name."""
-    return _matrix_from(diagonal, np.array(0), -1, -1, _zero(diagonal.dtype))
+    return _matrix_from(diagonal, np.array(0), -1, -1, zero_of(diagonal.dtype))
 
 
 @op("BatchMatrixDiagPart", "input: T -> diagonal: T", T=Type(),
     deprecated=(14, "Use MatrixDiagPart"), shape=matrix_diag_part_shape)  # fmt: skip
 def batch_matrix_diag_part(input):
     """MatrixDiagPart under its older name."""
-    return _diagonals_of(input, np.array(0), _zero(input.dtype))
+    return _diagonals_of(input, np.array(0), zero_of(input.dtype))
 
 
 @op("BatchMatrixSetDiag", "input: T, diagonal: T -> output: T", T=Type(),

@@ -7,6 +7,7 @@ import numpy as np
 from headrace.core.dtypes import float32, int64, string
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.text import as_bytes
 from headrace.formats import proto
 from headrace.ops.declare import op
 from headrace.ops.example_columns import (
@@ -21,7 +22,7 @@ from headrace.ops.example_columns import (
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Int, Shapes, Strings, Types
-from headrace.ops.text import as_bytes, show, strings
+from headrace.ops.text import shown, strings
 
 
 # -- ParseExample --------------------------------------------------------------------------------
@@ -72,7 +73,7 @@ def parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *,
     dense = dense_columns([k.item() for k in dense_keys], Tdense, dense_shapes, dense_defaults)
     reader = Reader([k.item() for k in sparse_keys], sparse_types, dense)
     for i, data in enumerate(serialized):
-        name = show(names[i]) if names.size else "<unknown>"
+        name = shown(names[i]) if names.size else "<unknown>"
         reader.read(data, Place(name, i))
     ragged = [sparse(column, count) for column in reader.sparse_columns]
     values = [

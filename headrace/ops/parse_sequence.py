@@ -17,7 +17,7 @@ from headrace.ops.example_columns import KINDS, PARSED, Column, c_shape, sparse,
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Int, Shapes, Types
-from headrace.ops.text import show, strings
+from headrace.ops.text import shown, strings
 
 COUNTS = {
     "Ncontext_sparse": Int(default=0, min=0), "Ncontext_dense": Int(default=0, min=0),
@@ -150,7 +150,7 @@ def parse_single_sequence_example(
         serialized.ndim == 0,
         f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}",
     )
-    name = show(debug_name.item()) if debug_name.size else "<unknown>"
+    name = shown(debug_name.item()) if debug_name.size else "<unknown>"
     context = [k.item() for k in (*context_sparse_keys, *context_dense_keys)]
     lists = [k.item() for k in (*feature_list_sparse_keys, *feature_list_dense_keys)]
     data = serialized.item()
@@ -178,7 +178,7 @@ def parse_single_sequence_example(
             for k, t in zip(feature_list_sparse_keys, feature_list_sparse_types)
         ]
     except wire.Malformed:
-        message = f"Could not parse example input, value: '{show(data)}'"
+        message = f"Could not parse example input, value: '{shown(data)}'"
         raise InvalidArgumentError(None, None, message) from None
     return *by_part(ragged), dense, *by_part(ragged_rows), dense_rows
 
@@ -196,13 +196,13 @@ class Single:
         if default.size:
             require(
                 default.shape == shape,
-                f"def_value[{show(key)}].shape() == {c_shape(default.shape)} != "
-                f"context_dense_shapes_[{show(key)}] == {c_shape(shape)}",
+                f"def_value[{shown(key)}].shape() == {c_shape(default.shape)} != "
+                f"context_dense_shapes_[{shown(key)}] == {c_shape(shape)}",
             )
         found = self.sequence.feature(key)
         require(
             found is not None or default.size,
-            f"Name: {self.name}, Context feature '{show(key)}' is required but could not be found.",
+            f"Name: {self.name}, Context feature '{shown(key)}' is required but could not be found.",
         )
         if found is None:
             return default
@@ -223,7 +223,7 @@ class Single:
         rows = self.sequence.rows(key)
         require(
             rows is not None or may_miss,
-            f"Name: {self.name}, Feature list '{show(key)}' is required but could not be found.  "
+            f"Name: {self.name}, Feature list '{shown(key)}' is required but could not be found.  "
             "Did you mean to include it in feature_list_dense_missing_assumed_empty or "
             "feature_list_dense_defaults?",
         )
@@ -249,20 +249,20 @@ class Single:
         plural = "bytes" if found[0] == wire.BYTES else NAMES[found[0]]
         require(
             size == math.prod(shape),
-            f"Name: {self.name}, Key: {show(key)}, Index: {index}.  Number of {plural} values != "
+            f"Name: {self.name}, Key: {shown(key)}, Index: {index}.  Number of {plural} values != "
             f"expected.  values size: {size} but output shape: {c_shape(shape)}",
         )
         column.add(found[1], size)
 
     def _check_context(self, key, kind, found):
         if found != kind:
-            message = f"Name: {self.name}, Context feature: {show(key)}.  Data types don't match. "
+            message = f"Name: {self.name}, Context feature: {shown(key)}.  Data types don't match. "
             message += f"Expected type: {NAMES[kind]}  Feature is: "
             raise InvalidArgumentError(None, None, message + self.sequence.feature_text(key))
 
     def _check_row(self, key, kind, found, index):
         if found != kind:
-            message = f"Name: {self.name}, Feature list: {show(key)}, Index: {index}.  Data types "
+            message = f"Name: {self.name}, Feature list: {shown(key)}, Index: {index}.  Data types "
             message += f"don't match. Expected type: {NAMES[kind]}  Feature is: "
             raise InvalidArgumentError(None, None, message + self.sequence.row_text(key, index))
 

@@ -9,6 +9,7 @@ import numpy as np
 from headrace.core.dtypes import int64, string
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import make_shape
+from headrace.core.text import as_bytes
 from headrace.formats import example as wire
 from headrace.ops.declare import op
 from headrace.ops.example_columns import KINDS, Column, c_shape, repacked, sparse
@@ -27,7 +28,7 @@ from headrace.ops.parse_sequence import (
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Strings
-from headrace.ops.text import as_bytes, show, strings
+from headrace.ops.text import shown, strings
 
 
 def batch_shapes(serialized, debug_name, context_dense_defaults, *, context_sparse_keys,
@@ -88,8 +89,8 @@ def parse_sequence_example(
     ]  # fmt: skip
     for sparse_keys, dense_keys, what in ((*keys[:2], "Context"), (*keys[2:], "Sequence")):
         for key in set(sparse_keys) & set(dense_keys):
-            require(False, f"{what} feature {show(key)} cannot be both dense and sparse")
-    names = [show(n) for n in debug_name] or ["<unknown>"] * serialized.size
+            require(False, f"{what} feature {shown(key)} cannot be both dense and sparse")
+    names = [shown(n) for n in debug_name] or ["<unknown>"] * serialized.size
     batch = Batch(serialized, names, {*keys[0], *keys[1]}, {*keys[2], *keys[3]})
     ragged = [batch.ragged(k, KINDS[t]) for k, t in zip(keys[0], context_sparse_types)]
     dense = [
@@ -134,7 +135,7 @@ class Batch:
         if default.size:
             require(
                 default.shape == shape,
-                f"Default value for context feature {show(key)} has an incorrect shape: saw "
+                f"Default value for context feature {shown(key)} has an incorrect shape: saw "
                 f"{c_shape(default.shape)} but expected {c_shape(shape)}",
             )
         column, size = Column(kind), math.prod(shape)
@@ -142,7 +143,7 @@ class Batch:
             if found is None:
                 require(
                     default.size,
-                    f"Feature: {show(key)} (data type: {NAMES[kind]}) is required but could not "
+                    f"Feature: {shown(key)} (data type: {NAMES[kind]}) is required but could not "
                     "be found.",
                 )
                 column.add(repacked(kind, default), default.size)
@@ -150,7 +151,7 @@ class Batch:
                 self._take(column, found)
             require(
                 column.counts[-1] == size,
-                f"Unexpected number of elements in example {name}: feature {show(key)} has "
+                f"Unexpected number of elements in example {name}: feature {shown(key)} has "
                 f"{column.counts[-1]}, expected {size}",
             )
         return column.array().reshape(len(self.names), *shape)
@@ -175,13 +176,13 @@ class Batch:
     def dense_rows(self, key, kind, shape, may_miss):
         column, lengths = Column(kind), []
         for rows, name in self._rows(key, kind):
-            require(rows is not None or may_miss, f"Missing feature {show(key)} in example {name}")
+            require(rows is not None or may_miss, f"Missing feature {shown(key)} in example {name}")
             lengths.append(len(rows or ()))
             for row in rows or ():
                 self._take(column, row)
                 require(
                     column.counts[-1] == math.prod(shape),
-                    f"Unexpected number of elements in feature {show(key)}, example {name}",
+                    f"Unexpected number of elements in feature {shown(key)}, example {name}",
                 )
         longest = max(lengths, default=0)
         values = column.array()
@@ -199,7 +200,7 @@ class Batch:
             except wire.Malformed:
                 found = (-1, b"")
             if found is not None and found[0] not in (kind, wire.NONE):
-                message = f"Error in context feature {show(key)} in example {name}"
+                message = f"Error in context feature {shown(key)} in example {name}"
                 raise InvalidArgumentError(None, None, message)
             yield found, name
 
@@ -210,7 +211,7 @@ class Batch:
             except wire.Malformed:
                 rows = [(-1, b"")]
             if rows is not None and any(row[0] not in (kind, wire.NONE) for row in rows):
-                message = f"Error in sequence feature {show(key)} in example {name}"
+                message = f"Error in sequence feature {shown(key)} in example {name}"
                 raise InvalidArgumentError(None, None, message)
             yield rows, name
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import QUANTIZED, float32, qint32, quint8
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, make_shape
+from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops import conv_geometry, image_resize, pool, pooling
 from headrace.ops.convolve import convolve
 from headrace.ops.declare import op
@@ -23,7 +23,6 @@ from headrace.ops.quantized_math import product_range, zero_of
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, with_rank
 from headrace.ops.signature import Bool, Float, Ints, String, Type
-from headrace.ops.sparse_layout import text
 
 PADDING = String("SAME", "VALID")
 IMAGE = quantized(np.arange(36).reshape(1, 4, 3, 3) * 7, quint8)
@@ -50,8 +49,8 @@ def quantized_conv2d(
     *, Tinput, Tfilter, out_type, strides, padding, dilations,
 ):  # fmt: skip
     """The convolution of an image with a filter."""
-    require(input.ndim == 4, f"input must be 4-dimensional{text(input.shape)}")
-    require(filter.ndim == 4, f"filter must be 4-dimensional: {text(filter.shape)}")
+    require(input.ndim == 4, f"input must be 4-dimensional{show(input.shape)}")
+    require(filter.ndim == 4, f"filter must be 4-dimensional: {show(filter.shape)}")
     require(
         input.shape[3] == filter.shape[2],
         f"input and filter must have the same depth: {input.shape[3]} vs {filter.shape[2]}",
@@ -198,7 +197,7 @@ def quantized_batch_norm_with_global_normalization(
     *, Tinput, out_type, variance_epsilon, scale_after_normalization,
 ):  # fmt: skip
     """Batch normalisation by given means and variances, in integers of a fixed range."""
-    require(t.ndim == 4, f"input must be 4-dimensional{text(t.shape)}")
+    require(t.ndim == 4, f"input must be 4-dimensional{show(t.shape)}")
     parts = {}
     for name, values, low, high in (
         ("mean", m, m_min, m_max),
@@ -206,7 +205,7 @@ def quantized_batch_norm_with_global_normalization(
         ("beta", beta, beta_min, beta_max),
         ("gamma", gamma, gamma_min, gamma_max),
     ):
-        require(values.ndim == 1, f"{name} must be 1-dimensional{text(values.shape)}")
+        require(values.ndim == 1, f"{name} must be 1-dimensional{show(values.shape)}")
         require(
             len(values) == t.shape[3] and len(values) > 0,
             f"{name} must have one value for each channel: {len(values)} vs {t.shape[3]}",

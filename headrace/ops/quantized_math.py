@@ -10,7 +10,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, QUANTIZED, qint32, quint8
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.core.shapes import SCALAR, make_shape
+from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops import concat, reshape
 from headrace.ops.declare import op
 from headrace.ops.quantize import (
@@ -29,7 +29,6 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.shape_rules import broadcast
 from headrace.ops.signature import Int, Type
-from headrace.ops.sparse_layout import text
 
 RANGES = "min_x: float32, max_x: float32, min_y: float32, max_y: float32"
 OUT = "-> z: Toutput, min_z: float32, max_z: float32"
@@ -61,7 +60,7 @@ def _check_broadcast(x, y):
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         raise InvalidArgumentError(
-            None, None, f"Incompatible shapes: {text(x.shape)} vs. {text(y.shape)}"
+            None, None, f"Incompatible shapes: {show(x.shape)} vs. {show(y.shape)}"
         ) from None
 
 
@@ -113,12 +112,12 @@ def _(rng):
     shape=lambda input, bias, *ranges: bias_shape(input, bias, *ranges))  # fmt: skip
 def quantized_bias_add(input, bias, min_input, max_input, min_bias, max_bias, *, T1, T2, out_type):
     """The sum with a vector along the last dimension."""
-    require(input.ndim >= 2, f"Input tensor must be at least 2D: {text(input.shape)}")
-    require(bias.ndim == 1, f"Biases must be 1D: {text(bias.shape)}")
+    require(input.ndim >= 2, f"Input tensor must be at least 2D: {show(input.shape)}")
+    require(bias.ndim == 1, f"Biases must be 1D: {show(bias.shape)}")
     require(
         bias.shape[0] == input.shape[-1],
         "Must provide as many biases as the last dimension of the input tensor: "
-        f"{text(bias.shape)} vs. {text(input.shape)}",
+        f"{show(bias.shape)} vs. {show(input.shape)}",
     )
     ranges = [scalar(r, "range") for r in (min_input, max_input, min_bias, max_bias)]
     low, high, low_bias, high_bias = ranges
@@ -188,7 +187,7 @@ def quantized_mat_mul(
     left, right = a.T if transpose_a else a, b.T if transpose_b else b
     require(
         left.shape[1] == right.shape[0],
-        f"Matrix size-incompatible: In[0]: {text(a.shape)}, In[1]: {text(b.shape)}",
+        f"Matrix size-incompatible: In[0]: {show(a.shape)}, In[1]: {show(b.shape)}",
     )
     # Products of small integers add up exactly in float64, which has a fast product.
     kind = np.float64 if max(a.itemsize, b.itemsize) < 4 else np.int64

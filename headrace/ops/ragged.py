@@ -9,12 +9,11 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, bfloat16, float32, float64, int32, int64
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import concatenate, with_rank, with_rank_at_least, with_rank_at_most
 from headrace.ops.signature import Int, Type
-from headrace.ops.sparse_layout import text
 
 SPLITS = Type(INDEX, default=int64)
 VECTOR = make_shape((None,))
@@ -128,7 +127,7 @@ def ragged_gather(params_nested_splits, params_dense_values, indices):
     for place in np.argwhere((indices < 0) | (indices >= rows))[:1]:
         require(
             False,
-            f"indices{text(place) if indices.ndim else ''} = {indices[tuple(place)]} is not in "
+            f"indices{show(place) if indices.ndim else ''} = {indices[tuple(place)]} is not in "
             f"[0, {rows})",
         )
     kind = nested[0].dtype

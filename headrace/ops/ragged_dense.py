@@ -6,12 +6,11 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.ragged import check_splits, places, ragged_tensor_to_sparse, row_ids
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.signature import Int, Strings, Type
-from headrace.ops.sparse_layout import text
 
 # -- RaggedTensorToTensor -----------------------------------------------------------------------
 KINDS = ("FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS")
@@ -78,8 +77,8 @@ def ragged_tensor_to_tensor(
     except ValueError:
         raise InvalidArgumentError(
             None, None,
-            f"Unable to broadcast default_value of shape {text(default_value.shape)} to tensor of "
-            f"shape {text(sizes)}",
+            f"Unable to broadcast default_value of shape {show(default_value.shape)} to tensor of "
+            f"shape {show(sizes)}",
         ) from None  # fmt: skip
     index = [np.arange(count)]
     for s in splits:

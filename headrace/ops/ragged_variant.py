@@ -8,13 +8,12 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int64, variant
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, UNKNOWN, make_shape
+from headrace.core.shapes import SCALAR, UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.ragged import VECTOR, check_splits, uniform_splits
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank, with_rank_at_least
 from headrace.ops.signature import Bool, Int, Type
-from headrace.ops.sparse_layout import text
 from headrace.ops.text import strings
 from headrace.ops.variant import TensorVariant
 
@@ -116,7 +115,7 @@ def ragged_tensor_from_variant(
         require(
             values.shape[1:] == parts[0][1].shape[1:],
             "All flat_values must have compatible shapes.  Shape at index 0: "
-            f"{text(parts[0][1].shape[1:])}.  Shape at index {i}: {text(values.shape[1:])}.",
+            f"{show(parts[0][1].shape[1:])}.  Shape at index {i}: {show(values.shape[1:])}.",
         )
     return out, np.concatenate([values for _, values in parts])
 

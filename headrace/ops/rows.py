@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import require
+from headrace.core.shapes import show
 
 
 def show_index(shape: Sequence[int], flat: int) -> str:
     """The index of the flat element of an array of this shape, as messages show it: [0,3]."""
     if not shape:
         return ""
-    return "[" + ",".join(str(int(i)) for i in np.unravel_index(flat, tuple(shape))) + "]"
+    return show(np.unravel_index(flat, tuple(shape)))
 
 
 def first_bad(places: Any, count: int) -> int | None:
@@ -45,15 +46,11 @@ def flat_places(indices: Any, shape: Sequence[int], what: str) -> Any:
         bad = int(np.flatnonzero(outside)[0])
         values = ", ".join(str(v) for v in indices.reshape(-1, depth)[bad])
         where = show_index(outside.shape, bad)
-        require(False, f"indices{where} = [{values}] does not index into {what} {_text(shape)}")
+        require(False, f"indices{where} = [{values}] does not index into {what} {show(shape)}")
     steps = np.ones(depth, np.int64)
     for i in reversed(range(depth - 1)):
         steps[i] = steps[i + 1] * shape[i + 1]
     return (indices.astype(np.int64) * steps).sum(axis=-1)
-
-
-def _text(shape: Sequence[int]) -> str:
-    return "[" + ",".join(str(s) for s in shape) + "]"
 
 
 def grouped(ufunc: Any, rows: Any, places: Any) -> tuple[Any, Any]:

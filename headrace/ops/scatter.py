@@ -56,11 +56,11 @@ def check_arrays(shape, indices, updates):
     """The same for arrays, with the messages of the kernels."""
     require(
         indices.ndim > 0,
-        f"Indices shape must have rank at least one. Found:{_text(indices.shape)}",
+        f"Indices shape must have rank at least one. Found:{show(indices.shape)}",
     )
     require(
         updates.ndim > 0,
-        f"Updates shape must have rank at least one. Found:{_text(updates.shape)}",
+        f"Updates shape must have rank at least one. Found:{show(updates.shape)}",
     )
     require(
         int(np.prod(shape, dtype=int)) > 0 or (indices.size == 0 and updates.size == 0),
@@ -70,23 +70,19 @@ def check_arrays(shape, indices, updates):
     require(
         updates.shape[: len(outer)] == outer,
         "Outer dimensions of indices and update must match. Indices shape: "
-        f"{_text(indices.shape)}, updates shape:{_text(updates.shape)}",
+        f"{show(indices.shape)}, updates shape:{show(updates.shape)}",
     )
     inner = updates.shape[len(outer) :]
     require(
         len(inner) == len(shape) - depth,
         "Inner dimensions of output shape must match inner dimensions of updates shape. Output: "
-        f"{_text(shape)} updates: {_text(updates.shape)}",
+        f"{show(shape)} updates: {show(updates.shape)}",
     )
     require(
         inner == tuple(shape[depth:]),
-        f"The inner {len(shape) - depth} dimensions of output.shape={_text(shape)} must match the "
-        f"inner {len(inner)} dimensions of updates.shape={_text(updates.shape)}",
+        f"The inner {len(shape) - depth} dimensions of output.shape={show(shape)} must match the "
+        f"inner {len(inner)} dimensions of updates.shape={show(updates.shape)}",
     )
-
-
-def _text(shape):
-    return "[" + ",".join(str(s) for s in shape) + "]"
 
 
 def scatter_into(target, indices, updates, ufunc):
@@ -220,11 +216,11 @@ def tensor_scatter_add(tensor, indices, updates):
     return _changed(tensor, indices, updates, np.add)
 
 
-@tensor_scatter_add.gradient
-def _(node, dy):
+def _add_gradient(node, dy):
     return dy, None, gather.gather_nd(dy, node.inputs[1])
 
 
+tensor_scatter_add.gradient(_add_gradient)
 tensor_scatter_add.lower(_lower_change("add"))
 tensor_scatter_add.samples(_changed_samples)
 
@@ -252,10 +248,6 @@ def scatter_nd_non_aliasing_add(input, indices, updates):
     return _changed(input, indices, updates, np.add)
 
 
-@scatter_nd_non_aliasing_add.gradient
-def _(node, dy):
-    return dy, None, gather.gather_nd(dy, node.inputs[1])
-
-
+scatter_nd_non_aliasing_add.gradient(_add_gradient)
 scatter_nd_non_aliasing_add.lower(_lower_change("add"))
 scatter_nd_non_aliasing_add.samples(_changed_samples)

@@ -10,7 +10,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS, DType
 from headrace.core.errors import FailedPreconditionError, OutOfRangeError, require
-from headrace.core.shapes import UNKNOWN, as_shape, make_shape
+from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops import concat, reshape, state
 from headrace.ops.constant import constant
@@ -36,26 +36,22 @@ def _slot(target):
     return slot
 
 
-def _text(shape):
-    return "[" + ",".join(str(n) for n in shape) + "]"
-
-
 def check_rows(indices, size):
     """Every index names a row."""
     bad = np.flatnonzero((indices < 0) | (indices >= size))
     if bad.size:
         at = np.unravel_index(bad[0], indices.shape)
-        where = _text(at) if indices.ndim else ""
+        where = show(at) if indices.ndim else ""
         require(False, f"indices{where} = {indices[at]} is not in [0, {size})")
 
 
 def _check_update(params, indices, updates):
-    require(params.ndim >= 1, f"params must be at least 1-D, got shape {_text(params.shape)}")
+    require(params.ndim >= 1, f"params must be at least 1-D, got shape {show(params.shape)}")
     require(
         updates.ndim == 0 or updates.shape == indices.shape + params.shape[1:],
         "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got "
-        f"updates.shape {_text(updates.shape)}, indices.shape {_text(indices.shape)}, "
-        f"params.shape {_text(params.shape)}",
+        f"updates.shape {show(updates.shape)}, indices.shape {show(indices.shape)}, "
+        f"params.shape {show(params.shape)}",
     )
     check_rows(indices, params.shape[0])
 
@@ -238,7 +234,7 @@ def check_vectors(params_shape, indices):
         where = ", ".join(str(i) for i in indices[at])
         require(
             False,
-            f"indices{_text(at)} = [{where}] does not index into shape {_text(params_shape)}",
+            f"indices{show(at)} = [{where}] does not index into shape {show(params_shape)}",
         )
     return tuple(np.moveaxis(indices, -1, 0))
 
@@ -247,14 +243,14 @@ def _scatter_nd(kind, target, indices, updates):
     slot = _slot(target)
     with slot.lock:
         shape = slot.value.shape
-        require(len(shape) >= 1, f"Output must be at least 1-D, got shape: {_text(shape)}")
-        require(indices.ndim >= 1, f"Indices shape must have rank at least one. Found:{_text(())}")
+        require(len(shape) >= 1, f"Output must be at least 1-D, got shape: {show(shape)}")
+        require(indices.ndim >= 1, f"Indices shape must have rank at least one. Found:{show(())}")
         depth = indices.shape[-1]
         require(
             updates.shape == indices.shape[:-1] + shape[depth:],
             "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got "
-            f"updates.shape: {_text(updates.shape)}, indices.shape: {_text(indices.shape)}, "
-            f"params_shape: {_text(shape)}, slice_dim: {depth}, and batch_dim: {indices.ndim - 1}",
+            f"updates.shape: {show(updates.shape)}, indices.shape: {show(indices.shape)}, "
+            f"params_shape: {show(shape)}, slice_dim: {depth}, and batch_dim: {indices.ndim - 1}",
         )
         at = check_vectors(shape, indices)
         if depth and updates.size:
@@ -360,7 +356,7 @@ def resource_gather(resource, indices, *, batch_dims, dtype):
     require(
         params.ndim >= batch_dims,
         f"params must have at least {batch_dims} (batch_dims) dimensions but it has shape "
-        f"{_text(params.shape)}",
+        f"{show(params.shape)}",
     )
     check_rows(indices, params.shape[batch_dims])
     if not batch_dims:

@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.core.dtypes import int8, int16, int32, int64, string, uint8, uint16
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN
+from headrace.core.shapes import UNKNOWN, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
@@ -20,7 +20,6 @@ from headrace.ops.sparse_layout import (
     check_sizes,
     check_sparse,
     sparse_shapes,
-    text,
 )
 
 ELEMENTS = (int8, int16, int32, int64, uint8, uint16, string)
@@ -64,7 +63,10 @@ def _combined(a, b, operation, dtype):
     combine = OPERATIONS.get(operation.lower())
     require(combine is not None, f"Invalid set_operation {operation.lower()}.")
     group = a.sizes[:-1]
-    require(group == b.sizes[:-1], f"Mismatched shapes {text(group)} vs {text(b.sizes[:-1])}")
+    require(
+        group == b.sizes[:-1],
+        f"Mismatched shapes {show(group)} vs {show(b.sizes[:-1])}",
+    )
     places, values, widest = [], [], 0
     for place in sorted(a.sets.keys() | b.sets.keys()):
         found = sorted(combine(a.sets.get(place, set()), b.sets.get(place, set())))

@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS, INDEX, int64
 from headrace.core.errors import require
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.ops import exponential, matrix, reduce, reshape, source
 from headrace.ops.constants import constant
 from headrace.ops.declare import op
@@ -206,18 +206,18 @@ def sparse_softmax_cross_entropy_with_logits(features, labels):
 
 
 def _check_sparse(features, labels):
-    def text(x):
-        return "[" + ",".join(map(str, x.shape)) + "]"
-
-    require(features.ndim == 2, f"logits must be 2-D, but got shape {text(features)}")
-    require(labels.ndim == 1, f"labels must be 1-D, but got shape {text(labels)}")
+    require(features.ndim == 2, f"logits must be 2-D, but got shape {show(features.shape)}")
+    require(labels.ndim == 1, f"labels must be 1-D, but got shape {show(labels.shape)}")
     require(
         len(features) == len(labels),
         "logits and labels must have the same first dimension, got logits shape "
-        f"{text(features)} and labels shape {text(labels)}",
+        f"{show(features.shape)} and labels shape {show(labels.shape)}",
     )
     classes = features.shape[1]
-    require(classes > 0, f"Must have at least one class, but got logits shape {text(features)}")
+    require(
+        classes > 0,
+        f"Must have at least one class, but got logits shape {show(features.shape)}",
+    )
     if len(labels):
         low, high = labels.min(), labels.max()
         require(

@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import InternalError, require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, merge_sizes, with_rank
@@ -17,7 +17,6 @@ from headrace.ops.sparse_layout import (
     check_sizes,
     order,
     sparse_shapes,
-    text,
 )
 
 SMALL = (
@@ -46,9 +45,9 @@ def sparse_concat(indices, values, shapes, *, concat_dim):
     """Sparse tensors, one after the other along a dimension."""
     for i, (places, elements, shape) in enumerate(zip(indices, values, shapes)):
         where = f"should be a {{}} but received shape {{}} at position {i}"
-        require(places.ndim == 2, "Input indices " + where.format("matrix", text(places.shape)))
-        require(elements.ndim == 1, "Input values " + where.format("vector", text(elements.shape)))
-        require(shape.ndim == 1, "Input shapes " + where.format("vector", text(shape.shape)))
+        require(places.ndim == 2, "Input indices " + where.format("matrix", show(places.shape)))
+        require(elements.ndim == 1, "Input values " + where.format("vector", show(elements.shape)))
+        require(shape.ndim == 1, "Input shapes " + where.format("vector", show(shape.shape)))
         check_parts(places, elements, shape)
     rank = len(shapes[0])
     require(
@@ -110,7 +109,7 @@ def sparse_split(split_dim, indices, values, shape, *, num_split):
     """A sparse tensor in parts along a dimension; the first ones may be larger by one."""
     require(
         split_dim.ndim == 0,
-        f"Input axis should be a scalar but received shape {text(split_dim.shape)}",
+        f"Input axis should be a scalar but received shape {show(split_dim.shape)}",
     )
     check_parts(indices, values, shape)
     axis = int(split_dim)
@@ -161,7 +160,7 @@ def sparse_slice(indices, values, shape, start, size):
     for name, vector in (("start", start), ("size", size)):
         require(
             vector.ndim == 1,
-            f"Input {name} should be a vector but received shape {text(vector.shape)}",
+            f"Input {name} should be a vector but received shape {show(vector.shape)}",
         )
         require(
             len(vector) == len(shape),
@@ -203,11 +202,11 @@ def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indi
     require(
         input_indices.ndim == 2 == inner.ndim,
         "Input and output indices should be matrices but received shapes: "
-        f"{text(input_indices.shape)} and {text(inner.shape)}",
+        f"{show(input_indices.shape)} and {show(inner.shape)}",
     )
     require(
         dy.ndim == 1,
-        f"Input backprop_val_grad should be a vector but received shape: {text(dy.shape)}",
+        f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}",
     )
     require(
         input_indices.shape[1] == inner.shape[1],
@@ -296,15 +295,18 @@ def sparse_reshape(input_indices, input_shape, new_shape):
     where = "should be a {} but received shape {}"
     require(
         input_indices.ndim == 2,
-        "Input indices " + where.format("matrix", text(input_indices.shape)),
+        "Input indices " + where.format("matrix", show(input_indices.shape)),
     )
-    require(input_shape.ndim == 1, "Input shape " + where.format("vector", text(input_shape.shape)))
-    require(new_shape.ndim == 1, "Target shape " + where.format("vector", text(new_shape.shape)))
+    require(
+        input_shape.ndim == 1,
+        "Input shape " + where.format("vector", show(input_shape.shape)),
+    )
+    require(new_shape.ndim == 1, "Target shape " + where.format("vector", show(new_shape.shape)))
     old = check_sizes(input_shape)
     require(
         input_indices.shape[1] == len(old),
         f"Input tensor rank must match input shape length.Got {len(old)} dimensions, indices "
-        f"shape: {text(input_indices.shape)}",
+        f"shape: {show(input_indices.shape)}",
     )
     new = _target_sizes(old, new_shape.tolist())
     flat = np.zeros(len(input_indices), np.int64)
@@ -312,8 +314,8 @@ def sparse_reshape(input_indices, input_shape, new_shape):
         flat = flat * size + input_indices[:, column]
     require(
         not len(flat) or (_product(old) > 0 and _product(new) > 0),
-        f"Input tensor has {len(flat)} non zero elements but input shape ({text(old)}) or output "
-        f"shape ({text(new)}) is empty",
+        f"Input tensor has {len(flat)} non zero elements but input shape ({show(old)}) or output "
+        f"shape ({show(new)}) is empty",
     )
     places = np.zeros((len(flat), len(new)), np.int64)
     for column in reversed(range(len(new))):
@@ -337,7 +339,7 @@ def _target_sizes(old, new):
     )
     for i, size in enumerate(new):
         require(size >= -1, f"size {i} must be non-negative, not {size}")
-    shown = f"input_shape={text(old)} output_shape={text(abs(s) for s in new)}"
+    shown = f"input_shape={show(old)} output_shape={show(abs(s) for s in new)}"
     if unknown:
         known = _product(s for s in new if s != -1)
         require(

@@ -8,12 +8,11 @@ import numpy as np
 
 from headrace.core.dtypes import int64, string
 from headrace.core.errors import require
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.hashing import M, fingerprint64, fingerprint_cat64
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.signature import Bool, Int, Types
-from headrace.ops.sparse_layout import text
 
 KINDS = (int64, string)
 
@@ -23,25 +22,26 @@ def _check(indices, values, shapes, dense_inputs):
     for i, (places, elements, shape) in enumerate(zip(indices, values, shapes)):
         where = f"at position {i}"
         received = "should be a {} but received shape {} " + where
-        require(places.ndim == 2, "Input indices " + received.format("matrix", text(places.shape)))
+        require(places.ndim == 2, "Input indices " + received.format("matrix", show(places.shape)))
         require(places.shape[1] == 2, f"Expected D2 of index to be 2 got {places.shape[1]} {where}")
         require(
             elements.ndim == 1,
-            "Input values " + received.format("std::vector", text(elements.shape)),
+            "Input values " + received.format("std::vector", show(elements.shape)),
         )
         require(
             len(places) == len(elements),
             f"Expected size of values to be {len(places)} got {len(elements)} {where}",
         )
         require(
-            shape.ndim == 1, "Input shapes " + received.format("std::vector", text(shape.shape))
+            shape.ndim == 1,
+            "Input shapes " + received.format("std::vector", show(shape.shape)),
         )
-        require(len(shape) == 2, f"shape should imply a 2D tensor, but got {text(shape)} {where}")
+        require(len(shape) == 2, f"shape should imply a 2D tensor, but got {show(shape)} {where}")
         require(shape[0] == rows, f"Expected batch size {rows} got {shape[0]} {where}")
     for i, dense in enumerate(dense_inputs):
         require(
             dense.ndim == 2,
-            f"Dense inputs should be a matrix but received shape {text(dense.shape)} at "
+            f"Dense inputs should be a matrix but received shape {show(dense.shape)} at "
             f"position {i}",
         )
         require(

@@ -8,14 +8,14 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.ops import division
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge_sizes, with_rank
 from headrace.ops.signature import Type
 from headrace.ops.sparse_array import SMALL
-from headrace.ops.sparse_layout import check_order, check_sizes, flat_places, text
+from headrace.ops.sparse_layout import check_order, check_sizes, flat_places
 
 
 # -- SparseToDense ------------------------------------------------------------------------------
@@ -33,13 +33,13 @@ def sparse_to_dense(
     require(
         sparse_indices.ndim <= 2,
         "sparse_indices should be a scalar, vector, or matrix, got shape "
-        f"{text(sparse_indices.shape)}",
+        f"{show(sparse_indices.shape)}",
     )
     places = sparse_indices.reshape(-1, 1) if sparse_indices.ndim < 2 else sparse_indices
     count, rank = places.shape
     require(
         output_shape.ndim == 1,
-        f"output_shape should be a vector, got shape {text(output_shape.shape)}",
+        f"output_shape should be a vector, got shape {show(output_shape.shape)}",
     )
     require(
         len(output_shape) == rank,
@@ -47,14 +47,14 @@ def sparse_to_dense(
     )
     require(
         sparse_values.shape in ((), (count,)),
-        f"sparse_values has incorrect shape {text(sparse_values.shape)}, should be [] or [{count}]",
+        f"sparse_values has incorrect shape {show(sparse_values.shape)}, should be [] or [{count}]",
     )
     require(default_value.ndim == 0, "default_value should be a scalar.")
     sizes = check_sizes(output_shape)
     if validate_indices:
         check_order(places, sizes)
     inside = (places >= 0) & (places < np.array(sizes, places.dtype))
-    require(inside.all(), f"Indices are not valid (out of bounds).  Shape: {text(sizes)}")
+    require(inside.all(), f"Indices are not valid (out of bounds).  Shape: {show(sizes)}")
     out = np.full(sizes, default_value[()], dtype=sparse_values.dtype)
     out[tuple(places.T)] = sparse_values
     return out
@@ -106,12 +106,12 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
     """The sum, dense.  Places that occur twice add up."""
     require(
         a_indices.ndim == 2,
-        f"Input a_indices should be a matrix but received shape: {text(a_indices.shape)}",
+        f"Input a_indices should be a matrix but received shape: {show(a_indices.shape)}",
     )
     require(
         a_values.ndim == 1 == a_shape.ndim,
         "Inputs a_values and a_shape should be vectors but received shapes: "
-        f"{text(a_values.shape)} and {text(a_shape.shape)}",
+        f"{show(a_values.shape)} and {show(a_shape.shape)}",
     )
     require(
         len(a_shape) == b.ndim,
@@ -129,7 +129,7 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
         require(
             False,
             f"Sparse tensor has some invalid index on dimension {column}; dense tensor shape: "
-            f"{text(b.shape)}",
+            f"{show(b.shape)}",
         )
     out = np.array(b)
     np.add.at(out.reshape(-1), flat_places(a_indices, b.shape), a_values)
@@ -188,7 +188,7 @@ def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, a
         inner == len(b),
         f"Cannot multiply A and B because inner dimension does not match: {inner} vs. {len(b)}.  "
         "Did you forget a transpose?  Dimensions of A: "
-        f"[{a_shape[0]}, {a_shape[1]}).  Dimensions of B: {text(b.shape)}",
+        f"[{a_shape[0]}, {a_shape[1]}).  Dimensions of B: {show(b.shape)}",
     )
     _check_below(a_indices, column, inner, "k")
     _check_below(a_indices, row, rows, "m")
@@ -272,12 +272,12 @@ def _gathered(indices, values, shape, dense):
     """The elements of the dense side at the sparse places."""
     require(
         indices.ndim == 2,
-        f"Input sp_indices should be a matrix but received shape: {text(indices.shape)}",
+        f"Input sp_indices should be a matrix but received shape: {show(indices.shape)}",
     )
     require(
         values.ndim == 1 == shape.ndim,
         "Inputs sp_values and sp_shape should be vectors but received shapes: "
-        f"{text(values.shape)} and {text(shape.shape)}",
+        f"{show(values.shape)} and {show(shape.shape)}",
     )
     require(
         len(values) == len(indices),
@@ -287,7 +287,7 @@ def _gathered(indices, values, shape, dense):
     require(
         len(shape) == indices.shape[1],
         "Number of dimensions must match second dimension of indices. Got "
-        f"{len(shape)} dimensions, indices shape: {text(indices.shape)}",
+        f"{len(shape)} dimensions, indices shape: {show(indices.shape)}",
     )
     require(len(shape) > 0, "The shape argument requires at least one element.")
     sizes = check_sizes(shape)
@@ -296,7 +296,7 @@ def _gathered(indices, values, shape, dense):
     require(
         fits,
         "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: "
-        f"{text(sizes)} vs. {text(dense.shape)}",
+        f"{show(sizes)} vs. {show(dense.shape)}",
     )
     require(
         np.all((indices >= 0) & (indices < shape)),

@@ -11,15 +11,10 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import require
-from headrace.core.shapes import Dim, Shape, make_shape
+from headrace.core.shapes import Dim, Shape, make_shape, show
 from headrace.ops.shape_checks import merge_sizes, with_rank
 
 Array = Any
-
-
-def text(sizes: Any) -> str:
-    """Sizes as TF prints them: [2,3]."""
-    return "[" + ",".join(str(int(s)) for s in sizes) + "]"
 
 
 # -- checks of values ---------------------------------------------------------------------------
@@ -49,9 +44,9 @@ def check_parts(indices: Array, values: Array, shape: Array) -> None:
 
 def check_kinds(indices: Array, values: Array, shape: Array) -> None:
     where = "should be a {} but received shape {}"
-    require(indices.ndim == 2, "Input indices " + where.format("matrix", text(indices.shape)))
-    require(values.ndim == 1, "Input values " + where.format("vector", text(values.shape)))
-    require(shape.ndim == 1, "Input shape " + where.format("vector", text(shape.shape)))
+    require(indices.ndim == 2, "Input indices " + where.format("matrix", show(indices.shape)))
+    require(values.ndim == 1, "Input values " + where.format("vector", show(values.shape)))
+    require(shape.ndim == 1, "Input shape " + where.format("vector", show(shape.shape)))
 
 
 def check_order(indices: Array, sizes: tuple[int, ...]) -> None:
@@ -65,8 +60,8 @@ def check_order(indices: Array, sizes: tuple[int, ...]) -> None:
     if not bad.any():
         return
     n = int(np.argmax(bad))
-    place = f"indices[{n}] = {text(indices[n])}"
-    require(inside[n], f"{place} is out of bounds: need 0 <= index < {text(sizes)}")
+    place = f"indices[{n}] = {show(indices[n])}"
+    require(inside[n], f"{place} is out of bounds: need 0 <= index < {show(sizes)}")
     require(
         step[n - 1] == 0,
         f"{place} is out of order. Many sparse ops require sorted indices.\n"
@@ -81,12 +76,12 @@ def check_pair(a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> 
     require(
         a_indices.ndim == 2 == b_indices.ndim,
         "Input indices should be matrices but received shapes: "
-        f"{text(a_indices.shape)} and {text(b_indices.shape)}",
+        f"{show(a_indices.shape)} and {show(b_indices.shape)}",
     )
     require(
         a_values.ndim == 1 == b_values.ndim,
         "Input values should be vectors but received shapes: "
-        f"{text(a_values.shape)} and {text(b_values.shape)}",
+        f"{show(a_values.shape)} and {show(b_values.shape)}",
     )
     require(
         len(a_values) == len(a_indices) and len(b_values) == len(b_indices),
@@ -96,7 +91,7 @@ def check_pair(a: tuple[Array, Array, Array], b: tuple[Array, Array, Array]) -> 
     require(
         a_shape.ndim == 1 == b_shape.ndim,
         "Input shapes should be a vector but received shapes "
-        f"{text(a_shape.shape)} and {text(b_shape.shape)}",
+        f"{show(a_shape.shape)} and {show(b_shape.shape)}",
     )
     require(
         len(a_shape) == len(b_shape) == a_indices.shape[1] == b_indices.shape[1],

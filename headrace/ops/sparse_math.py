@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import NUMBERS, REALS, float32, float64
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank
@@ -21,7 +21,6 @@ from headrace.ops.sparse_layout import (
     group_starts,
     order,
     sparse_shapes,
-    text,
 )
 
 OTHER = (
@@ -77,7 +76,7 @@ def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thres
     require(len(a_shape) > 0, "Tensors must not be empty")
     require(
         thresh.ndim == 0,
-        f"The magnitude threshold must be a scalar: got shape {text(thresh.shape)}",
+        f"The magnitude threshold must be a scalar: got shape {show(thresh.shape)}",
     )
     places, a, b = _merged(a_indices, b_indices)
     total = _values_at(a_values, a) + _values_at(b_values, b)
@@ -113,11 +112,11 @@ def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
     require(
         a_indices.ndim == b_indices.ndim == sum_indices.ndim == 2,
         "Input indices should be matrices but received shapes: "
-        f"{text(a_indices.shape)} and {text(b_indices.shape)} and {text(sum_indices.shape)}",
+        f"{show(a_indices.shape)} and {show(b_indices.shape)} and {show(sum_indices.shape)}",
     )
     require(
         dy.ndim == 1,
-        f"Input backprop_val_grad should be a vector but received shape: {text(dy.shape)}",
+        f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}",
     )
     require(
         a_indices.shape[1] == b_indices.shape[1] == sum_indices.shape[1],
@@ -205,11 +204,12 @@ class Reduction:
     def __init__(self, indices, values, shape, axes, keep_dims):
         rank = len(shape)
         require(
-            shape.ndim == 1, f"Expected input_shape to be a vector; got shape: {text(shape.shape)}"
+            shape.ndim == 1,
+            f"Expected input_shape to be a vector; got shape: {show(shape.shape)}",
         )
         require(
             axes.ndim < 2,
-            f"Expected reduction_axes to be a scalar or a vector; got shape: {text(axes.shape)}",
+            f"Expected reduction_axes to be a scalar or a vector; got shape: {show(axes.shape)}",
         )
         for axis in axes.ravel().tolist():
             require(
@@ -324,15 +324,16 @@ def sparse_softmax(sp_indices, sp_values, sp_shape):
     """Softmax over the elements that are given in each row of the last dimension."""
     require(
         sp_indices.ndim == 2,
-        f"Input sp_indices should be a matrix but received shape: {text(sp_indices.shape)}",
+        f"Input sp_indices should be a matrix but received shape: {show(sp_indices.shape)}",
     )
     require(
         sp_values.ndim == 1 == sp_shape.ndim,
         "Inputs sp_values and sp_shape should be vectors but received shapes: "
-        f"{text(sp_values.shape)} and {text(sp_shape.shape)}",
+        f"{show(sp_values.shape)} and {show(sp_shape.shape)}",
     )
     require(
-        len(sp_shape) >= 2, f"Input should have rank >= 2, but received shape: {text(sp_shape)}"
+        len(sp_shape) >= 2,
+        f"Input should have rank >= 2, but received shape: {show(sp_shape)}",
     )
     check_sizes(sp_shape)
     check_parts(sp_indices, sp_values, sp_shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, make_shape
+from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank
@@ -14,7 +14,6 @@ from headrace.ops.sparse_array import SMALL
 from headrace.ops.sparse_layout import (
     check_sparse,
     sparse_shapes,
-    text,
 )
 
 
@@ -44,7 +43,7 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
         ("values", values, 1, "vector"),
         ("default_value", default_value, 0, "scalar"),
     ):
-        require(part.ndim == rank, f"{name} must be a {kind}, saw: {text(part.shape)}")
+        require(part.ndim == rank, f"{name} must be a {kind}, saw: {show(part.shape)}")
     require(
         len(indices) == len(values),
         f"The length of `values` ({len(values)}) must match the first dimension of `indices` "
@@ -98,7 +97,7 @@ def _(rng):
 def sparse_fill_empty_rows_grad(reverse_index_map, grad_values):
     """Gradients of the elements, and of the filler: the sum over the rows that it went to."""
     for name, part in (("reverse_index_map", reverse_index_map), ("grad_values", grad_values)):
-        require(part.ndim == 1, f"{name} must be a vector, saw: {text(part.shape)}")
+        require(part.ndim == 1, f"{name} must be a vector, saw: {show(part.shape)}")
     count = len(grad_values)
     for i in np.flatnonzero((reverse_index_map < 0) | (reverse_index_map >= count))[:1]:
         require(

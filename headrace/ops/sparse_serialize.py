@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from headrace.core import dtypes
 from headrace.core.dtypes import int64, string, variant
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
 from headrace.ops.declare import op
@@ -23,7 +23,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank, with_rank_at_least, with_size
 from headrace.ops.signature import Type
 from headrace.ops.sparse_array import SMALL, sparse_reshape
-from headrace.ops.sparse_layout import check_kinds, check_order, check_parts, sparse_shapes, text
+from headrace.ops.sparse_layout import check_kinds, check_order, check_parts, sparse_shapes
 from headrace.ops.traits import STATEFUL
 from headrace.ops.variant import TensorVariant
 
@@ -151,11 +151,11 @@ def _element(row, index, dtype):
     expected = f"Expected serialized_sparse[{index}, "
     require(
         indices.ndim == 2,
-        f"{expected}0] to represent an index matrix but received shape {text(indices.shape)}",
+        f"{expected}0] to represent an index matrix but received shape {show(indices.shape)}",
     )
     require(
         values.ndim == 1,
-        f"{expected}1] to represent a values vector but received shape {text(values.shape)}",
+        f"{expected}1] to represent a values vector but received shape {show(values.shape)}",
     )
     require(
         kind is dtype,
@@ -169,7 +169,7 @@ def _element(row, index, dtype):
     )
     require(
         shape.ndim == 1,
-        f"{expected}1] to be a shape vector but its shape is {text(shape.shape)}",
+        f"{expected}1] to be a shape vector but its shape is {show(shape.shape)}",
     )
     require(
         indices.shape[1] == len(shape),
@@ -199,16 +199,16 @@ def _stacked(elements, dtype, what="shape"):
 def _deserialize(serialized, dtype):
     require(
         serialized.ndim > 0,
-        f"Serialized sparse should have non-zero rank {text(serialized.shape)}",
+        f"Serialized sparse should have non-zero rank {show(serialized.shape)}",
     )
     require(
         serialized.shape[-1] == 3,
-        f"Serialized sparse should have 3 as the last dimension {text(serialized.shape)}",
+        f"Serialized sparse should have 3 as the last dimension {show(serialized.shape)}",
     )
     require(
         serialized.size,
         "Serialized sparse should have at least 1 serialized tensor, but has a zero dimension "
-        f"{text(serialized.shape)}",
+        f"{show(serialized.shape)}",
     )
     if serialized.ndim == 1:
         return _element(serialized, 0, dtype)
@@ -335,7 +335,7 @@ def take_many_sparse_from_tensors_map(ctx, sparse_handles, *, dtype, container, 
     """The kept sparse tensors of these handles, stacked; the map forgets them."""
     require(
         sparse_handles.ndim == 1,
-        f"sparse_handles should be a vector but received shape {text(sparse_handles.shape)}",
+        f"sparse_handles should be a vector but received shape {show(sparse_handles.shape)}",
     )
     require(
         len(sparse_handles),

@@ -9,14 +9,13 @@ import numpy as np
 from headrace.core.dtypes import INDEX
 from headrace.core.errors import InvalidArgumentError, OutOfRangeError, require
 from headrace.core.shapes import SCALAR, UNKNOWN, make_shape, show
+from headrace.core.text import as_bytes
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, with_rank
 from headrace.ops.shape_rules import broadcast, reduced, same
 from headrace.ops.signature import Int, String
-from headrace.ops.sparse_layout import text
-from headrace.ops.text import as_bytes, each, strings
-from headrace.ops.text import show as shown
+from headrace.ops.text import each, shown, strings
 
 UNIT = String("BYTE", "UTF8_CHAR", default="BYTE")
 WORDS = strings([b"Hello World", b"", "Zażółć gęślą".encode(), b" a\tb\n"], (2, 2))
@@ -114,13 +113,15 @@ def substr(input, pos, len, *, unit):
     """`len` units of every string from `pos` on; a negative `pos` counts from the end."""
     require(
         pos.shape == len.shape,
-        f"pos and len should have the same shape, got: {text(pos.shape)} vs. {text(len.shape)}",
+        f"pos and len should have the same shape, got: {show(pos.shape)} vs. {show(len.shape)}",
     )
     try:
         many = np.broadcast_arrays(input, pos, len)
     except ValueError:
         raise InvalidArgumentError(
-            None, None, f"Incompatible shapes: {text(input.shape)} vs. {text(pos.shape)}"
+            None,
+            None,
+            f"Incompatible shapes: {show(input.shape)} vs. {show(pos.shape)}",
         ) from None
     cut = _cut_bytes if unit == "BYTE" else _cut_characters
     rows = enumerate(zip(*(x.reshape(-1).tolist() for x in many)))
@@ -176,7 +177,7 @@ def string_join(inputs, *, separator):
     shapes = {x.shape for x in inputs if x.ndim}
     require(
         len(shapes) <= 1,
-        "Input shapes do not match: " + " vs. ".join(text(s) for s in list(shapes)[:2]),
+        "Input shapes do not match: " + " vs. ".join(show(s) for s in list(shapes)[:2]),
     )
     shape = shapes.pop() if shapes else ()
     between = as_bytes(separator)
@@ -254,8 +255,8 @@ def _as_sparse(rows):
 
 
 def _check_split(input, delimiter, name):
-    require(input.ndim == 1, f"input must be a vector, got shape: {text(input.shape)}")
-    require(delimiter.ndim == 0, f"{name} must be a scalar, got shape: {text(delimiter.shape)}")
+    require(input.ndim == 1, f"input must be a vector, got shape: {show(input.shape)}")
+    require(delimiter.ndim == 0, f"{name} must be a scalar, got shape: {show(delimiter.shape)}")
 
 
 @op("StringSplit", "input: string, delimiter: string -> indices: int64, values: string, "

@@ -20,12 +20,13 @@ from headrace.core.dtypes import (
     int64,
 )
 from headrace.core.errors import require
+from headrace.core.text import as_bytes
 from headrace.ops.declare import op
 from headrace.ops.hashing import M, fingerprint64, hash64, of_strings, siphash
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import Int, Ints, Type
-from headrace.ops.text import as_bytes, each, show, strings
+from headrace.ops.text import each, shown, strings
 
 PRINTABLE = (int8, int16, int32, int64, complex64, complex128, float32, float64, bool_)
 
@@ -101,7 +102,7 @@ def string_to_number(string_tensor, *, out_type):
     values = [read_number(s, out_type) for s in flat]
     if None in values:
         bad = flat[values.index(None)]
-        require(False, f"StringToNumberOp could not correctly convert string: {show(bad)}")
+        require(False, f"StringToNumberOp could not correctly convert string: {shown(bad)}")
     with np.errstate(over="ignore"):
         return np.array(values, out_type.numpy).reshape(string_tensor.shape)
 

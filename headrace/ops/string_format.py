@@ -10,12 +10,13 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import SCALAR
+from headrace.core.text import as_bytes
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import none
 from headrace.ops.signature import Type, Types
 from headrace.ops.summarize import summarize, summarize_ends
-from headrace.ops.text import as_bytes, strings
+from headrace.ops.text import strings
 from headrace.ops.traits import STATEFUL
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.errors import InvalidArgumentError, require
+from headrace.core.shapes import show
+from headrace.core.text import as_bytes
 from headrace.ops import re2
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import String
-from headrace.ops.sparse_layout import text
-from headrace.ops.text import as_bytes, each, show, strings
+from headrace.ops.text import each, shown, strings
 
 LINES = strings([b"abcdabcde", b"aba\naba", "Ünï".encode(), b"", b"1 \xff"], (5, 1))
 
@@ -22,12 +23,12 @@ def _compiled(pattern):
         return re2.compile(pattern)
     except re2.PatternError as error:
         raise InvalidArgumentError(
-            None, None, f"Invalid pattern: {show(pattern)}, error: {error}"
+            None, None, f"Invalid pattern: {shown(pattern)}, error: {error}"
         ) from None
 
 
 def _scalar(value, name):
-    require(value.ndim == 0, f"{name} must be scalar, but received {text(value.shape)}")
+    require(value.ndim == 0, f"{name} must be scalar, but received {show(value.shape)}")
     return value[()]
 
 

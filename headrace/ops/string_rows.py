@@ -7,12 +7,13 @@ import numpy as np
 from headrace.core.dtypes import INDEX, int32, int64
 from headrace.core.errors import OutOfRangeError, require
 from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.text import as_bytes
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import concatenate, merge, with_rank
 from headrace.ops.signature import Bool, Int, Ints, String, Type
 from headrace.ops.string_basic import WORDS
-from headrace.ops.text import as_bytes, strings
+from headrace.ops.text import strings
 
 
 # -- UnsortedSegmentJoin ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Helpers for ops on strings: object arrays of bytes, and attributes that are text or bytes."""
+"""Arrays of strings: object arrays of bytes, and their elements in messages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-
-
-def as_bytes(attribute: str | bytes) -> bytes:
-    """The bytes of a string attribute."""
-    return attribute if isinstance(attribute, bytes) else attribute.encode()
 
 
 def strings(values: Iterable[Any], shape: Any = None) -> Any:
@@ -26,6 +21,6 @@ def each(function: Callable[[bytes], Any], array: Any) -> Any:
     return strings(map(function, array.reshape(-1)), array.shape)
 
 
-def show(value: bytes) -> str:
+def shown(value: bytes) -> str:
     """Bytes in a message."""
     return value.decode("utf-8", "replace")

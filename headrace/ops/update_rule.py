@@ -21,7 +21,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import FailedPreconditionError, require
-from headrace.core.shapes import UNKNOWN, Shape, make_shape
+from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.ops.declare import Op, op
 from headrace.ops.resources import Handle, Slot
 from headrace.ops.samples import Sample
@@ -179,7 +179,7 @@ def _dense_body(made: Update, by_handle: bool) -> Callable[..., Any]:
             require(
                 values[0].shape == grad.shape,
                 f"var and {made.inputs[made.gradient]} do not have the same shape"
-                f"{_show(values[0])} {_show(grad)}",
+                f"{show(np.shape(values[0]))} {show(np.shape(grad))}",
             )
             with np.errstate(all="ignore"):
                 new = made.rule(*values, *others, **{w: attrs[w] for w in wants})
@@ -242,7 +242,7 @@ def _values(made: Update, slots: Sequence[Slot]) -> list[Any]:
     for name, slot in zip(made.state[1:], slots[1:]):
         require(
             slot.value.shape == first.shape,
-            f"var and {name} do not have the same shape{_show(first)} {_show(slot.value)}",
+            f"var and {name} do not have the same shape{show(np.shape(first))} {show(np.shape(slot.value))}",
         )
     return [slot.value for slot in slots]
 
@@ -250,7 +250,8 @@ def _values(made: Update, slots: Sequence[Slot]) -> list[Any]:
 def _check_scalars(made: Update, others: Sequence[Any]) -> None:
     for i, (name, value) in enumerate(zip(made.inputs, others)):
         require(
-            i == made.gradient or np.ndim(value) == 0, f"{name} is not a scalar: {_show(value)}"
+            i == made.gradient or np.ndim(value) == 0,
+            f"{name} is not a scalar: {show(np.shape(value))}",
         )
 
 
@@ -283,10 +284,6 @@ def _rounds(indices: Any) -> Iterator[Any]:
     occurrence[order] = np.arange(len(indices)) - starts
     for number in range(int(counts.max())):
         yield np.flatnonzero(occurrence == number)
-
-
-def _show(array: Any) -> str:
-    return "[" + ",".join(str(n) for n in np.shape(array)) + "]"
 
 
 # -- samples -------------------------------------------------------------------------------------
