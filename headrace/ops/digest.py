@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from headrace.core.dtypes import as_dtype
+from headrace.formats.tensor_proto import from_proto, set_typed_values
+
 
 def digest(op_def: Any) -> str:
     copy = type(op_def)()
@@ -22,6 +25,16 @@ def digest(op_def: Any) -> str:
             ordered = sorted(values)
             del values[:]
             values.extend(ordered)
+        # Nor does the way in which a tensor is.
+        if attr.default_value.tensor.tensor_content:
+            _spell_out(attr.default_value.tensor)
         if not attr.allowed_values.list.type and not attr.allowed_values.list.s:
             attr.ClearField("allowed_values")
     return hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()[:12]
+
+
+def _spell_out(tensor: Any) -> None:
+    """Elements one by one, in place of bytes."""
+    dtype, array = as_dtype(tensor.dtype), from_proto(tensor)
+    tensor.tensor_content = b""
+    set_typed_values(tensor, array, dtype)
