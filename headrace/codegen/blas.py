@@ -1,5 +1,5 @@
-"""Matrix products through a BLAS: scipy-openblas32 if installed.  Serves float64, and float32 where
-oneDNN is missing."""
+"""Matrix products through a BLAS: scipy-openblas32 if installed, else the OpenBLAS that NumPy brings.
+Serves float64, and float32 where oneDNN is missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from headrace.codegen import native
+from headrace.codegen.cache import kernel_address
 from headrace.codegen.lift import strides
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory as memory_of
@@ -21,16 +24,72 @@ NO_TRANSPOSE, TRANSPOSE = 111, 112
 
 
 @lru_cache(maxsize=1)
-def library() -> Any | None:
+def library() -> str | None:
+    """Which BLAS is in use: the package scipy-openblas32, or the one that NumPy's wheel brings."""
+    if _package() is not None:
+        return "scipy-openblas32"
+    return "NumPy's OpenBLAS" if _of_numpy() is not None else None
+
+
+@lru_cache(maxsize=2)
+def product(wide: bool) -> int:
+    """The address of cblas_dgemm (or sgemm), with sizes of 32 bits."""
+    name = "scipy_cblas_dgemm" if wide else "scipy_cblas_sgemm"
+    package = _package()
+    if package is not None:
+        return native.address_of(getattr(package, name))
+    return _narrowed(f"{name}64_", "double" if wide else "float")
+
+
+def _package() -> Any | None:
     spec = find_spec("scipy_openblas32")
     if spec is None or spec.origin is None:
         return None
-    for path in sorted((Path(spec.origin).parent / "lib").glob("libscipy_openblas*")):
+    return _load(sorted((Path(spec.origin).parent / "lib").glob("libscipy_openblas*")))
+
+
+@lru_cache(maxsize=1)
+def _of_numpy() -> Any | None:
+    """NumPy's own, if it is an OpenBLAS with sizes of 64 bits beside the package, as in its wheels."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    found = _load(sorted(folder.glob("libscipy_openblas64_*")))
+    return found if found is not None and hasattr(found, "scipy_cblas_dgemm64_") else None
+
+
+def _load(paths: list[Path]) -> Any | None:
+    for path in paths:
         try:
-            return ctypes.CDLL(str(path))
+            return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
         except OSError:
             continue
     return None
+
+
+_ADAPTER = """
+declare void @{name}(i32, i32, i32, i64, i64, i64, {real}, ptr, i64, ptr, i64, {real}, ptr, i64)
+
+define void @{symbol}(i32 %order, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, {real} %alpha, ptr %a,
+                      i32 %lda, ptr %b, i32 %ldb, {real} %beta, ptr %c, i32 %ldc) {{
+  %m64 = sext i32 %m to i64
+  %n64 = sext i32 %n to i64
+  %k64 = sext i32 %k to i64
+  %lda64 = sext i32 %lda to i64
+  %ldb64 = sext i32 %ldb to i64
+  %ldc64 = sext i32 %ldc to i64
+  call void @{name}(i32 %order, i32 %ta, i32 %tb, i64 %m64, i64 %n64, i64 %k64, {real} %alpha,
+                    ptr %a, i64 %lda64, ptr %b, i64 %ldb64, {real} %beta, ptr %c, i64 %ldc64)
+  ret void
+}}
+"""
+
+
+def _narrowed(name: str, real: str) -> int:
+    """A function with sizes of 32 bits that calls one with sizes of 64."""
+
+    def write(symbol: str) -> str:
+        return _ADAPTER.format(symbol=symbol, name=name, real=real)
+
+    return kernel_address(f"adapter of {name}", write)
 
 
 def supports(call: LibraryCall) -> bool:
@@ -65,10 +124,9 @@ def entries(call: LibraryCall) -> list[Entry]:
     batch = prod(c.shape[:-2])
     wide = c.operand.kind.name == "f64"
     size = 8 if wide else 4
-    function = getattr(library(), "scipy_cblas_dgemm" if wide else "scipy_cblas_sgemm")
     steps = [prod(v.shape[-2:]) * size if prod(v.shape[:-2]) > 1 else 0 for v in (a, b, c)]
     head = [
-        native.address_of(function), TRANSPOSE if ta else NO_TRANSPOSE,
+        product(wide), TRANSPOSE if ta else NO_TRANSPOSE,
         TRANSPOSE if tb else NO_TRANSPOSE, m, n, k, lda, ldb, ldc,
         bits_of(1.0), bits_of(0.0), batch, *steps,
     ]  # fmt: skip

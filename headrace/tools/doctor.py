@@ -47,5 +47,5 @@ def _native() -> dict[str, str]:
         "compile": f"on, for {cpu.cpu} with vectors of {cpu.vector_bits} bits",
         "threads": f"{threads.count()}{team}",
         "oneDNN": onednn_api.path() or "absent" if onednn_api.library() else "not loaded",
-        "BLAS": "openblas" if blas.library() else "absent: generated loops multiply float64",
+        "BLAS": blas.library() or "absent: generated loops multiply float64",
     }
