@@ -1,6 +1,10 @@
 """Public names of the family: io."""
 
 NAMES: dict[str, str] = {
+    "headrace.functions.record_io": (
+        "{io.,python_io.}TFRecordWriter {io.,python_io.}TFRecordOptions "
+        "{io.,python_io.}TFRecordCompressionType {io.,python_io.}tf_record_iterator"
+    ),
     "headrace.ops.file": "{,io.}read_file {,io.}write_file {,io.}matching_files",
     "headrace.functions.example_features": (
         "{,io.}FixedLenFeature {,io.}FixedLenSequenceFeature {,io.}VarLenFeature {,io.}SparseFeature"
