@@ -161,7 +161,7 @@ class Inlining:
         pushed = None if made is None else reshaped(made, tensor.shape)
         if pushed is not None:
             tensor.source = pushed
-            self.settle(tensor, pushed)
+            self.settle(tensor, self.clean(pushed))
         elif made is not None:  # its memory is needed after all
             del self.inlined[base]
             self.bodies[base] = made
