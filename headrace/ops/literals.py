@@ -99,9 +99,14 @@ def _size_type(sizes: list[Any]) -> DType:
     return dtypes.int64 if any(s > np.iinfo(np.int32).max for s in sizes) else dtypes.int32
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
 def _plain(value: Any) -> Any:
     """Nested lists of plain Python values; objects that know NumPy's protocol become arrays."""
     if isinstance(value, (list, tuple)):
+        if _NUMBERS.issuperset(map(type, value)):
+            return list(value)
         return [_plain(v) for v in value]
     if isinstance(value, Dimension):
         return value.value
@@ -136,11 +141,18 @@ def _tuples(value: Any) -> Any:
 
 
 def _leaves(value: Any) -> Any:
-    if isinstance(value, list):
+    """The values in nested lists; of a list of nothing but floats or ints, those that tell all."""
+    if not isinstance(value, list):
+        yield value
+        return
+    kinds = set(map(type, value))
+    if kinds == {float}:
+        yield value[0]
+    elif kinds == {int}:
+        yield from (value[0], min(value), max(value))
+    else:
         for item in value:
             yield from _leaves(item)
-    else:
-        yield value
 
 
 def _python_type(value: Any) -> DType | None:
