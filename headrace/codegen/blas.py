@@ -59,7 +59,7 @@ def _of_numpy() -> Any | None:
 def _load(paths: list[Path]) -> Any | None:
     for path in paths:
         try:
-            return ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+            return ctypes.CDLL(str(path))
         except OSError:
             continue
     return None
@@ -89,7 +89,8 @@ def _narrowed(name: str, real: str) -> int:
     def write(symbol: str) -> str:
         return _ADAPTER.format(symbol=symbol, name=name, real=real)
 
-    return kernel_address(f"adapter of {name}", write)
+    address = native.address_of(getattr(_of_numpy(), name))
+    return kernel_address(f"adapter of {name}", write, {name: address})
 
 
 def supports(call: LibraryCall) -> bool:

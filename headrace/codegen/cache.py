@@ -12,7 +12,7 @@ import hashlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -24,7 +24,9 @@ _addresses: dict[str, int] = {}
 _lock = threading.RLock()
 
 
-def kernel_address(identity: str, write: Callable[[str], str]) -> int:
+def kernel_address(
+    identity: str, write: Callable[[str], str], imports: Mapping[str, int] | None = None
+) -> int:
     """The address of the function that `write(symbol)` is the LLVM text of."""
     with _lock:
         found = _addresses.get(identity)
@@ -37,7 +39,7 @@ def kernel_address(identity: str, write: Callable[[str], str]) -> int:
                 options.show("llvm", text)
                 data = compiler.to_object(text)
                 _write(key, data)
-            found = _addresses[identity] = compiler.load(data, symbol)
+            found = _addresses[identity] = compiler.load(data, symbol, imports)
         return found
 
 

@@ -3,7 +3,9 @@ their functions.  One lock around LLVM: its library serialises calls anyway."""
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -45,14 +47,18 @@ def _linker() -> Any:
 
 
 _libraries: list[Any] = []  # keeps the code alive
+_numbers = itertools.count()  # a name is used up even if linking fails
 
 
-def load(data: bytes, symbol: str) -> int:
-    """The address of `symbol` in the object, linked into this process."""
+def load(data: bytes, symbol: str, imports: Mapping[str, int] | None = None) -> int:
+    """The address of `symbol` in the object, linked into this process.  `imports` are the addresses
+    of functions that the process does not show by name."""
     import llvmlite.binding as llvm
 
     with _lock:
         builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
-        library = builder.export_symbol(symbol).link(_linker(), f"lib{len(_libraries)}")
+        for name, address in (imports or {}).items():
+            builder = builder.import_symbol(name, address)
+        library = builder.export_symbol(symbol).link(_linker(), f"lib{next(_numbers)}")
         _libraries.append(library)
         return int(library[symbol])
