@@ -12,7 +12,8 @@ pointers become bases[1:].  CHECKED: it holds the inputs and the fresh outputs; 
 be an array as `spec` describes it, and a variable that is updated must have no other holder, else
 the answer is MISFIT and nothing has happened.  RESUME: go on where the last call stopped.  A
 program that takes long stops now and then (PAUSED), so that the interpreter sees signals.  After
-FAILED_CHECK and FAILED_LIBRARY, the frame's `number` tells which entry it was.
+FAILED_CHECK and FAILED_LIBRARY, the frame's `number` tells which entry it was.  Where `times` is
+not 0, the ticks that every entry takes are added up there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
 RT_WORDS = 8
 OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT = range(5)
 RESUME, PLAIN, CHECKED = range(3)
-FRAME = "words count bases rt scratch spec inputs updates fresh position number".split()
+FRAME = "words count bases rt scratch spec inputs updates fresh position number times".split()
 # A NumPy array as an object: count, type, data, dimensions, sizes, (strides, base), dtype, flags.
 _COUNT, _TYPE, _DATA, _NDIM, _SIZES, _DTYPE, _FLAGS = 0, 8, 16, 24, 32, 56, 64
 CONTIGUOUS, OWNED, ALIGNED, WRITABLE = 0x1, 0x4, 0x100, 0x400

@@ -257,10 +257,12 @@ begin:
   %patience = call i64 @word(ptr %rt, i64 7)
   %now = call i64 @ticks()
   %until = add i64 %now, %patience
+  %times = call ptr @pointer(ptr %frame, i64 11)
+  %timed = icmp ne ptr %times, null
   br label %head
 head:
-  %entry = phi ptr [ %position, %begin ], [ %following, %next ]
-  %i = phi i64 [ %number, %begin ], [ %i1, %next ]
+  %entry = phi ptr [ %position, %begin ], [ %following, %next ], [ %following, %clock ]
+  %i = phi i64 [ %number, %begin ], [ %i1, %next ], [ %i1, %clock ]
   %more = icmp slt i64 %i, %count
   br i1 %more, label %body, label %finished
 finished:
@@ -494,6 +496,14 @@ next:
   %length = call i64 @word(ptr %entry, i64 1)
   %following = getelementptr i64, ptr %entry, i64 %length
   %i1 = add i64 %i, 1
+  br i1 %timed, label %clock, label %head
+clock:
+  %end = call i64 @ticks()
+  %spent = sub i64 %end, %time
+  %timep = getelementptr i64, ptr %times, i64 %i
+  %before = load i64, ptr %timep
+  %sum = add i64 %before, %spent
+  store i64 %sum, ptr %timep
   br label %head
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)

@@ -94,7 +94,7 @@ class Frame:
             start, len(program.entries), ctypes.addressof(self.bases),
             ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
             program.spec.ctypes.data, len(program.inputs), len(program.updates), len(program.fresh),
-            start, 0,
+            start, 0, 0 if program.times is None else program.times.ctypes.data,
         )  # fmt: skip
         self.address = ctypes.addressof(self.table)
 
@@ -143,6 +143,7 @@ class Program:
         # Whether `run_checked` serves it.
         self.is_plain = self.reads_objects and all(in_place.values()) and bool(entries)
         self.spec = self._spec()
+        self.times: Array | None = None  # ticks per entry, once `measure` was called
         self._frames: list[Frame] = []
 
     def _spec(self) -> Array:
@@ -234,6 +235,13 @@ class Program:
         self._frames.append(frame)
         error = CheckFailed(None, None, text)
         return error if info.check.node is None else at(error, info.check.node)
+
+    def measure(self) -> Array:
+        """From now on, add up how long each entry takes; the sums, in ticks of the processor."""
+        if self.times is None:
+            self.times = np.zeros(len(self.entries) + 1, np.int64)
+            self._frames.clear()
+        return self.times
 
     def too_large(self) -> str:
         return f"a program needs {self.arena_bytes} bytes for its intermediate values"

@@ -1,6 +1,7 @@
 """The thread team: the system's libgomp, which oneDNN uses too.
 
-Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.
+Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.  Between
+two kernels a thread waits about 0.4 ms before it sleeps; 0.04 ms where many others want to run.
 Before a fork the forking thread's team is dissolved, so that parent and child both start a fresh
 one; without libgomp everything runs on the calling thread.
 """
@@ -16,7 +17,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-SPIN_COUNT = "1000"
+SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
+BUSY = 4  # processes that want to run, per core
 _PAUSE_HARD = 2
 
 
@@ -25,7 +27,7 @@ def libgomp() -> Any | None:
     """The library, or None where the system has none."""
     given = os.environ.get("GOMP_SPINCOUNT")
     if given is None:
-        os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT  # read once, when the library is loaded
+        os.environ["GOMP_SPINCOUNT"] = spin_count()  # read once, when the library is loaded
     try:
         library = ctypes.CDLL("libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
     except OSError:
@@ -35,6 +37,11 @@ def libgomp() -> Any | None:
             del os.environ["GOMP_SPINCOUNT"]
     _protect_forks(library)
     return library
+
+
+def spin_count() -> str:
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return BUSY_SPIN_COUNT if load > BUSY * (os.cpu_count() or 1) else SPIN_COUNT
 
 
 def _protect_forks(library: Any) -> None:
