@@ -4,7 +4,14 @@ from headrace.functions import composite
 from headrace.layers import weights_broadcast
 from headrace.nn import sampled_loss
 from headrace.ops import indexed_slices
-from headrace.train import slots, step_count
+from headrace.train import (
+    meta_graph_export,
+    plugin_asset,
+    recorded_summary,
+    slots,
+    step_count,
+    summary_writer,
+)
 from headrace.variables import defun, initial_value, partitioned, slices, store
 from tests import test_only_ops
 
@@ -27,6 +34,14 @@ NAMES: dict[str, object] = {
     "slot_creator.create_zeros_slot": slots.create_zeros_slot,
     "weights_broadcast_ops.assert_broadcastable": weights_broadcast.assert_broadcastable,
     "weights_broadcast_ops.broadcast_weights": weights_broadcast.broadcast_weights,
+    "meta_graph.create_meta_graph_def": meta_graph_export.create_meta_graph_def,
+    "summary_ops_v2.always_record_summaries": summary_writer.always_record_summaries,
+    "summary_ops_v2.import_event": recorded_summary.import_event,
+    "summary_ops_v2.scalar": recorded_summary.scalar,
+    "plugin_asset.PluginAsset": plugin_asset.PluginAsset,
+    "plugin_asset.get_plugin_asset": plugin_asset.get_plugin_asset,
+    "plugin_asset.get_all_plugin_assets": plugin_asset.get_all_plugin_assets,
+    "summary_ops_v2.create_file_writer": summary_writer.create_file_writer,
     "nn_impl._compute_sampled_logits": sampled_loss._sampled_logits,
     "training_util._get_or_create_global_step_read": step_count.global_step_read,
     "training_util._increment_global_step": step_count.increment_global_step,
