@@ -21,5 +21,9 @@ NAMES: dict[str, str] = {
         "{,io.,queue.}QueueBase {,queue.}FIFOQueue {,io.,queue.}PaddingFIFOQueue "
         "{,io.,queue.}PriorityQueue {,io.,queue.}RandomShuffleQueue"
     ),
+    "headrace.functions.reader": (
+        "ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader "
+        "TFRecordReader"
+    ),
     "headrace.ops.decode_text": "{,io.}decode_json_example",
 }

@@ -194,6 +194,13 @@ priority_queue_v2, priority_queue = _declare(
 )  # fmt: skip
 
 
+@op("FakeQueue", "resource: resource -> handle: Ref(string)", traits={STATEFUL, READS},
+    shape=lambda resource: Shape.of(2))  # fmt: skip
+def fake_queue(resource):
+    """A reference to a queue's name, for older ops, from its handle."""
+    return reference_to(resource.container, resource.name)
+
+
 # -- the ops that use them ------------------------------------------------------------------------
 def _check_types(ctx, queue, types):
     require(
