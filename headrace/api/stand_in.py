@@ -157,11 +157,3 @@ def install() -> None:
     """From now on, `import tensorflow` and `import tinyflow` give headrace."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-
-
-def uninstall() -> None:
-    if _finder in sys.meta_path:
-        sys.meta_path.remove(_finder)
-    for name in [n for n in sys.modules if n.partition(".")[0] in _ROOTS]:
-        if isinstance(sys.modules[name], Module):
-            del sys.modules[name]

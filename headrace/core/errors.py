@@ -206,11 +206,6 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return UNKNOWN
 
 
-def from_code(error_code: int, message: str) -> OpError:
-    cls = _BY_CODE.get(error_code)
-    return cls(None, None, message) if cls else UnknownError(None, None, message, error_code)  # type: ignore[call-arg]
-
-
 @contextmanager
 def raise_exception_on_not_ok_status() -> Iterator[NoReturn]:
     """Kept for programs that name it; there is no status object to check here."""

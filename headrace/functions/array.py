@@ -55,11 +55,6 @@ def shape_internal(
         return array.shape(tensor, out_type, name=scope)
 
 
-def shape_v2(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """tf.shape with the order of arguments that TensorFlow 2 has."""
-    return shape(input, name, out_type)
-
-
 def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
     """The shapes of several tensors, as vectors.
 
@@ -96,11 +91,6 @@ def size_internal(
         if tensor.shape.rank is not None and 0 in tensor.shape.sizes:
             return constant(0, out_type, name=scope)
         return array.size_of(tensor, out_type, scope)
-
-
-def size_v2(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
-    """tf.size with the order of arguments that TensorFlow 2 has."""
-    return size(input, name, out_type)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
@@ -261,16 +251,6 @@ def ones_like(
         out = ones(sizes, tensor.dtype if dtype is None else dtype, scope)
         out.set_shape(tensor.shape)
         return out
-
-
-def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """tf.zeros_like with the arguments that TensorFlow 2 has."""
-    return zeros_like(input, dtype, name)
-
-
-def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
-    """tf.ones_like with the arguments that TensorFlow 2 has."""
-    return ones_like(input, dtype, name)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:

@@ -9,8 +9,6 @@ import os
 from collections import namedtuple
 from typing import Any
 
-from headrace.formats import proto
-
 PhysicalDevice = namedtuple("PhysicalDevice", ["name", "device_type"])
 LogicalDevice = namedtuple("LogicalDevice", ["name", "device_type"])
 
@@ -27,15 +25,6 @@ _settings: dict[str, Any] = {
     "device_policy": "silent", "synchronous": True, "eager_functions": False, "growth": {},
     "virtual": {}, "visible": None,
 }  # fmt: skip
-
-
-def session_config() -> Any:
-    """A ConfigProto with what was asked for here."""
-    return proto.ConfigProto(
-        allow_soft_placement=_settings["soft_device_placement"],
-        inter_op_parallelism_threads=_settings["inter_op"],
-        intra_op_parallelism_threads=_settings["intra_op"],
-    )
 
 
 def _cpu() -> Any:

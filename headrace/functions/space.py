@@ -102,13 +102,6 @@ def batch_to_space(
     return out
 
 
-def batch_to_space_v2(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """tf.batch_to_space with the arguments that TensorFlow 2 has."""
-    if isinstance(block_shape, int):
-        block_shape = np.array([block_shape, block_shape], np.int64)
-    return space.batch_to_space_nd(input, block_shape, crops, name=name)
-
-
 def space_to_depth(
     input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:

@@ -1,5 +1,5 @@
 """The graph that a user builds.  Nodes are only ever added; the few mutations that TF allows go
-through `touch`, which counts `version` and so invalidates what sessions remember.
+through `touch`, which counts them and so invalidates what sessions remember.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Graph(Collections):
         self._container = ""
         self._seed: int | None = None
         self._finalized = False
-        self._version = self._mutations = 0
+        self._mutations = 0
         self._scoped: dict[Any, Any] = {}  # objects that live as long as the graph
         self._producer_version = GRAPH_DEF_VERSION
         self._min_consumer_version = GRAPH_DEF_VERSION_MIN_CONSUMER
@@ -103,7 +103,6 @@ class Graph(Collections):
             self._ordered.append(node)
             for source in sources:
                 source.users[node] = None
-            self._version += 1
             self._settle(node, stacks, own)
         return node
 
@@ -157,7 +156,6 @@ class Graph(Collections):
 
     def touch(self) -> None:
         """Something else than adding a node has changed: what sessions remember is no longer true."""
-        self._version += 1
         self._mutations += 1
 
     def forget_since(self, version: int) -> None:
@@ -173,11 +171,6 @@ class Graph(Collections):
     def version(self) -> int:
         """The number of nodes so far, as in TF."""
         return len(self._ordered)
-
-    @property
-    def revision(self) -> int:
-        """Grows with every change; sessions compare it."""
-        return self._version
 
     _last_id = version
 
@@ -405,7 +398,7 @@ class Graph(Collections):
             node = element.op if isinstance(element, Tensor) else element
             if node not in nodes:
                 nodes.append(node)
-        with pushed(own.controls, Control(nodes, False, own.context)):
+        with pushed(own.controls, Control(nodes)):
             yield
 
     def _current_control_dependencies(self) -> set[Node]:

@@ -36,10 +36,10 @@ class Control:
     A node whose input was made in the block already waits for the block's nodes.
     """
 
-    __slots__ = ("inputs", "made", "is_barrier", "context")
+    __slots__ = ("inputs", "made")
 
-    def __init__(self, inputs: Sequence[Node], is_barrier: bool, context: Any) -> None:
-        self.inputs, self.is_barrier, self.context = list(inputs), is_barrier, context
+    def __init__(self, inputs: Sequence[Node]) -> None:
+        self.inputs = list(inputs)
         self.made: set[Node] = set()
 
 

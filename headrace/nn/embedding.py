@@ -192,13 +192,6 @@ def embedding_lookup(
     return _lookup(params, ids, partition_strategy, name, max_norm)
 
 
-def embedding_lookup_v2(
-    params: Any, ids: Any, max_norm: Any = None, name: str | None = None
-) -> Any:
-    """As `embedding_lookup` with the strategy "div"."""
-    return embedding_lookup(params, ids, "div", name, max_norm=max_norm)
-
-
 def embedding_lookup_sparse(
     params: Any,
     sp_ids: Any,
@@ -282,18 +275,6 @@ def _combined(found: Any, weights: Any, rows: Any, combiner: str, scope: str) ->
     else:
         divisor = sqrt(segment.segment_sum(arithmetic.pow_(wide, 2), rows))
     return arithmetic.div(total, divisor, name=scope)
-
-
-def embedding_lookup_sparse_v2(
-    params: Any,
-    sp_ids: Any,
-    sp_weights: Any,
-    combiner: str | None = None,
-    max_norm: Any = None,
-    name: str | None = None,
-) -> Any:
-    """As `embedding_lookup_sparse` with the strategy "div"."""
-    return embedding_lookup_sparse(params, sp_ids, sp_weights, "div", name, combiner, max_norm)
 
 
 def safe_embedding_lookup_sparse(
@@ -399,18 +380,3 @@ def _in_shape(found: Any, shape: Any, rank: Any, known_rank: int | None) -> Any:
     outer = UNKNOWN if known_rank is None else make_shape((None,) * (known_rank - 1))
     result.set_shape(outer.concatenate(found.get_shape()[1:]))
     return result
-
-
-def safe_embedding_lookup_sparse_v2(
-    embedding_weights: Any,
-    sparse_ids: Any,
-    sparse_weights: Any = None,
-    combiner: str = "mean",
-    default_id: int | None = None,
-    max_norm: Any = None,
-    name: str | None = None,
-) -> Any:
-    """As `safe_embedding_lookup_sparse` with the strategy "div"."""
-    return safe_embedding_lookup_sparse(
-        embedding_weights, sparse_ids, sparse_weights, combiner, default_id, name, "div", max_norm
-    )

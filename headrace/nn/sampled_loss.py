@@ -154,34 +154,6 @@ def nce_loss(
     return _sum_rows(losses)
 
 
-def nce_loss_v2(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = False,
-    name: str = "nce_loss",
-) -> Any:
-    """As `nce_loss` with the strategy "div"."""
-    return nce_loss(
-        weights,
-        biases,
-        labels,
-        inputs,
-        num_sampled,
-        num_classes,
-        num_true,
-        sampled_values,
-        remove_accidental_hits,
-        "div",
-        name,
-    )
-
-
 def sampled_softmax_loss(
     weights: Any,
     biases: Any,
@@ -233,33 +205,3 @@ def sampled_softmax_loss(
     )
     targets = stop_gradient(targets, name="labels_stop_gradient")
     return softmax_cross_entropy_with_logits_v2(labels=targets, logits=logits)
-
-
-def sampled_softmax_loss_v2(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = True,
-    seed: int | None = None,
-    name: str = "sampled_softmax_loss",
-) -> Any:
-    """As `sampled_softmax_loss` with the strategy "div"."""
-    return sampled_softmax_loss(
-        weights,
-        biases,
-        labels,
-        inputs,
-        num_sampled,
-        num_classes,
-        num_true,
-        sampled_values,
-        remove_accidental_hits,
-        "div",
-        name,
-        seed,
-    )

@@ -242,12 +242,12 @@ def _(node, dy):
     return sum_batches(dx, x, dy_, y)
 
 
-def sum_batches(dx, x, dy, y, inner=2):
+def sum_batches(dx, x, dy, y):
     """Sum the gradients over the batch dimensions in which x and y were broadcast."""
     from headrace.ops import array, broadcast, reduce
 
     shape_x, shape_y = array.shape(x), array.shape(y)
-    axes_x, axes_y = broadcast.broadcast_gradient_args(shape_x[:-inner], shape_y[:-inner])
+    axes_x, axes_y = broadcast.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])
     return (
         array.reshape(reduce.sum_(dx, axes_x), shape_x),
         array.reshape(reduce.sum_(dy, axes_y), shape_y),

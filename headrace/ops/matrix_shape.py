@@ -39,9 +39,9 @@ def lead(x: Any, inner: int = 2) -> tuple[Dim, ...] | None:
     return None if x.rank is None else x.sizes[: x.rank - inner]
 
 
-def merge_lead(x: Any, y: Any, inner: int = 2) -> tuple[Dim, ...] | None:
+def merge_lead(x: Any, y: Any) -> tuple[Dim, ...] | None:
     """Batch dimensions that must be the same for both."""
-    a, b = lead(x, inner), lead(y, inner)
+    a, b = lead(x), lead(y)
     if a is None or b is None:
         return b if a is None else a
     require(
@@ -52,9 +52,9 @@ def merge_lead(x: Any, y: Any, inner: int = 2) -> tuple[Dim, ...] | None:
     return tuple(equal(p, q, x, y) for p, q in zip(a, b))
 
 
-def broadcast_lead(x: Any, y: Any, inner: int = 2) -> tuple[Dim, ...] | None:
+def broadcast_lead(x: Any, y: Any) -> tuple[Dim, ...] | None:
     """Batch dimensions that broadcast."""
-    a, b = lead(x, inner), lead(y, inner)
+    a, b = lead(x), lead(y)
     if a is None or b is None:
         return None
     try:

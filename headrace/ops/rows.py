@@ -28,11 +28,11 @@ def first_bad(places: Any, count: int) -> int | None:
     return int(np.flatnonzero((places < 0) | (places >= count))[0])
 
 
-def check_places(places: Any, count: int, what: str = "indices") -> None:
+def check_places(places: Any, count: int) -> None:
     bad = first_bad(places, count)
     if bad is not None:
         where = show_index(places.shape, bad)
-        require(False, f"{what}{where} = {places.flat[bad]} is not in [0, {count})")
+        require(False, f"indices{where} = {places.flat[bad]} is not in [0, {count})")
 
 
 def flat_places(indices: Any, shape: Sequence[int], what: str) -> Any:

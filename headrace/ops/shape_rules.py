@@ -155,7 +155,7 @@ def from_attr(*inputs: Any, shape: Any) -> Shape:
     return as_shape(shape)
 
 
-def require_rank(x: Input, rank: int, what: str = "Shape") -> None:
+def require_rank(x: Input, rank: int) -> None:
     require(
-        x.rank in (None, rank), f"{what} must be rank {rank} but is rank {x.rank} (it is {show(x)})"
+        x.rank in (None, rank), f"Shape must be rank {rank} but is rank {x.rank} (it is {show(x)})"
     )

@@ -141,9 +141,9 @@ def flat_places(indices: Array, sizes: tuple[int, ...]) -> Array:
 
 
 # -- shape rules --------------------------------------------------------------------------------
-def sparse_shapes(rank: Dim = None, count: Dim = None) -> list[Shape]:
+def sparse_shapes(rank: Dim = None) -> list[Shape]:
     """Indices, values and dense shape of a sparse tensor."""
-    return [make_shape((count, rank)), make_shape((count,)), make_shape((rank,))]
+    return [make_shape((None, rank)), make_shape((None,)), make_shape((rank,))]
 
 
 def check_sparse(indices: Shape, values: Shape, shape: Shape) -> tuple[Dim, Dim]:

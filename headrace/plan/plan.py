@@ -70,10 +70,8 @@ class PlanNode:
 
         return plan_node_to_proto(self)
 
-    def with_inputs(self, inputs: Sequence[Edge], control: Sequence[str] | None = None) -> PlanNode:
-        return replace(
-            self, inputs=tuple(inputs), control=self.control if control is None else tuple(control)
-        )
+    def with_inputs(self, inputs: Iterable[Edge]) -> PlanNode:
+        return replace(self, inputs=tuple(inputs))
 
 
 @dataclass(frozen=True, slots=True)

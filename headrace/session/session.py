@@ -336,9 +336,6 @@ class BaseSession:
         self._partial.clear()
         self._containers.clear()
 
-    def _reset_containers(self, containers: list[str] | None) -> None:
-        self._containers.clear(containers)
-
 
 def _key(fetches: Any) -> Any:
     """The structure as something to look up by: equal keys give results of equal structure."""

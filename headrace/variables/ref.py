@@ -9,6 +9,7 @@ from headrace.core.shapes import Shape, as_shape
 from headrace.functions.init_scope import init_scope
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
+from headrace.graph.scope_names import add_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import state
 from headrace.ops.convert import convert_to_tensor, register_tensor_conversion_function
@@ -18,7 +19,6 @@ from headrace.variables.modes import checked_modes
 from headrace.variables.slices import SaveSliceInfo
 from headrace.variables.variable import (
     Variable,
-    add_scope,
     check_control_flow,
     checked_collections,
 )

@@ -11,7 +11,7 @@ from headrace.core.shapes import Shape, as_shape
 from headrace.functions.init_scope import init_scope
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph, has_default_graph
-from headrace.graph.keys import GraphKeys
+from headrace.graph.scope_names import add_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import state
 from headrace.ops.convert import convert_to_tensor, register_tensor_conversion_function
@@ -21,7 +21,6 @@ from headrace.variables.modes import checked_modes
 from headrace.variables.slices import SaveSliceInfo
 from headrace.variables.variable import (
     Variable,
-    add_scope,
     check_control_flow,
     checked_collections,
 )
@@ -410,38 +409,6 @@ def _checked_shape(shape: Any, initial: Tensor) -> Shape:
             f"supplied `shape` argument ({given})."
         )
     return given
-
-
-class UninitializedVariable(BaseResourceVariable):
-    """A variable by handle that something else initialises, such as a restored function."""
-
-    def __init__(
-        self,
-        trainable: bool | None = None,
-        caching_device: Any = None,
-        name: str | None = None,
-        shape: Any = None,
-        dtype: Any = None,
-        constraint: Any = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
-        extra_handle_data: Any = None,
-        distribute_strategy: Any = None,
-        **unused: Any,
-    ) -> None:
-        self._synchronization, self._aggregation, self._trainable = checked_modes(
-            synchronization, aggregation, trainable, name
-        )
-        self._constraint, self._shape, self._dtype = constraint, as_shape(shape), as_dtype(dtype)
-        with init_scope(), name_scope(name, "Variable") as scope:
-            graph = get_default_graph()
-            self._handle = state.var_handle(
-                shape=self._shape, dtype=self._dtype, shared_name=scope.rstrip("/"), name=scope
-            )
-            self._handle_name = self._handle.name
-            with graph.name_scope("Read"), graph.device(self._handle.device):
-                self._graph_element = self._read()
-            graph.add_to_collection(GraphKeys.GLOBAL_VARIABLES, self)
 
 
 class UpdatedVariable(BaseResourceVariable):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
@@ -366,15 +365,3 @@ def default_store() -> VariableStore:
         stores.append(VariableStore())
     store: VariableStore = stores[0]
     return store
-
-
-@contextmanager
-def with_variable_store(store: VariableStore) -> Iterator[None]:
-    """Another store for the default graph."""
-    stores = get_default_graph().get_collection_ref(_KEY)
-    old = list(stores)
-    stores[:] = [store]
-    try:
-        yield
-    finally:
-        stores[:] = old

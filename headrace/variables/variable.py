@@ -18,6 +18,7 @@ from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
+from headrace.graph.scope_names import strip_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.operators import OPERATORS
 from headrace.ops.strided_slice import getitem
@@ -415,20 +416,7 @@ for _name, _method in OPERATORS.items():
         setattr(Variable, _name, _operator(_method))
 
 
-# -- names and collections, for both kinds -------------------------------------------------------
-def strip_scope(name: str, scope: str | None) -> str:
-    """`name` as seen from inside `scope`."""
-    if not scope:
-        return name
-    prefix = scope.rstrip("/") + "/"
-    return name[len(prefix) :] if name.startswith(prefix) else name
-
-
-def add_scope(name: str, scope: str | None) -> str:
-    """`name` as seen from outside of `scope`."""
-    if not scope:
-        return name
-    return f"{scope.rstrip('/')}/{name}"
+# -- what both kinds of variables ask ------------------------------------------------------------
 
 
 def checked_collections(collections: Any, trainable: bool, constraint: Any) -> list[Any]:

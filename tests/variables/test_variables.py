@@ -167,3 +167,15 @@ def test_initializers_of_the_second_version_repeat_with_a_seed(session):
     a, b = session.run([v, w])
     assert (a == b).all()
     np.testing.assert_allclose(a @ a.T, np.eye(3), atol=1e-5)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["convolutional_orthogonal_{}d", "convolutional_delta_orthogonal"])
+def test_orthogonal_convolutions_keep_norms(session, kind, rank):
+    """The transform of the kernel is orthogonal at every frequency; here at 0 and at 1/2."""
+    initializer = getattr(tf.contrib.framework, kind.format(rank))(seed=1)
+    kernel = session.run(initializer([3] * rank + [2, 4]))
+    signs = np.indices([3] * rank).sum(axis=0) % 2 * -2.0 + 1
+    for weights in (np.ones([3] * rank), signs):
+        total = np.tensordot(weights, kernel, rank)
+        np.testing.assert_allclose(total @ total.T, np.eye(2), atol=1e-5)

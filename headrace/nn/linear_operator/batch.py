@@ -23,11 +23,11 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, (Tensor, Variable))
 
 
-def kept(value: Any, name: str, dtype: Any = None) -> Any:
+def kept(value: Any, name: str) -> Any:
     """A variable as it is (so that later values count), anything else as a tensor."""
     if isinstance(value, Variable):
         return value
-    return convert_to_tensor(value, dtype=dtype, name=name)
+    return convert_to_tensor(value, name=name)
 
 
 def sizes(shape: Shape) -> Tensor:
