@@ -15,11 +15,7 @@ from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import Called
 from headrace.codegen.stages import memory as memory_of
-from headrace.ops.emit import LibraryCall, View
-
-
-def reads(call: LibraryCall, written: tuple[str, ...]) -> list[View]:
-    return [v for name, v in call.views.items() if name not in written]
+from headrace.ops.emit import LibraryCall
 
 
 def is_empty(call: LibraryCall) -> bool:
@@ -30,7 +26,7 @@ def choose(call: LibraryCall) -> str | None:
     """'onednn', 'blas', or None where no library does it."""
     if onednn.supports(call):
         try:
-            onednn.executions(call)
+            onednn.describe(call)
         except LibraryError:
             pass
         else:

@@ -67,6 +67,12 @@ def supports(call: LibraryCall) -> bool:
     )
 
 
+def describe(call: LibraryCall) -> list[Execution]:
+    """What would be executed, in order.  Raises LibraryError where the library cannot do it."""
+    with threads.limited_to(team_of(call)):
+        return _BUILDERS[call.kind](call)
+
+
 def executions(call: LibraryCall) -> list[Execution]:
     """Primitives in order.  They run with as many threads as they were made for."""
     team = team_of(call)
