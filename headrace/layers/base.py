@@ -60,7 +60,7 @@ class Layer(keras.Layer):
     _reuse: Any = None
     _scope: Any = None
     _current_scope: Any = None
-    _base_name: Any = None
+    _base_name: Any
     _keras_style = False
     _use_resource_variables = False
 

@@ -56,6 +56,7 @@ class Layer(Weights, Connections, CallArguments, Module):
     _input_spec: Any = None
     _activity_regularizer: Any = None
     _initial_weights: Any = None
+    _autocast = False
     _starts_with_zero = True  # numbering of names: dense, dense_1
 
     def __init__(
@@ -82,7 +83,10 @@ class Layer(Weights, Connections, CallArguments, Module):
             self._batch_input_shape = tuple(sizes)
 
     def __getattr__(self, name: str) -> Any:
-        # Lists exist from their first use on, whether the constructor ran or not.
+        # Names and lists exist from their first use on, whether the constructor ran or not.
+        if name in ("_name", "_base_name"):
+            self._init_set_name(None)
+            return vars(self)[name]
         if name in _LISTS:
             found: list[Any] = []
             object.__setattr__(self, name, found)

@@ -115,7 +115,7 @@ def test_training_reaches_layers_inside():
 def test_a_constructor_that_calls_no_other():
     class Bare(tf.layers.Layer):
         def __init__(self):
-            self._base_name = self._name = "bare"
+            pass
 
         def build(self, shape):
             self.w = self.add_weight("w", [], initializer=tf.ones_initializer())
