@@ -8,6 +8,7 @@ after.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -282,7 +283,7 @@ def _pads(options: dict[str, Any]) -> tuple[Any, Any]:
     return dnn.dims([p[0] for p in options["pads"]]), dnn.dims([p[1] for p in options["pads"]])
 
 
-def _pool(algorithm: int) -> Any:
+def _pool(algorithm: int) -> Callable[[LibraryCall], list[Execution]]:
     def build(call: LibraryCall) -> list[Execution]:
         run = _Sequence(_pool_forward(call, algorithm, dnn.FORWARD_INFERENCE))
         run.read("src", call.views["src"])
@@ -317,7 +318,7 @@ def _max_pool_data(call: LibraryCall) -> list[Execution]:
     return [*again.done(), *run.done()]
 
 
-_BUILDERS = {
+_BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
     "max_pool": _pool(dnn.POOL_MAX),
     "avg_pool": _pool(dnn.POOL_AVERAGE_INSIDE),
     "avg_pool_data": _avg_pool_data,

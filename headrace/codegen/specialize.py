@@ -220,7 +220,8 @@ class Specializer:
         shapes: list[tuple[int, ...] | None] = []
         for s in [found] if isinstance(found, Shape) else found:
             sizes = s._sizes
-            shapes.append(None if sizes is None or None in sizes else tuple(sizes))
+            known = () if sizes is None else tuple(n for n in sizes if n is not None)
+            shapes.append(known if sizes is not None and len(known) == len(sizes) else None)
         return shapes
 
     def called(
