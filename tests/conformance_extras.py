@@ -1,6 +1,6 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
-from headrace.functions import composite
+from headrace.functions import composite, tensor_lists
 from headrace.layers import weights_broadcast
 from headrace.nn import sampled_loss
 from headrace.ops import indexed_slices
@@ -45,5 +45,10 @@ NAMES: dict[str, object] = {
     "nn_impl._compute_sampled_logits": sampled_loss._sampled_logits,
     "training_util._get_or_create_global_step_read": step_count.global_step_read,
     "training_util._increment_global_step": step_count.increment_global_step,
+}
+NAMES |= {
+    f"list_ops.{name}": value
+    for name, value in vars(tensor_lists).items()
+    if name.startswith(("tensor_list_", "empty_tensor_list"))
 }
 assert test_only_ops.older_graph is not None  # importing it declares the ops

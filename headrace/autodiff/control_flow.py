@@ -141,6 +141,9 @@ class State:
         outer = _loop(tensor.op).outer_context
         outer = None if outer is None else outer.while_context()
         loop = self.loops.get(outer)
+        if _is_list(tensor):
+            with inside(None if loop is None else loop.grad_context):
+                return _zeros_like(tensor)
         if tensor.shape.is_full:
             with inside(None if loop is None else loop.grad_context):
                 return _filled(tensor.shape.as_list(), tensor)
@@ -159,7 +162,7 @@ class State:
                 if merge.op.inputs[0] is not merge.op.inputs[1]:
                     continue
                 shape = merge.op.inputs[0].shape
-                if shape.is_full:
+                if shape.is_full and not _is_list(merge):
                     with loop.grad_context.entered():
                         zero = _filled(shape.as_list(), merge)
                         following = primitives.next_iteration(zero)
@@ -193,6 +196,11 @@ def _zeros_like(tensor: Tensor) -> Any:
     return array.zeros_like(tensor)
 
 
+def _is_list(tensor: Tensor) -> bool:
+    """A list's zero is made from the list: its shape says nothing."""
+    return tensor.dtype.base.kind == "v"
+
+
 def _zeros_behind(handle: Tensor) -> Any:
     """Zeros like the variable that a handle leads to."""
     from headrace.ops.scatter_update import shape_of_variable
@@ -213,6 +221,8 @@ def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
     with node.graph.control_dependencies([pivot]):
         if behind:
             return _zeros_behind(other)
+        if _is_list(tensor):
+            return _zeros_like(other)
     sizes = _shape(other)
     with node.graph.control_dependencies([pivot]):
         return _filled(sizes, tensor)
@@ -222,9 +232,10 @@ def _zeros_in_loop(loop: GradLoop, node: Node, tensor: Tensor) -> Any:
     context = node._get_control_flow_context()
     dead = is_switch(node)
     behind = tensor.dtype.base.kind == "r"
-    if behind or tensor.shape.is_full:
-        if behind:
-            zero = _zeros_behind(loop.real_value(node.inputs[0] if dead else tensor))
+    if behind or _is_list(tensor) or tensor.shape.is_full:
+        if behind or _is_list(tensor):
+            real = loop.real_value(node.inputs[0] if dead else tensor)
+            zero = _zeros_behind(real) if behind else _zeros_like(real)
         else:
             zero = _filled(tensor.shape.as_list(), tensor)
         if dead:

@@ -105,7 +105,7 @@ def _has_gradient(y: Tensor) -> bool:
 def _result(x: Tensor, dx: Any) -> Tensor:
     if dx is not None:
         return convert_to_tensor(dx)
-    if x.handle_data is not None:
+    if x.dtype.base.kind == "r" and x.handle_data is not None:
         from headrace.autodiff.gradients import _zeros_of
 
         found: Tensor = _zeros_of(x)

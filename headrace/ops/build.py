@@ -490,20 +490,38 @@ def group(flat: Sequence[Any], op: Op, attrs: Mapping[str, Any]) -> list[Any]:
 
 
 def _carry_handle_data(node: Node) -> None:
-    """A resource tensor knows the type and shape of what it points to, from node to node."""
+    """A resource (or a list) knows the type and shape of what it leads to, from node to node."""
     for tensor in node.outputs:
-        if tensor.dtype.base.kind != "r":
+        if tensor.dtype.base.kind not in "rv":
             continue
         if getattr(node.declaration, "handle_rule", None) is not None:
-            tensor.handle_data = _pointed_to(node)
-            continue
-        if "dtype" in node.attrs and isinstance(node.attrs.get("shape"), Shape):
+            node.outputs[0].handle_data = _pointed_to(node)
+            break
+        if _describes_content(node.attrs):
             tensor.handle_data = (node.attrs["dtype"], node.attrs["shape"])
             continue
-        for source in node.inputs:
-            if source.handle_data is not None:
-                tensor.handle_data = source.handle_data
-                break
+        tensor.handle_data = _carried(node, tensor.dtype.base)
+
+
+def _carried(node: Node, kind: DType) -> Any:
+    """What the inputs of this kind lead to, as far as they agree.  A loop may end with another list
+    than it began with."""
+    if kind.kind == "v" and node.type == "Exit":
+        return None
+    known = [t.handle_data for t in node.inputs if t.dtype.base is kind and t.handle_data]
+    if not known or len({dtype for dtype, _ in known}) > 1:
+        return None
+    dtype, shape = known[0]
+    for _, other in known[1:]:
+        if other is not shape:
+            shape = shape.most_specific_compatible_shape(other)
+    return dtype, shape
+
+
+def _describes_content(attrs: dict[str, Any]) -> bool:
+    """Of a variable's handle: the type and shape of its value."""
+    dtype, shape = attrs.get("dtype"), attrs.get("shape")
+    return isinstance(dtype, DType) and dtype.kind not in "rv" and isinstance(shape, Shape)
 
 
 def _pointed_to(node: Node) -> Any:

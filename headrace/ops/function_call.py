@@ -48,8 +48,14 @@ def _(node, *dys):
 def symbolic_gradient_of(node, f, dys):
     """A SymbolicGradient node for a call of `f` with the inputs of `node`."""
     given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
-    types = [t.handle_data[0] if t.handle_data else t.dtype.base for t in node.inputs]
+    types = [_gradient_type(t) for t in node.inputs]
     return symbolic_gradient([*node.inputs, *given], Tout=types, f=f)
+
+
+def _gradient_type(tensor):
+    """The type of a gradient: of a handle, that of the variable's value."""
+    behind = tensor.dtype.base.kind == "r" and tensor.handle_data is not None
+    return tensor.handle_data[0] if behind else tensor.dtype.base
 
 
 def unknown_outputs(*inputs, Tout):
@@ -132,7 +138,7 @@ def _branch_gradients(node, dys):
     """Inputs and types of the gradients of branches, and the function that is a branch's gradient."""
     inputs = node.inputs[1:]
     given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
-    types = tuple(t.handle_data[0] if t.handle_data else t.dtype.base for t in inputs)
+    types = tuple(map(_gradient_type, inputs))
     taken = tuple(t.dtype.base for t in (*inputs, *given))
 
     def gradient(branch):
