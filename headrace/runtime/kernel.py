@@ -78,9 +78,7 @@ def _fixed(op: Op, node: PlanNode) -> list[bool]:
 
 def _finisher(node: PlanNode) -> Callable[[Any], Sequence[Any]]:
     """Results as a flat sequence of values of the declared types."""
-    types = [
-        None if o.dtype.is_ref or o.dtype.kind == "r" else o.dtype.numpy for o in node.outputs
-    ]
+    types = [None if o.dtype.is_ref or o.dtype.kind == "r" else o.dtype.numpy for o in node.outputs]
     if len(types) == 1 and not node.op.signature.outputs[0].is_list:
         wanted = types[0]
         if node.outputs[0].dtype.kind == "r":
