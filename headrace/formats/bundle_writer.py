@@ -45,6 +45,7 @@ class BundleWriter:
         self._offset = 0
         self._data = durable.temporary(data_path(self.prefix, 0, 1))
         durable.make_folder(self.prefix)
+        durable.remove_stale(self.prefix)
         with files.translated(self.prefix):
             self._file: Any = open(self._data, "wb", buffering=0)
 
@@ -228,6 +229,7 @@ def merge(prefixes: Sequence[Any], merged: Any) -> None:
     target = files.local(merged)
     found = _Merge()
     durable.make_folder(target)
+    durable.remove_stale(target)
     sources = [files.local(prefix) for prefix in prefixes]
     for prefix in sources:
         found.add(prefix)

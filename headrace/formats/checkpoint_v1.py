@@ -219,6 +219,7 @@ def write(path: Any, items: Iterable[Item]) -> None:
     meta = _meta(sorted(items, key=lambda item: item.name))
     for item in items:
         _check_size(item)
+    durable.remove_stale(target)
     beside = durable.temporary(target)
     with durable.new_file(beside) as file:
         writer = TableWriter(file)

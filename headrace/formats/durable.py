@@ -9,19 +9,60 @@ two renames never shows new data under an old index.
 from __future__ import annotations
 
 import os
-import uuid
+import random
+import re
+import socket
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import IO, Any
 
 from headrace.formats import files
 
 SUFFIX = ".pending"
+_TEMPORARY = re.compile(r"\.tempstate(\d{5})(\d{10})\d{10}$")
 
 
 def temporary(path: str) -> str:
-    """A name beside `path` that nobody else uses (TF's word, so that its tools know it)."""
-    return f"{path}.tempstate{uuid.uuid4().int >> 64}"
+    """A name beside `path` that nobody else uses: TF's word, then who made it, and a random number."""
+    return f"{path}.tempstate{_machine():05d}{os.getpid():010d}{random.randrange(10**10):010d}"
+
+
+@cache
+def _machine() -> int:
+    """A number for the system whose process numbers are ours."""
+    known = socket.gethostname()
+    for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
+        if os.path.exists(path):
+            known += str(os.stat(path).st_ino) if path.endswith("pid") else _first_line(path)
+    return zlib.crc32(known.encode()) % 10**5
+
+
+def _first_line(path: str) -> str:
+    with open(path) as file:
+        return file.readline()
+
+
+def remove_stale(path: str) -> None:
+    """Delete temporary files in the folder of `path` whose makers have died."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        return
+    for name in os.listdir(folder):
+        made = _TEMPORARY.search(name)
+        if made and int(made[1]) == _machine() and not _is_alive(int(made[2])):
+            remove(os.path.join(folder, name))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager

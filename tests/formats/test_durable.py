@@ -76,3 +76,20 @@ def test_small_file(tmp_path):
     durable.write(tmp_path / "f", "one")
     durable.write(tmp_path / "f", b"two")
     assert (tmp_path / "f").read_text() == "two" and os.listdir(tmp_path) == ["f"]
+
+
+def test_files_of_dead_processes_go(tmp_path):
+    prefix = str(tmp_path / "m")
+    child = os.fork()
+    if child == 0:
+        open(durable.temporary(prefix), "wb").close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    own = durable.temporary(prefix)
+    foreign = prefix + ".tempstate" + "9" * 25
+    for path in (own, foreign):
+        open(path, "wb").close()
+    assert len(os.listdir(tmp_path)) == 3
+    save(prefix, 1)
+    left = [name for name in os.listdir(tmp_path) if "tempstate" in name]
+    assert sorted(left) == sorted(os.path.basename(path) for path in (own, foreign))
