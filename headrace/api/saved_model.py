@@ -25,6 +25,18 @@ NAMES: dict[str, str] = {
             _in("constants", _FILES),
         ]
     ),
+    "headrace.train.saved_model.builder": (
+        "saved_model.Builder=SavedModelBuilder saved_model.builder.SavedModelBuilder"
+    ),
+    "headrace.train.saved_model.loader": (
+        "saved_model.load saved_model.loader.load saved_model.contains_saved_model "
+        "saved_model.maybe_saved_model_directory=contains_saved_model "
+        "saved_model.loader.maybe_saved_model_directory=contains_saved_model"
+    ),
+    "headrace.train.saved_model.simple_save": (
+        "saved_model.simple_save saved_model.main_op.main_op "
+        "saved_model.main_op_with_restore saved_model.main_op.main_op_with_restore"
+    ),
     "headrace.train.signatures": " ".join(
         [
             _in(

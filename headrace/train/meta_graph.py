@@ -197,12 +197,26 @@ def import_meta_graph(
 
     Returns: a Saver for its variables, or None where it has none.
     """
+    return import_with_elements(meta_graph_or_file, clear_devices, import_scope, **kwargs)[0]
+
+
+def import_with_elements(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> tuple[Any, Any]:
+    """As `import_meta_graph`; also the elements that `return_elements` asks for."""
     message = meta_graph_or_file
     if not isinstance(message, proto.MetaGraphDef):
         message = read_meta_graph_file(message)
-    variables, _ = import_scoped_meta_graph(
+    variables, elements = import_scoped_meta_graph(
         message, clear_devices, import_scope=import_scope, **kwargs
     )
+    return _saver(message, variables, import_scope), elements
+
+
+def _saver(message: Any, variables: dict[str, Any], scope: str | None) -> Any:
     if not message.HasField("saver_def") and not variables:
         log.info("Saver not created because there are no variables in the graph to restore")
         return None
@@ -210,7 +224,6 @@ def import_meta_graph(
 
     if not message.HasField("saver_def"):
         return Saver()
-    scope = import_scope
     for name, variable in variables.items():
         scope = variable.name[: len(variable.name) - len(name)]  # it may have become another
         break

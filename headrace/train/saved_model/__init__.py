@@ -1,0 +1,1 @@
+"""SavedModels: a folder with graphs, variables and assets, written by a builder, read by a loader."""
