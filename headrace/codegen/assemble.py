@@ -299,7 +299,12 @@ def lay_out(a: Assembly) -> Program:
     checks = [
         CheckInfo(c, where[c.bad], None if c.value is None else where[c.value]) for c in a.checks
     ]
-    return Program(a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total)
+    program = Program(
+        a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total
+    )
+    large = sorted(every, key=lambda b: -b.size)[:5]
+    program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)
+    return program
 
 
 def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen import native, threads
+from headrace.codegen.arenas import ARENAS, LARGE
 from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.memory import ALIGNMENT
 from headrace.codegen.stages import Check, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.core.errors import InternalError, InvalidArgumentError, ResourceExhaustedError, at
@@ -71,13 +73,10 @@ class Frame:
     """The memory of one run."""
 
     def __init__(self, program: Program) -> None:
-        try:
-            self.arena = np.empty(program.arena_bytes + 64, np.uint8)
-        except MemoryError as error:
-            raise ResourceExhaustedError(None, None, program.too_large()) from error
-        start = self.arena.ctypes.data
         self.bases = (ctypes.c_int64 * program.base_count)()
-        self.bases[0] = start + (-start % 64)
+        self.arena: Array | None = None
+        if not program.is_large:
+            self.lend(np.empty(program.arena_bytes + ALIGNMENT, np.uint8))
         self.bases[program.first_constant] = program.constants.ctypes.data
         words: list[int] = []
         self.keep: list[Any] = []
@@ -97,6 +96,12 @@ class Frame:
             start, 0, 0 if program.times is None else program.times.ctypes.data,
         )  # fmt: skip
         self.address = ctypes.addressof(self.table)
+
+    def lend(self, arena: Array | None) -> None:
+        """Give the frame its memory (or take it back)."""
+        self.arena = arena
+        start = 0 if arena is None else arena.ctypes.data
+        self.bases[0] = start + (-start % ALIGNMENT)
 
     def bind(self, arrays: list[Array]) -> None:
         """Name the arrays of this run where native code cannot read them off the list."""
@@ -132,6 +137,8 @@ class Program:
         self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
         self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
         self.base_count = self.first_constant + 1
+        self.is_large = arena_bytes >= LARGE
+        self.largest = ""  # names and sizes, for who runs out of memory
         self.uses_team = any(e.uses_team for e in entries)
         self.fresh = [(t.shape, t.dtype.numpy) for t in fresh]
         numbers = {t: i for i, t in enumerate(inputs)}
@@ -202,6 +209,20 @@ class Program:
         return fits
 
     def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+        if not self.is_large:
+            return self.execute(frame, arrays, how, cancel)
+        try:
+            arena = ARENAS.take(self.arena_bytes + ALIGNMENT)
+        except MemoryError as error:
+            raise ResourceExhaustedError(None, None, self.too_large()) from error
+        frame.lend(arena)
+        try:
+            return self.execute(frame, arrays, how, cancel)
+        finally:
+            frame.lend(None)
+            ARENAS.give(arena)
+
+    def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
         if self.uses_team:
             with threads.team:
                 code = self.run_native(frame.address, id(arrays), how)
@@ -244,7 +265,10 @@ class Program:
         return self.times
 
     def too_large(self) -> str:
-        return f"a program needs {self.arena_bytes} bytes for its intermediate values"
+        return (
+            f"OOM: a program needs {self.arena_bytes} bytes for its intermediate values; the "
+            f"largest are {self.largest}"
+        )
 
 
 def _is_partial(update: Update) -> bool:
