@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -45,6 +46,9 @@ class _Signature:
         self.single = False
 
 
+_live: weakref.WeakSet[BaseSession] = weakref.WeakSet()  # the sessions of this process
+
+
 class BaseSession:
     """What Session and InteractiveSession share."""
 
@@ -66,7 +70,6 @@ class BaseSession:
         self._settings: Configuration = configuration(config)
         self._containers = Containers()
         self._cache = RunCache()
-        self._fast: dict[Any, _Signature] = {}
         self._steps: set[Step] = set()
         self._ending = Cancel()  # set when the session is closed: ends steps that have no Step
         self._lock = threading.Lock()
@@ -74,6 +77,7 @@ class BaseSession:
         self._library = Library(self)
         self._partial: dict[str, Any] = {}
         self._checked_nodes = self._watched_steps = 0
+        _live.add(self)
 
     # -- what users read -----------------------------------------------------------------------
     @property
@@ -395,10 +399,15 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
-        """Clear containers of a cluster's tasks and close its sessions."""
-        from headrace.session.settings import reset_target
+        """Clear containers (all, if none are named) of the sessions at `target`, and close these.
 
-        reset_target(target, containers)
+        The target "" is this process.
+        """
+        if target:
+            raise NotFoundError(None, None, f"no transport serves the target {target!r}")
+        for session in list(_live):
+            session._containers.clear(list(containers) if containers else None)
+            session.close()
 
 
 class InteractiveSession(BaseSession):

@@ -66,11 +66,3 @@ class DeviceAttributes:
             f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
             f"{self.incarnation})"
         )
-
-
-def reset_target(target: str, containers: Any) -> None:
-    """In this process every session has its own state; there is nothing of others to clear."""
-    if target:
-        from headrace.core.errors import UnimplementedError
-
-        raise UnimplementedError(None, None, f"no transport serves the target {target!r}")

@@ -201,3 +201,27 @@ def test_interactive_session():
         assert tf.constant(3).eval() == 3
     finally:
         session.close()
+
+
+def test_reset_closes_the_sessions_of_this_process():
+    v = tf.Variable(1)
+    session = tf.Session()
+    session.run(v.initializer)
+    tf.Session.reset("")
+    with pytest.raises(RuntimeError, match="closed Session"):
+        session.run(v)
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.Session.reset("grpc://nowhere")
+
+
+def test_containers_keep_their_variables_apart():
+    with tf.container("one"):
+        a = tf.get_variable("a", initializer=1, use_resource=True)
+    with tf.container("two"):
+        b = tf.get_variable("b", initializer=2, use_resource=True)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session._containers.clear(["one"])
+        assert session.run(b) == 2
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run(a)
