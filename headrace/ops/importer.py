@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
-from headrace.core.errors import BuildError, InvalidArgumentError
+from headrace.core.errors import BuildError, InvalidArgumentError, NotFoundError
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops import catalog
 from headrace.ops.convert import convert_to_tensor
-from headrace.ops.declare import REGISTRY
+from headrace.ops.declare import Op
 from headrace.ops.graph_import import CONTROL, Import, tensor_name
 
 
@@ -77,7 +79,7 @@ def _write_defaults(graph_def: Any) -> None:
     defaults: dict[str, list[tuple[str, Any]]] = {}
     for node in graph_def.node:
         if node.op not in defaults:
-            op = REGISTRY.get(node.op)
+            op = _declared(node.op)
             fields = () if op is None else op.op_def.attr
             defaults[node.op] = [
                 (f.name, f.default_value) for f in fields if f.HasField("default_value")
@@ -122,14 +124,30 @@ def _convert_map(name: str | None, input_map: dict[Any, Any]) -> dict[tuple[str,
 
 def _drop_producer_defaults(graph_def: Any, producer_op_list: Any) -> None:
     producer = {op.name: {a.name: a for a in op.attr} for op in producer_op_list.op}
-    for node in graph_def.node:
-        theirs, ours = producer.get(node.op), REGISTRY.get(node.op)
+    bodies = (node for function in graph_def.library.function for node in function.node_def)
+    for node in chain(graph_def.node, bodies):
+        theirs, ours = producer.get(node.op), _declared(node.op)
         if theirs is None or ours is None:
             continue
         for key in [k for k in node.attr if k not in ours.signature.attrs and k in theirs]:
             attr = theirs[key]
-            if attr.HasField("default_value") and _equal(node.attr[key], attr.default_value):
+            is_default = attr.HasField("default_value") and _equal(
+                node.attr[key], attr.default_value
+            )
+            if is_default or (node.op, key) in _LABELS:
                 del node.attr[key]
+
+
+def _declared(name: str) -> Op | None:
+    """The op of this name, if we have one."""
+    try:
+        return catalog.find(name)
+    except NotFoundError:
+        return None
+
+
+# What later versions of TensorFlow write for people to read: it changes no value.
+_LABELS = frozenset({("VarHandleOp", "debug_name")})
 
 
 def _equal(a: Any, b: Any) -> bool:
