@@ -20,7 +20,14 @@ from headrace.ops.declare import op
 from headrace.ops.emit import Decline, LibraryCall, view
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.signature import Ints, String
-from headrace.ops.window import channel_axis, channels_last, from_channels_last, order_of, spatial
+from headrace.ops.window import (
+    channel_axis,
+    channels_last,
+    fits,
+    from_channels_last,
+    order_of,
+    spatial,
+)  # fmt: skip
 
 ATTRS = {
     "T": FLOATS,
@@ -38,12 +45,14 @@ def options(node):
     return {name: node.attrs[name] for name in ATTRS if name != "T"}
 
 
-def library_options(x, w, **given):
-    """Options of oneDNN's convolution; x and w are operands of the call."""
+def library_options(x, w, y, **given):
+    """Options of oneDNN's convolution; x, w and y are operands of the call."""
     data_format = given["data_format"]
     if x.shape[channel_axis(data_format)] != w.shape[-2]:
         raise Decline("groups of channels")
     windows = windows_of(spatial(x.shape, data_format), w.shape, **given)
+    if not fits(y.shape, data_format, x.shape[0], windows, w.shape[-1]):
+        raise Decline("shapes that do not fit")
     return {
         "strides": tuple(k.stride for k in windows),
         "dilations": tuple(k.dilation for k in windows),
@@ -112,7 +121,7 @@ def _(node, dy):
 def _(x, w, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        x, w, strides=strides, padding=padding, data_format=data_format,
+        x, w, out, strides=strides, padding=padding, data_format=data_format,
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(
@@ -170,7 +179,7 @@ def _(node, dx):
 def _(sizes, w, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        out, w, strides=strides, padding=padding, data_format=data_format,
+        out, w, dy, strides=strides, padding=padding, data_format=data_format,
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(
@@ -223,7 +232,7 @@ def _(node, dw):
 def _(x, sizes, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        x, out, strides=strides, padding=padding, data_format=data_format,
+        x, out, dy, strides=strides, padding=padding, data_format=data_format,
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(

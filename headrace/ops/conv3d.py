@@ -95,7 +95,7 @@ def _(node, dy):
 def _(x, w, out, *, strides, padding, data_format, dilations):
     order = order_of(5, data_format)
     given = library_options(
-        x, w, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+        x, w, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
         "convolution", src=view(x, order), weights=view(w, FILTER_ORDER), dst=view(out, order),
@@ -143,7 +143,7 @@ def _(node, dx):
 def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
     order = order_of(5, data_format)
     given = library_options(
-        out, w, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+        out, w, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
         "convolution_data", src=view(out, order), weights=view(w, FILTER_ORDER),
@@ -192,7 +192,7 @@ def _(node, dw):
 def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
     order = order_of(5, data_format)
     given = library_options(
-        x, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+        x, out, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
         "convolution_weights", src=view(x, order), weights=view(out, FILTER_ORDER),

@@ -30,6 +30,7 @@ from headrace.ops.signature import Ints, String, Type
 from headrace.ops.window import (
     channel_axis,
     channels_last,
+    fits,
     from_channels_last,
     layout,
     order_of,
@@ -160,11 +161,13 @@ def _(node, dy):
     return avg_pool_grad(reshape.shape_of(node.inputs[0]), dy, **options(node))
 
 
-def library_options(x, ksize, strides, padding, data_format):
+def library_options(x, y, ksize, strides, padding, data_format):
     if ksize[channel_axis(data_format)] != 1:
         raise Decline("a window over channels")
     sizes = (x.shape[0], *spatial(x.shape, data_format), None)
     windows = windows_of(sizes, ksize, strides, padding, data_format)
+    if not fits(y.shape, data_format, sizes[0], windows, x.shape[channel_axis(data_format)]):
+        raise Decline("shapes that do not fit")
     return {
         "window": tuple(w.size for w in windows),
         "strides": tuple(w.stride for w in windows),
@@ -177,7 +180,7 @@ def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
         "avg_pool", src=view(x, order), dst=view(out, order),
-        **library_options(x, ksize, strides, padding, data_format),
+        **library_options(x, out, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 
@@ -248,7 +251,7 @@ def _(sizes, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
         "avg_pool_data", src=view(out, order), dst=view(dy, order),
-        **library_options(out, ksize, strides, padding, data_format),
+        **library_options(out, dy, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 
@@ -263,6 +266,8 @@ def _(rng):
     for shape, chosen in CASES:
         dy = rng.normal(size=pooled_like(shape, chosen))
         yield Sample(np.array(shape, np.int32), dy, **chosen)
+    sizes = np.array([1, 3, 3, 1], np.int32)
+    yield ErrorSample(sizes, np.ones((1, 3, 3, 1)), **PLAIN, raises="Expected grad shape")
 
 
 # -- MaxPool ------------------------------------------------------------------------------------
@@ -299,7 +304,7 @@ def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
         "max_pool", src=view(x, order), dst=view(out, order),
-        **library_options(x, ksize, strides, padding, data_format),
+        **library_options(x, out, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 
@@ -359,9 +364,11 @@ def _(node, ddx):
 @max_pool_grad.library("onednn")
 def _(x, y, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
+    if y.shape != dy.shape:
+        raise Decline("shapes that do not fit")
     return LibraryCall(
         "max_pool_data", src=view(x, order), diff_dst=view(dy, order), diff_src=view(out, order),
-        dst=view(y, order), **library_options(x, ksize, strides, padding, data_format),
+        dst=view(y, order), **library_options(x, y, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 
@@ -379,6 +386,7 @@ def _(rng):
     x = np.ones((1, 2, 2, 1))
     yield Sample(x, x[:, :1, :1], x[:, :1, :1], **PLAIN, note="equal maxima", grad=False)
     yield ErrorSample(x, x, x, **PLAIN, raises="Expected orig_output shape")
+    yield ErrorSample(x, x[:, :1, :1], x, **PLAIN, raises="Expected grad shape")
 
 
 # -- and the gradient of that -------------------------------------------------------------------

@@ -9,7 +9,7 @@ from headrace.core.errors import require
 from headrace.ops import fill, pooling, reshape, source
 from headrace.ops.conv_geometry import last_sizes, sizes_shape
 from headrace.ops.declare import op
-from headrace.ops.emit import LibraryCall, view
+from headrace.ops.emit import Decline, LibraryCall, view
 from headrace.ops.pool import distinct, refuse
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, with_rank
@@ -17,6 +17,7 @@ from headrace.ops.signature import Ints, String, Type
 from headrace.ops.window import (
     channel_axis,
     channels_last,
+    fits,
     from_channels_last,
     layout,
     order_of,
@@ -68,9 +69,11 @@ def windows_of(sizes, ksize, strides, padding, data_format):
     ]
 
 
-def library_options(x, ksize, strides, padding, data_format):
+def library_options(x, y, ksize, strides, padding, data_format):
     sizes = (x.shape[0], *spatial(x.shape, data_format), None)
     windows = windows_of(sizes, ksize, strides, padding, data_format)
+    if not fits(y.shape, data_format, sizes[0], windows, x.shape[channel_axis(data_format)]):
+        raise Decline("shapes that do not fit")
     return {
         "window": tuple(w.size for w in windows),
         "strides": tuple(w.stride for w in windows),
@@ -121,7 +124,7 @@ def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
     return LibraryCall(
         "avg_pool", src=view(x, order), dst=view(out, order),
-        **library_options(x, ksize, strides, padding, data_format),
+        **library_options(x, out, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 
@@ -184,7 +187,7 @@ def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
     return LibraryCall(
         "max_pool", src=view(x, order), dst=view(out, order),
-        **library_options(x, ksize, strides, padding, data_format),
+        **library_options(x, out, ksize, strides, padding, data_format),
     )  # fmt: skip
 
 

@@ -116,6 +116,19 @@ def order_of(rank: int, data_format: str) -> tuple[int, ...]:
     return (0, rank - 1, *range(1, rank - 1))
 
 
+def fits(
+    shape: Sequence[Any], data_format: str, batch: Any, windows: Sequence[Window], channels: Any
+) -> bool:
+    """Whether this is the shape of what the windows make of a batch."""
+    shape = tuple(shape)
+    return (
+        len(shape) == len(windows) + 2
+        and shape[0] == batch
+        and shape[channel_axis(data_format)] == channels
+        and spatial(shape, data_format) == tuple(w.count for w in windows)
+    )
+
+
 # -- arrays -------------------------------------------------------------------------------------
 def padded(x: Any, windows: Sequence[Window], fill: Any = 0) -> Any:
     """x with its spatial dimensions padded; negative padding cuts."""
