@@ -29,7 +29,7 @@ from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import Type
-from headrace.ops.traits import ELEMENTWISE
+from headrace.ops.traits import ELEMENTWISE, STATIC
 
 
 def cast_array(x, to, truncate=False):
@@ -66,7 +66,7 @@ def _without_low_bits(x, target):
 
 
 @op("Cast", "x: SrcT -> y: DstT", SrcT=Type(), DstT=Type(), Truncate=False, shape=same,
-    traits={ELEMENTWISE})  # fmt: skip
+    traits={ELEMENTWISE, STATIC})  # fmt: skip
 def cast(x, *, SrcT, DstT, Truncate):
     """x in the type DstT.  Floats lose their fraction on the way to integers; a complex number its
     imaginary part on the way to a real one; whatever is not zero is true.  Truncate: round towards
@@ -82,6 +82,11 @@ def _(node, dy):
     if source.kind in "fc" and target.kind in "fc":
         return cast(dy, DstT=source)
     return None
+
+
+@cast.known
+def _(node, known):
+    return known(node.inputs[0])
 
 
 @cast.lower

@@ -24,7 +24,7 @@ from headrace.ops.declare import op
 from headrace.ops.families import compare, require_broadcast, unary
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import broadcast, merged
-from headrace.ops.traits import COMMUTATIVE, ELEMENTWISE
+from headrace.ops.traits import COMMUTATIVE, ELEMENTWISE, STATIC
 
 EQUATABLE = (*FLOATS, uint8, int8, int16, *INDEX, *COMPLEX, quint8, qint8, qint32, string, bool_)
 
@@ -70,7 +70,7 @@ def equality_shape(x, y, *, incompatible_shape_error):
 
 def _equality(name, meaning, doc, emit, if_misfit):
     @op(name, "x: T, y: T -> z: bool", T=EQUATABLE, incompatible_shape_error=True,
-        shape=equality_shape, traits={ELEMENTWISE, COMMUTATIVE})  # fmt: skip
+        shape=equality_shape, traits={ELEMENTWISE, COMMUTATIVE, STATIC})  # fmt: skip
     def declared(x, y, *, incompatible_shape_error):
         if not incompatible_shape_error and not _fits(x.shape, y.shape):
             return np.array(if_misfit)

@@ -22,6 +22,7 @@ from headrace.ops.shape_checks import (
     with_rank_at_least,
 )
 from headrace.ops.signature import Int, ShapeAttr, Type
+from headrace.ops.traits import STATIC
 
 
 # -- Concat -------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ def _text(array):
 
 
 @op("ConcatV2", "values: N*T, axis: Tidx -> output: T", N=Int(min=2), T=Type(),
-    Tidx=Type(INDEX, default=int32), shape=concat_v2_shape)  # fmt: skip
+    Tidx=Type(INDEX, default=int32), traits={STATIC}, shape=concat_v2_shape)  # fmt: skip
 def concat_v2(values, axis):
     """The values one after the other along `axis`."""
     return _concatenated(values, axis)
@@ -91,6 +92,15 @@ def concat_v2(values, axis):
 @concat_v2.gradient
 def _(node, dy):
     return [*_parts_of(dy, node.inputs[:-1], node.inputs[-1]), None]
+
+
+@concat_v2.known
+def _(node, known):
+    return _joined([known(x) for x in node.inputs[:-1]])
+
+
+def _joined(parts):
+    return sum(parts, ()) if all(isinstance(p, tuple) for p in parts) else None
 
 
 @concat_v2.lower
@@ -128,10 +138,15 @@ def concat_shape(concat_dim, values):
 
 
 @op("Concat", "concat_dim: int32, values: N*T -> output: T", N=Int(min=2), T=Type(),
-    shape=concat_shape)  # fmt: skip
+    traits={STATIC}, shape=concat_shape)  # fmt: skip
 def concat(concat_dim, values):
     """The values one after the other along `concat_dim`."""
     return _concatenated(values, concat_dim)
+
+
+@concat.known
+def _(node, known):
+    return _joined([known(x) for x in node.inputs[1:]])
 
 
 @concat.gradient

@@ -84,6 +84,12 @@ def _(node, dy):
     return list(unpack(dy, num=node.attrs["N"], axis=node.attrs["axis"]))
 
 
+@pack.known
+def _(node, known):
+    entries = [known(x) for x in node.inputs]
+    return None if any(isinstance(e, tuple) for e in entries) else tuple(entries)
+
+
 @pack.lower
 def _(e, values, *, axis):
     shape = list(values[0].shape)

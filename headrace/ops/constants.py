@@ -1,7 +1,7 @@
 """What is known of a tensor's value while the graph is built.
 
 `constant` evaluates a small stateless subgraph of constants with the ops' own references, as TF does
-for its shape functions; `partial_vector` knows vectors of sizes of which some entries are unknown;
+for its shape functions; `known` knows sizes of which some entries are unknown, by the ops' own rules;
 `constant_value` is `tf.get_static_value`'s smaller set.
 """
 
@@ -13,8 +13,20 @@ import numpy as np
 
 from headrace.core.errors import OpError
 from headrace.core.shapes import Dim, Shape, make_shape
+from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.traits import CONSTANT, CONTROL_FLOW, HOST, REPLACEABLE, SOURCE, STATEFUL
+from headrace.ops.traits import (
+    CONSTANT,
+    CONTROL_FLOW,
+    HOST,
+    OF_SHAPE,
+    REPLACEABLE,
+    SOURCE,
+    STATEFUL,
+    STATIC,
+)
+
+Known = Dim | tuple[Dim, ...]  # a scalar, or a vector
 
 _LIMIT = 1 << 16  # elements: larger values are not worth evaluating while building
 _DEPTH = 100
@@ -23,18 +35,17 @@ _NEVER = frozenset({STATEFUL, SOURCE, REPLACEABLE, CONTROL_FLOW, HOST})
 
 def constant(tensor: Tensor, depth: int = 0) -> Any:
     """The value as an array, or None.  Remembered on the tensor once found."""
-    known = tensor.__dict__.get("_constant")
-    if known is not None:
-        return known
+    found = tensor.__dict__.get("_constant")
+    if found is not None:
+        return found
     node = tensor.op
     op = node.declaration
     if CONSTANT in op.traits:
         value = node.attrs["value"].array
     elif depth > _DEPTH:
         return None
-    elif op.name in _FROM_SHAPE:
-        shape = node.inputs[0].shape
-        value = _FROM_SHAPE[op.name](shape, tensor.dtype.numpy)
+    elif OF_SHAPE in op.traits and op.known_rule is not None:
+        value = _from_shape(tensor)
     else:
         value = _evaluate(tensor, depth)
     if value is not None:
@@ -42,11 +53,13 @@ def constant(tensor: Tensor, depth: int = 0) -> Any:
     return value
 
 
-_FROM_SHAPE: dict[str, Any] = {
-    "Shape": lambda s, t: np.array(s.as_list(), t) if s.is_full else None,
-    "Size": lambda s, t: np.array(s.num_elements(), t) if s.is_full else None,
-    "Rank": lambda s, t: np.array(s.rank, t) if s.rank is not None else None,
-}
+def _from_shape(tensor: Tensor) -> Any:
+    rule, limit = tensor.op.declaration.known_rule, np.iinfo(tensor.dtype.numpy).max
+    found: Known = rule(tensor.op, known)
+    entries = found if isinstance(found, tuple) else (found,)
+    if any(size is None or size > limit for size in entries):
+        return None
+    return np.array(found, tensor.dtype.numpy)
 
 
 def _evaluate(tensor: Tensor, depth: int) -> Any:
@@ -78,98 +91,32 @@ def _evaluate(tensor: Tensor, depth: int) -> Any:
     return np.asarray(value).astype(tensor.dtype.numpy, copy=False)
 
 
-def partial_vector(tensor: Tensor, depth: int = 0) -> tuple[Dim, ...] | None:
-    """A vector of sizes, with None for entries that are unknown or -1; None if its length is."""
+def known(tensor: Tensor, depth: int = 0) -> Known:
+    """A size, or a tuple of sizes, with None for what is unknown (or negative)."""
     value = constant(tensor)
     if value is not None:
-        if value.ndim != 1:
-            return None
-        return tuple(None if v < 0 else int(v) for v in value)
+        return _entries(value)
     if depth > _DEPTH:
         return None
-    rule = _PARTIAL.get(tensor.op.type)
-    found = rule(tensor.op, depth + 1) if rule else None
-    if found is None and tensor.shape.rank == 1 and tensor.shape.dim(0) is not None:
-        found = (None,) * tensor.shape.sizes[0]  # type: ignore[operator]
+    rule = tensor.op.declaration.known_rule
+    found: Known = rule(tensor.op, lambda t: known(t, depth + 1)) if rule else None
+    if found is None and tensor.shape.rank == 1:
+        length = tensor.shape.dim(0)
+        return None if length is None else (None,) * length
     return found
 
 
-def _partial_shape(node: Any, depth: int) -> tuple[Dim, ...] | None:
-    shape = node.inputs[0].shape
-    return None if shape.rank is None else shape.sizes
-
-
-def _partial_pack(node: Any, depth: int) -> tuple[Dim, ...] | None:
-    out: list[Dim] = []
-    for source in node.inputs:
-        if source.shape.rank not in (None, 0):
-            return None
-        out.append(partial_scalar(source, depth))
-    return tuple(out)
-
-
-def _partial_concat(node: Any, depth: int) -> tuple[Dim, ...] | None:
-    parts = node.inputs[:-1] if node.type == "ConcatV2" else node.inputs[1:]
-    out: tuple[Dim, ...] = ()
-    for source in parts:
-        part = partial_vector(source, depth)
-        if part is None:
-            return None
-        out += part
-    return out
-
-
-def _partial_slice(node: Any, depth: int) -> tuple[Dim, ...] | None:
-    whole = partial_vector(node.inputs[0], depth)
-    index = _slice_of(node)
-    if whole is None or not isinstance(index, slice):
+def _entries(value: Any) -> Known:
+    if value.ndim > 1 or value.dtype.kind not in "iu":
         return None
-    return whole[index]
+    sizes = [None if v < 0 else int(v) for v in value.flat]
+    return tuple(sizes) if value.ndim else sizes[0]
 
 
-def _slice_of(node: Any) -> Any:
-    """The Python index of a one-dimensional StridedSlice with constant bounds, or None."""
-    bounds = [constant(t) for t in node.inputs[1:]]
-    a = node.attrs
-    if any(b is None or b.size != 1 for b in bounds) or a["ellipsis_mask"] or a["new_axis_mask"]:
-        return None
-    begin, end, step = (int(b[0]) for b in bounds)
-    if a["shrink_axis_mask"]:
-        return begin
-    return slice(None if a["begin_mask"] else begin, None if a["end_mask"] else end, step)
-
-
-def _partial_cast(node: Any, depth: int) -> tuple[Dim, ...] | None:
-    return partial_vector(node.inputs[0], depth)
-
-
-_PARTIAL: dict[str, Any] = {
-    "Shape": _partial_shape,
-    "Pack": _partial_pack,
-    "ConcatV2": _partial_concat,
-    "Concat": _partial_concat,
-    "StridedSlice": _partial_slice,
-    "Cast": _partial_cast,
-    "Identity": _partial_cast,
-}
-
-
-def partial_scalar(tensor: Tensor, depth: int = 0) -> Dim:
-    """A size, if it is known: a constant or an entry of a partly known vector."""
-    value = constant(tensor)
-    if value is not None:
-        return None if value < 0 else int(value)
-    if tensor.op.type in ("Cast", "Identity") and depth < _DEPTH:
-        return partial_scalar(tensor.op.inputs[0], depth + 1)
-    if tensor.op.type == "StridedSlice":
-        whole = partial_vector(tensor.op.inputs[0], depth + 1)
-        index = _slice_of(tensor.op)
-        if whole is not None and isinstance(index, int) and -len(whole) <= index < len(whole):
-            return whole[index]
-    return None
-
-
-_STATIC = frozenset("Range Cast Concat ConcatV2 Fill Equal NotEqual".split())
+def partial_vector(tensor: Tensor) -> tuple[Dim, ...] | None:
+    """The sizes in a vector, None for those that are unknown; None if even their number is."""
+    found = known(tensor)
+    return found if isinstance(found, tuple) else None
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
@@ -187,17 +134,19 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def _static(tensor: Tensor, partial: bool) -> Any:
-    node = tensor.op
-    if node.type == "Pack":
+    from headrace.ops.constant import pack
+
+    node, traits = tensor.op, tensor.op.declaration.traits
+    if node.declaration is pack:
         return _static_pack(node, partial)
-    if CONSTANT not in node.declaration.traits and node.type not in _FROM_SHAPE:
-        if node.type not in _STATIC or any(constant_value(t) is None for t in node.inputs):
+    if not traits & {CONSTANT, OF_SHAPE}:
+        if STATIC not in traits or any(constant_value(t) is None for t in node.inputs):
             return None
     value = constant(tensor)
     return None if value is None else np.array(value)
 
 
-def _static_pack(node: Any, partial: bool) -> Any:
+def _static_pack(node: Node, partial: bool) -> Any:
     if node.attrs["axis"] != 0:
         return None
     values = [constant_value(t, partial) for t in node.inputs]

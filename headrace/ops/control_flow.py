@@ -15,7 +15,17 @@ from headrace.ops.declare import Op, op, primitive
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import none, same, scalar
 from headrace.ops.signature import Int, String, Type
-from headrace.ops.traits import ALLOWS_UNINITIALIZED, CONTROL_FLOW, HOST
+from headrace.ops.traits import (
+    ALLOWS_UNINITIALIZED,
+    CONTROL_FLOW,
+    ENTER,
+    EXIT,
+    HOST,
+    MERGE,
+    NEXT_ITERATION,
+    SWITCH,
+    Trait,
+)
 
 
 def switch_shape(data, pred):
@@ -40,28 +50,29 @@ def enter_shape(data, *, is_constant):
 _FRAME = {"T": Type(), "frame_name": String(), "is_constant": False, "parallel_iterations": 10}
 
 
-def _flow(name: str, signature: str, shape, attrs, *traits) -> Op:
-    return primitive(name, signature, shape=shape, traits={CONTROL_FLOW, *traits}, attrs=attrs)
+def _flow(name: str, signature: str, role: Trait, shape, attrs, *traits) -> Op:
+    known = {CONTROL_FLOW, role, *traits}
+    return primitive(name, signature, shape=shape, traits=known, attrs=attrs)
 
 
-switch = _flow("Switch", "data: T, pred: bool -> output_false: T, output_true: T", switch_shape,
-               {"T": Type()})  # fmt: skip
+_PASSES, _PASSES_REF = "data: T -> output: T", "data: Ref(T) -> output: Ref(T)"
+_JOINED = {"T": Type(), "N": Int(min=1)}
+
+switch = _flow("Switch", "data: T, pred: bool -> output_false: T, output_true: T", SWITCH,
+               switch_shape, {"T": Type()})  # fmt: skip
 ref_switch = _flow(
-    "RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)",
+    "RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)", SWITCH,
     switch_shape, {"T": Type()}, ALLOWS_UNINITIALIZED,
 )  # fmt: skip
-merge = _flow("Merge", "inputs: N*T -> output: T, value_index: int32", merge_shape,
-              {"T": Type(), "N": Int(min=1)})  # fmt: skip
-ref_merge = _flow("RefMerge", "inputs: Ref(N*T) -> output: Ref(T), value_index: int32", merge_shape,
-                  {"T": Type(), "N": Int(min=1)})  # fmt: skip
-enter = _flow("Enter", "data: T -> output: T", enter_shape, _FRAME)
-ref_enter = _flow("RefEnter", "data: Ref(T) -> output: Ref(T)", enter_shape, _FRAME)
-exit_ = _flow("Exit", "data: T -> output: T", same, {"T": Type()})
-ref_exit = _flow("RefExit", "data: Ref(T) -> output: Ref(T)", same, {"T": Type()})
-next_iteration = _flow("NextIteration", "data: T -> output: T", same, {"T": Type()})
-ref_next_iteration = _flow(
-    "RefNextIteration", "data: Ref(T) -> output: Ref(T)", same, {"T": Type()}
-)
+merge = _flow("Merge", "inputs: N*T -> output: T, value_index: int32", MERGE, merge_shape, _JOINED)
+ref_merge = _flow("RefMerge", "inputs: Ref(N*T) -> output: Ref(T), value_index: int32", MERGE,
+                  merge_shape, _JOINED)  # fmt: skip
+enter = _flow("Enter", _PASSES, ENTER, enter_shape, _FRAME)
+ref_enter = _flow("RefEnter", _PASSES_REF, ENTER, enter_shape, _FRAME)
+exit_ = _flow("Exit", _PASSES, EXIT, same, {"T": Type()})
+ref_exit = _flow("RefExit", _PASSES_REF, EXIT, same, {"T": Type()})
+next_iteration = _flow("NextIteration", _PASSES, NEXT_ITERATION, same, {"T": Type()})
+ref_next_iteration = _flow("RefNextIteration", _PASSES_REF, NEXT_ITERATION, same, {"T": Type()})
 
 
 @op("LoopCond", "input: bool -> output: bool", shape=scalar)

@@ -53,6 +53,7 @@ class Op:
         self.library_rules: dict[str, Callable[..., Any]] = {}
         self.sample_rule: Callable[..., Any] | None = None
         self.handle_rule: Callable[..., Any] | None = None
+        self.known_rule: Callable[..., Any] | None = None
         self.shape_wants = wanted(shape, signature)
         self.wants: tuple[str, ...] = ()
         self.wants_context = False
@@ -89,6 +90,12 @@ class Op:
     def points_to(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """What the handle that the op gives leads to: a rule like a shape rule, for (type, shape)."""
         self.handle_rule = rule
+        return rule
+
+    def known(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """What of a scalar or vector of sizes is known while the graph is built: rule(node, known)
+        gives an entry, or a tuple of entries, None for what is not; `known(tensor)` asks an input."""
+        self.known_rule = rule
         return rule
 
     # -- use ---------------------------------------------------------------------------------

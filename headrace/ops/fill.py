@@ -16,7 +16,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, with_rank
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import Type
-from headrace.ops.traits import DIFFERENT_EACH_TIME, ELEMENTWISE, STATEFUL
+from headrace.ops.traits import DIFFERENT_EACH_TIME, ELEMENTWISE, STATEFUL, STATIC
 
 
 def checked_sizes(sizes):
@@ -53,7 +53,7 @@ def filled_shape(dims, value):
 
 
 @op("Fill", "dims: index_type, value: T -> output: T", T=Type(),
-    index_type=Type(INDEX, default=int32), shape=filled_shape)  # fmt: skip
+    index_type=Type(INDEX, default=int32), traits={STATIC}, shape=filled_shape)  # fmt: skip
 def fill(dims, value):
     """A tensor of shape `dims` whose elements are all `value`."""
     require(value.ndim == 0, f"value must be a scalar, got shape {list(value.shape)}")

@@ -18,7 +18,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, divided, merge
 from headrace.ops.shape_rules import scalar
 from headrace.ops.signature import Int, Ints, ShapeAttr, Type
-from headrace.ops.traits import VIEW
+from headrace.ops.traits import OF_SHAPE
 
 
 # -- Shape, Size, Rank --------------------------------------------------------------------------
@@ -57,13 +57,18 @@ def _rank_vector(x):
 
 
 @op("Shape", "input: T -> output: out_type", T=Type(), out_type=Type(INDEX, default=int32),
-    shape=_rank_vector)  # fmt: skip
+    traits={OF_SHAPE}, shape=_rank_vector)  # fmt: skip
 def shape(input, *, out_type):
     """The sizes of the dimensions."""
     return _sizes(input, out_type)
 
 
 shape.no_gradient()
+
+
+@shape.known
+def _(node, known):
+    return node.inputs[0].shape._sizes
 
 
 @shape.lower
@@ -79,7 +84,7 @@ def _(rng):
 
 
 @op("ShapeN", "input: N*T -> output: N*out_type", N=Int(min=1), T=Type(),
-    out_type=Type(INDEX, default=int32),
+    out_type=Type(INDEX, default=int32), traits={OF_SHAPE},
     shape=lambda input: [_rank_vector(x) for x in input])  # fmt: skip
 def shape_n(input, *, out_type):
     """The sizes of the dimensions of each input."""
@@ -100,7 +105,7 @@ def _(rng):
 
 
 @op("Size", "input: T -> output: out_type", T=Type(), out_type=Type(INDEX, default=int32),
-    shape=scalar)  # fmt: skip
+    traits={OF_SHAPE}, shape=scalar)  # fmt: skip
 def size(input, *, out_type):
     """The number of elements."""
     _fits(input.size, out_type, "Number of elements was larger than representable")
@@ -108,6 +113,11 @@ def size(input, *, out_type):
 
 
 size.no_gradient()
+
+
+@size.known
+def _(node, known):
+    return node.inputs[0].shape.num_elements()
 
 
 @size.lower
@@ -121,13 +131,18 @@ def _(rng):
     yield Sample(np.zeros((0, 3)), out_type=as_dtype("int64"), grad=False)
 
 
-@op("Rank", "input: T -> output: int32", T=Type(), shape=scalar)
+@op("Rank", "input: T -> output: int32", T=Type(), traits={OF_SHAPE}, shape=scalar)
 def rank(input):
     """The number of dimensions."""
     return np.array(input.ndim, dtype=np.int32)
 
 
 rank.no_gradient()
+
+
+@rank.known
+def _(node, known):
+    return node.inputs[0].shape.rank
 
 
 @rank.lower
@@ -198,7 +213,7 @@ def resolved(sizes, extents):
 
 
 @op("Reshape", "tensor: T, shape: Tshape -> output: T", T=Type(),
-    Tshape=Type(INDEX, default=int32), traits={VIEW},
+    Tshape=Type(INDEX, default=int32),
     shape=reshape_shape)  # fmt: skip
 def reshape(tensor, shape):
     """The elements of `tensor` in their order, under `shape`; one size may be -1: what remains."""
@@ -253,7 +268,7 @@ def expanded_shape(input, dim):
 
 
 @op("ExpandDims", "input: T, dim: Tdim -> output: T", T=Type(), Tdim=Type(INDEX, default=int32),
-    traits={VIEW}, shape=expanded_shape)  # fmt: skip
+    shape=expanded_shape)  # fmt: skip
 def expand_dims(input, dim):
     """The input with a dimension of size 1 inserted at `dim`; negative ones count from the end."""
     require(dim.size == 1, "'dim' must be a tensor with a single value")
@@ -313,7 +328,7 @@ def _squeezed_axes(axes, rank):
 
 
 @op("Squeeze", "input: T -> output: T", T=Type(), squeeze_dims=Ints(default=[], min=0),
-    traits={VIEW}, shape=squeezed_shape)  # fmt: skip
+    shape=squeezed_shape)  # fmt: skip
 def squeeze(input, *, squeeze_dims):
     """The input without its dimensions of size 1: all of them, or those named."""
     gone = _squeezed_axes(squeeze_dims, input.ndim)
@@ -350,7 +365,7 @@ def ensured_shape(input, *, shape):
     return merge(input, shape)
 
 
-@op("EnsureShape", "input: T -> output: T", traits={VIEW},
+@op("EnsureShape", "input: T -> output: T",
     attrs={"shape": ShapeAttr(), "T": Type()}, shape=ensured_shape)  # fmt: skip
 def ensure_shape(ctx, input, *, shape):
     """The input, whose shape must agree with the attribute `shape`."""

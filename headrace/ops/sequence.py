@@ -13,6 +13,7 @@ from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Type
+from headrace.ops.traits import STATIC
 
 _MOST = 1 << 48
 
@@ -49,7 +50,7 @@ def range_shape(start, limit, delta):
 
 
 @op("Range", "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx", shape=range_shape,
-    Tidx=Type((bfloat16, float32, float64, *INDEX), default=int32))  # fmt: skip
+    Tidx=Type((bfloat16, float32, float64, *INDEX), default=int32), traits={STATIC})  # fmt: skip
 def range_(start, limit, delta):
     """start, start + delta, ... up to but without limit."""
     for name, x in (("start", start), ("limit", limit), ("delta", delta)):

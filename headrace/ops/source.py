@@ -60,6 +60,11 @@ def _(node, dy):
     return dy
 
 
+@identity.known
+def _(node, known):
+    return known(node.inputs[0])
+
+
 @identity.lower
 def _(e, x):
     return x

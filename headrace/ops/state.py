@@ -20,15 +20,15 @@ from headrace.ops.resources import Handle, Slot
 from headrace.ops.shape_checks import merge
 from headrace.ops.shape_rules import none, scalar
 from headrace.ops.signature import ShapeAttr, String, Type
-from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, WRITES
+from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, VARIABLE, WRITES
 
-VARIABLE = "variable"
+KIND = "variable"  # of resource
 
 
 def slot_of(ctx, container, shared_name, dtype, shape) -> Slot:
     """The slot of a variable node: by shared name, or its own."""
     name = shared_name or ctx.node.name
-    return ctx.resources.get_or_make(container, VARIABLE, name, lambda: Slot(name, dtype, shape))
+    return ctx.resources.get_or_make(container, KIND, name, lambda: Slot(name, dtype, shape))
 
 
 # -- references ---------------------------------------------------------------------------------
@@ -40,14 +40,15 @@ def reference_shape(*, shape):
 _ATTRS = {"shape": ShapeAttr(), "dtype": Type(), "container": "", "shared_name": ""}
 
 
-@op("VariableV2", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS},
+@op("VariableV2", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS, VARIABLE},
     shape=lambda *, shape: as_shape(shape))  # fmt: skip
 def variable_v2(ctx, *, shape, dtype, container, shared_name):
     """A reference to a variable's state."""
     return slot_of(ctx, container, shared_name, dtype, shape)
 
 
-@op("Variable", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS}, shape=reference_shape)
+@op("Variable", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS, VARIABLE},
+    shape=reference_shape)  # fmt: skip
 def variable(ctx, *, shape, dtype, container, shared_name):
     """A reference to a variable's state (the form before VariableV2)."""
     return slot_of(ctx, container, shared_name, dtype, shape)
@@ -160,12 +161,12 @@ def _(e, ref, value):
 
 
 # -- resources ----------------------------------------------------------------------------------
-@op("VarHandleOp", "-> resource: resource", traits={STATEFUL, READS}, shape=scalar,
+@op("VarHandleOp", "-> resource: resource", traits={STATEFUL, READS, VARIABLE}, shape=scalar,
     attrs={"container": "", "shared_name": "", "dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
 def var_handle(ctx, *, container, shared_name, dtype, shape):
     """A handle to a variable's state."""
     slot = slot_of(ctx, container, shared_name, dtype, shape)
-    return Handle(container, slot.name, VARIABLE, ctx.node.device, slot)
+    return Handle(container, slot.name, KIND, ctx.node.device, slot)
 
 
 var_handle.no_gradient()

@@ -18,7 +18,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Dim, Dimension, Shape, make_shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops import constant, reshape
+from headrace.ops import constant, constants, reshape
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
@@ -163,6 +163,29 @@ def _(node, dy):
     sizes = reshape.shape_of(x, begin.dtype.base)
     masks = {m: node.attrs[m] for m in MASKS}
     return strided_slice_grad(sizes, begin, end, strides, dy, **masks), None, None, None
+
+
+@strided_slice.known
+def _(node, known):
+    whole, place = known(node.inputs[0]), _place_of(node)
+    if not isinstance(whole, tuple) or place is None:
+        return None
+    if isinstance(place, slice):
+        return whole[place]
+    return whole[place] if -len(whole) <= place < len(whole) else None
+
+
+def _place_of(node):
+    """The Python index of a slice in one dimension, where its bounds are constants; else None."""
+    bounds, masks = [constants.constant(t) for t in node.inputs[1:]], node.attrs
+    if any(b is None or b.size != 1 for b in bounds):
+        return None
+    if masks["ellipsis_mask"] or masks["new_axis_mask"]:
+        return None
+    begin, end, step = (int(b[0]) for b in bounds)
+    if masks["shrink_axis_mask"]:
+        return begin
+    return slice(None if masks["begin_mask"] else begin, None if masks["end_mask"] else end, step)
 
 
 @strided_slice.lower

@@ -1,38 +1,49 @@
-"""What passes, placement and codegen may know about an op.  Each trait is one sentence; a generated
-test checks it on the op's samples."""
+"""What passes, placement and codegen may know about an op.  The value of a trait is the sentence that
+holds for every op that has it; tests/ops/test_traits.py checks it on the ops' samples."""
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import Enum
 
 
 class Trait(Enum):
-    STATEFUL = auto()  # has effects or hidden state: never folded, merged or dropped as a duplicate
-    COMMUTATIVE = auto()  # op(x, y) equals op(y, x)
-    ELEMENTWISE = auto()  # an output element depends on the input elements at its (broadcast) index
-    AGGREGATE = auto()  # accepts any number of inputs of one type and sums them
-    ALLOWS_UNINITIALIZED = auto()  # may be given a reference to a variable without a value
-    VIEW = auto()  # the output has the elements of the first input, in the same order
-    IDENTITY = auto()  # the output is the (only) input
-    CONSTANT = auto()  # the output is the attribute `value`
-    SOURCE = auto()  # the value comes from a feed
-    REPLACEABLE = auto()  # a feed may take the value's place: nothing is known while building
-    READS = auto()  # only reads the state it touches
-    WRITES = auto()  # changes the state its first input points to
-    BLOCKING = auto()  # may wait: runs beside the others, on a thread of its own
-    DEFERRED = (
-        auto()
-    )  # may answer later, with a Future: another op of the step may have to run first
-    CONTROL_FLOW = auto()  # the executor gives it meaning, not a kernel
-    HOST = auto()  # runs in Python as it stands; not a candidate for compilation
-    DIFFERENT_EACH_TIME = auto()  # random: samples are checked for shape and type alone
+    # -- of values -----------------------------------------------------------------------------
+    COMMUTATIVE = "op(x, y) equals op(y, x)"
+    ELEMENTWISE = "an output element depends on the input elements at its (broadcast) index"
+    AGGREGATE = "accepts any number of inputs of one type and sums them"
+    IDENTITY = "the output is the (only) input"
+    OF_SHAPE = "depends on the shapes of its inputs alone"
+    CONSTANT = "the output is the attribute `value`"
+    STATIC = "`tf.get_static_value` computes it where its inputs are known"
+    DIFFERENT_EACH_TIME = "random: two runs give different values"
+    # -- of state ------------------------------------------------------------------------------
+    STATEFUL = "has effects or hidden state: never folded, merged or dropped as a duplicate"
+    VARIABLE = "the output leads to the state of a variable: a reference or a handle"
+    READS = "only reads the state it touches"
+    WRITES = "changes the state its first input points to"
+    ALLOWS_UNINITIALIZED = "may be given a reference to a variable without a value"
+    # -- of running ----------------------------------------------------------------------------
+    SOURCE = "the value comes from a feed"
+    REPLACEABLE = "a feed may take the value's place: nothing is known while building"
+    HOST = "runs in Python as it stands; not a candidate for compilation"
+    BLOCKING = "may wait: runs beside the others, on a thread of its own"
+    DEFERRED = "may answer later, with a Future: another op of the step may have to run first"
+    # -- of control flow -----------------------------------------------------------------------
+    CONTROL_FLOW = "the executor gives it meaning, not a kernel"
+    SWITCH = "the first input comes out of one of two outputs; the other output is dead"
+    MERGE = "the input that is alive comes out"
+    ENTER = "the input comes out in the first iteration of a new frame"
+    NEXT_ITERATION = "the input comes out in the next iteration of the frame"
+    EXIT = "the input comes out of the frame"
 
 
-STATEFUL, COMMUTATIVE, ELEMENTWISE = Trait.STATEFUL, Trait.COMMUTATIVE, Trait.ELEMENTWISE
-AGGREGATE, ALLOWS_UNINITIALIZED = Trait.AGGREGATE, Trait.ALLOWS_UNINITIALIZED
-VIEW, IDENTITY, CONSTANT, SOURCE = Trait.VIEW, Trait.IDENTITY, Trait.CONSTANT, Trait.SOURCE
-REPLACEABLE = Trait.REPLACEABLE
-READS, WRITES, BLOCKING = Trait.READS, Trait.WRITES, Trait.BLOCKING
-DEFERRED = Trait.DEFERRED
-CONTROL_FLOW, HOST = Trait.CONTROL_FLOW, Trait.HOST
+COMMUTATIVE, ELEMENTWISE, AGGREGATE = Trait.COMMUTATIVE, Trait.ELEMENTWISE, Trait.AGGREGATE
+IDENTITY, OF_SHAPE = Trait.IDENTITY, Trait.OF_SHAPE
+CONSTANT, STATIC = Trait.CONSTANT, Trait.STATIC
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME
+STATEFUL, VARIABLE, READS, WRITES = Trait.STATEFUL, Trait.VARIABLE, Trait.READS, Trait.WRITES
+ALLOWS_UNINITIALIZED = Trait.ALLOWS_UNINITIALIZED
+SOURCE, REPLACEABLE, HOST = Trait.SOURCE, Trait.REPLACEABLE, Trait.HOST
+BLOCKING, DEFERRED, CONTROL_FLOW = Trait.BLOCKING, Trait.DEFERRED, Trait.CONTROL_FLOW
+SWITCH, MERGE, EXIT = Trait.SWITCH, Trait.MERGE, Trait.EXIT
+ENTER, NEXT_ITERATION = Trait.ENTER, Trait.NEXT_ITERATION

@@ -6,9 +6,12 @@ control inputs, or one that another node waits for: it orders effects.
 
 from __future__ import annotations
 
-from headrace.ops.traits import IDENTITY
+from headrace.ops.traits import ENTER, IDENTITY, MERGE, SWITCH
 from headrace.plan.plan import Plan
 from headrace.plan.rewrite import Rule, apply_rules, rule
+
+# An identity behind these is a place to wait for: control edges of a branch or a loop start there.
+_STARTS = frozenset({SWITCH, MERGE, ENTER})
 
 
 def remove_identities(plan: Plan) -> Plan:
@@ -21,14 +24,9 @@ def remove_identities(plan: Plan) -> Plan:
         if IDENTITY not in node.op.traits or node.control or node.name in waited_for:
             return None
         source = match.inputs[0]
-        if match.dtype(source).is_ref or _is_flow(match.producer(source).op.name):
+        if match.dtype(source).is_ref or match.producer(source).op.traits & _STARTS:
             return None
         return source
 
     rules: list[Rule] = [drop]
     return apply_rules(plan, rules)
-
-
-def _is_flow(name: str) -> bool:
-    """An identity on a branch is a place to wait for: control edges of the branch start there."""
-    return name in ("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from headrace.ops.traits import ENTER, EXIT
 from headrace.plan.plan import Plan
-
-_STEPS = {"Enter": 1, "RefEnter": 1, "Exit": -1, "RefExit": -1}
 
 
 def exits(plan: Plan) -> list[str]:
-    return [n.name for n in plan.nodes.values() if n.op.name in ("Exit", "RefExit")]
+    return [n.name for n in plan.nodes.values() if EXIT in n.op.traits]
 
 
 def outside_loops(plan: Plan) -> set[str]:
@@ -17,5 +16,5 @@ def outside_loops(plan: Plan) -> set[str]:
     for node in plan.nodes.values():
         sources = [*(e.node for e in node.inputs), *node.control]
         level = max((depth[s] for s in sources if s in depth), default=0)  # back edges come later
-        depth[node.name] = level + _STEPS.get(node.op.name, 0)
+        depth[node.name] = level + (ENTER in node.op.traits) - (EXIT in node.op.traits)
     return {name for name, level in depth.items() if not level}

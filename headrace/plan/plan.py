@@ -16,7 +16,7 @@ from headrace.core.dtypes import DType
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.ops.declare import Op
-from headrace.ops.traits import STATEFUL, WRITES
+from headrace.ops.traits import MERGE, NEXT_ITERATION, STATEFUL, WRITES
 
 
 class Edge(NamedTuple):
@@ -121,7 +121,7 @@ def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
     waiting: dict[str, int] = {}
     users: dict[str, list[str]] = {}
     for n in nodes:
-        sources = {e.node for e in n.inputs if not _is_back_edge(by_name[e.node], n)} | set(
+        sources = {e.node for e in n.inputs if not is_back_edge(by_name[e.node], n)} | set(
             n.control
         )
         waiting[n.name] = len(sources)
@@ -148,9 +148,6 @@ def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
     return out
 
 
-def _is_back_edge(source: PlanNode, node: PlanNode) -> bool:
-    return source.op.name in _NEXT and node.op.name in _MERGE
-
-
-_NEXT = frozenset({"NextIteration", "RefNextIteration"})
-_MERGE = frozenset({"Merge", "RefMerge"})
+def is_back_edge(source: PlanNode, node: PlanNode) -> bool:
+    """The edge on which a loop returns to its beginning."""
+    return NEXT_ITERATION in source.op.traits and MERGE in node.op.traits

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.ops.traits import CONSTANT
 from headrace.plan.plan import Edge, Plan, PlanNode
 
 Action = Callable[["Match"], Any]
@@ -53,7 +54,7 @@ class Match:
     def constant(self, edge: Edge) -> Any:
         """The value of an edge that comes from a constant, else None."""
         node = self._rewriter.nodes[edge.node]
-        return node.attrs["value"].array if node.op.name == "Const" else None
+        return node.attrs["value"].array if CONSTANT in node.op.traits else None
 
     def dtype(self, edge: Edge) -> Any:
         return self._rewriter.nodes[edge.node].outputs[edge.index].dtype

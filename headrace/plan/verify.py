@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.plan.plan import Plan, PlanNode
+from headrace.plan.plan import Plan, PlanNode, is_back_edge
 
 
 def verify(plan: Plan, after: str = "") -> None:
@@ -23,7 +23,6 @@ def verify(plan: Plan, after: str = "") -> None:
 def _problem(plan: Plan, node: PlanNode, seen: set[str]) -> str | None:
     if len(node.inputs) != len(node.input_types):
         return f"{len(node.inputs)} inputs, {len(node.input_types)} types"
-    is_merge = node.op.name in ("Merge", "RefMerge")
     for edge, declared in zip(node.inputs, node.input_types):
         source = plan.nodes.get(edge.node)
         if source is None:
@@ -34,7 +33,7 @@ def _problem(plan: Plan, node: PlanNode, seen: set[str]) -> str | None:
             return f"the input {edge} is {source.outputs[edge.index].dtype}, not {declared}"
         if declared.is_ref and not source.outputs[edge.index].dtype.is_ref:
             return f"the input {edge} must be a reference"
-        if edge.node not in seen and not (is_merge and "NextIteration" in source.op.name):
+        if edge.node not in seen and not is_back_edge(source, node):
             return f"runs before its input {edge}"
     for name in node.control:
         if name not in seen:

@@ -15,18 +15,33 @@ from typing import Any
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
+from headrace.ops.declare import Op
 from headrace.ops.resources import Slot
-from headrace.ops.traits import BLOCKING
+from headrace.ops.traits import (
+    BLOCKING,
+    CONTROL_FLOW,
+    ENTER,
+    EXIT,
+    MERGE,
+    NEXT_ITERATION,
+    SWITCH,
+)
 from headrace.plan.plan import Plan, PlanNode
 from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
 
 _KINDS = {
-    "Switch": Kind.SWITCH, "RefSwitch": Kind.SWITCH, "Merge": Kind.MERGE, "RefMerge": Kind.MERGE,
-    "Enter": Kind.ENTER, "RefEnter": Kind.ENTER, "Exit": Kind.EXIT, "RefExit": Kind.EXIT,
-    "NextIteration": Kind.NEXT, "RefNextIteration": Kind.NEXT, "ControlTrigger": Kind.TRIGGER,
+    SWITCH: Kind.SWITCH, MERGE: Kind.MERGE, ENTER: Kind.ENTER, EXIT: Kind.EXIT,
+    NEXT_ITERATION: Kind.NEXT,
 }  # fmt: skip
+
+
+def kind_of(op: Op) -> Kind:
+    """What the state machine makes of a node of this op."""
+    if CONTROL_FLOW not in op.traits:
+        return Kind.ORDINARY
+    return next((kind for role, kind in _KINDS.items() if role in op.traits), Kind.TRIGGER)
 
 
 class DataflowProgram:
@@ -63,7 +78,7 @@ def check_frames(plan: Plan) -> None:
     """All inputs of a node come from one iteration of one frame: the graph says so, or is refused."""
     frames: dict[str, tuple[str, ...]] = {}
     for node in plan.nodes.values():
-        kind = _KINDS.get(node.op.name, Kind.ORDINARY)
+        kind = kind_of(node.op)
         sources = [e.node for e in node.inputs if e.node in frames]  # back edges come later
         found = {frames[s] for s in [*sources, *node.control] if s in frames}
         if len(found) > 1:
@@ -92,11 +107,11 @@ def _items(plan: Plan) -> list[Item]:
     numbers = {name: i for i, name in enumerate(plan.nodes)}
     enters: dict[str, int] = {}
     for node in plan.nodes.values():
-        if _KINDS.get(node.op.name) is Kind.ENTER:
+        if ENTER in node.op.traits:
             enters[node.attrs["frame_name"]] = enters.get(node.attrs["frame_name"], 0) + 1
     items = []
     for number, node in enumerate(plan.nodes.values()):
-        kind = _KINDS.get(node.op.name, Kind.ORDINARY)
+        kind = kind_of(node.op)
         item = Item(
             number, kind, len(node.inputs), len(node.control), [[] for _ in node.outputs], []
         )

@@ -15,6 +15,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.ops.arithmetic import minimum
 from headrace.ops.convert import convert_to_tensor
+from headrace.ops.traits import VARIABLE
 from headrace.train import slots
 from headrace.variables import listing
 from headrace.variables.initializers import Zeros
@@ -193,7 +194,7 @@ class ExponentialMovingAverage:
                 average = slots.create_slot(var, var.initialized_value(), self.name)
                 get_default_graph().add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
                 return average
-            is_state = var.op.type in ("Variable", "VariableV2", "VarHandleOp")
+            is_state = VARIABLE in var.op.declaration.traits
             return slots.create_zeros_slot(var, self.name, colocate_with_primary=is_state)
 
     def average(self, var: Any) -> Any:

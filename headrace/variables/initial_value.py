@@ -10,9 +10,9 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import catalog
 from headrace.ops.build import make_node
+from headrace.ops.traits import VARIABLE
 
 _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
-_VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def guarded(name: str, value: Any) -> Tensor:
@@ -55,7 +55,7 @@ def _safe_tensor(name: str, tensor: Tensor, done: dict[Node, Node]) -> Tensor:
 def _safe_node(name: str, node: Node, done: dict[Node, Node]) -> Node:
     if node.type in _KEPT:
         return node
-    if node.type in _VARIABLES:
+    if VARIABLE in node.declaration.traits:
         initialized = _initialized_value(node)
         return node if initialized is None else initialized.op
     inputs = [_safe_tensor(name, t, done) for t in node.inputs]

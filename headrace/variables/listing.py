@@ -12,6 +12,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
 from headrace.ops import source, state
 from headrace.ops.constant import constant, pack
+from headrace.ops.traits import VARIABLE
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
@@ -93,7 +94,8 @@ def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
 
 def _references() -> list[Tensor]:
     nodes = get_default_graph().get_operations()
-    return [n.outputs[0] for n in nodes if n.type in ("Variable", "VariableV2")]
+    found = [n.outputs[0] for n in nodes if VARIABLE in n.declaration.traits]
+    return [t for t in found if t.dtype.is_ref]
 
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
