@@ -17,16 +17,17 @@ from headrace.graph.tensor import Tensor
 from headrace.ops import control_flow as primitives
 from headrace.ops.constant import constant
 from headrace.ops.source import identity
+from headrace.ops.traits import EXIT, SWITCH
 
 assert _rules is not None
 
 
 def is_exit(node: Node) -> bool:
-    return node.type in ("Exit", "RefExit")
+    return EXIT in node.declaration.traits
 
 
 def is_switch(node: Node) -> bool:
-    return node.type in ("Switch", "RefSwitch")
+    return SWITCH in node.declaration.traits
 
 
 def is_loop_switch(node: Node) -> bool:

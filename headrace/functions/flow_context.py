@@ -17,12 +17,13 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import control_flow as primitives
 from headrace.ops.source import identity, no_op
+from headrace.ops.traits import EXIT, MERGE, NEXT_ITERATION
 
 
 def output_context(node: Node) -> Any:
     """The context in which a node's outputs live: an Exit's outputs are outside of its loop."""
     context = node._get_control_flow_context()
-    if node.type in ("Exit", "RefExit") and context is not None:
+    if EXIT in node.declaration.traits and context is not None:
         context = context.outer_context
     return context
 
@@ -142,7 +143,7 @@ class FlowContext:
 
     def _keep_private(self, node: Node) -> None:
         """What runs on a branch or many times can not be fed or fetched from outside."""
-        if self._outer is not None or node.type not in ("Exit", "RefExit"):
+        if self._outer is not None or EXIT not in node.declaration.traits:
             self.graph.prevent_fetching(node)
             for tensor in node.outputs:
                 self.graph.prevent_feeding(tensor)
@@ -231,7 +232,7 @@ class CondContext(FlowContext):
                 node._add_control_input(self._pivot.op)
         else:
             for index, tensor in enumerate(list(node.inputs)):
-                if node.type == "Merge" and tensor.op.type == "NextIteration":
+                if _is_back_edge(tensor.op, node):
                     continue
                 inside = self.AddValue(tensor)
                 if inside is not tensor:
@@ -292,3 +293,7 @@ def merge_any(inputs: Sequence[Tensor], name: str | None = None) -> Any:
     if all(t.dtype.is_ref for t in inputs):
         return primitives.ref_merge(list(inputs), name=name)
     return primitives.merge(list(inputs), name=name)
+
+
+def _is_back_edge(source: Node, node: Node) -> bool:
+    return NEXT_ITERATION in source.declaration.traits and MERGE in node.declaration.traits

@@ -27,10 +27,11 @@ from headrace.graph.tensor import Tensor
 from headrace.ops import control_flow as primitives
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.source import identity
+from headrace.ops.traits import ENTER
 
 
 def is_constant_enter(node: Node) -> bool:
-    return node.type in ("Enter", "RefEnter") and bool(node.attrs["is_constant"])
+    return ENTER in node.declaration.traits and bool(node.attrs["is_constant"])
 
 
 def loop_of(node: Node) -> Any:
