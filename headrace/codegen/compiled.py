@@ -4,6 +4,7 @@ many."""
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from collections import OrderedDict
@@ -15,12 +16,29 @@ from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
 
 LIMIT = 32  # programs per region
+PATIENCE = 1.0  # seconds of compilation after which the user is told
 Shapes = tuple[tuple[int, ...], ...]
 
 
 def warm_up() -> int:
     """How often a shape is interpreted before it is compiled.  HEADRACE_COMPILE=always: never."""
     return 0 if os.environ.get("HEADRACE_COMPILE") == "always" else 1
+
+
+# One compilation at a time: expressions are shared by identity.
+_compiling = threading.RLock()
+
+
+def _fresh_lock() -> None:
+    global _compiling
+    _compiling = threading.RLock()  # another thread may have held it when the process forked
+
+
+os.register_at_fork(after_in_child=_fresh_lock)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 class CompiledRegion:
@@ -31,7 +49,6 @@ class CompiledRegion:
         self.plan, self.region, self.keys = plan, region, cutter.keys
         self.programs: OrderedDict[Shapes, Specialized | None] = OrderedDict()
         self.seen: dict[Shapes, int] = {}
-        self.lock = threading.Lock()
         self.needed = warm_up()
 
     def program_for(
@@ -41,7 +58,7 @@ class CompiledRegion:
         found = self.programs.get(shapes, False)
         if found is not False:
             return found  # type: ignore[return-value]
-        with self.lock:
+        with _compiling:
             times = self.seen[shapes] = self.seen.get(shapes, 0) + 1
             if times <= self.needed:
                 self._forget(self.seen)
@@ -55,6 +72,9 @@ class CompiledRegion:
         self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]]
     ) -> Specialized | None:
         count = len(self.region.inputs)
+        notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
+        notice.daemon = True
+        notice.start()
         try:
             return Specializer(self.plan, self.region, self.keys).run(shapes[:count], held)
         except Declined:
@@ -64,6 +84,8 @@ class CompiledRegion:
             if os.environ.get("HEADRACE_COMPILE") == "always":
                 raise
             return None
+        finally:
+            notice.cancel()
 
     def _forget(self, table: Any) -> None:
         while len(table) > LIMIT:

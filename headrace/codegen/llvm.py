@@ -118,9 +118,11 @@ class KernelWriter:
         b.block = self.root.block = after
 
     def decode(self, flat: Value, extents: list[Value]) -> list[Value]:
-        """The row's indices from its number."""
+        """The row's indices from its number.  No division by zero where there are no rows."""
         found: list[Value] = []
-        for extent in reversed(extents[1:]):
+        zero, one = constant(0, "i64"), constant(1, "i64")
+        for n in reversed(extents[1:]):
+            extent = self.b.select(self.b.compare("icmp eq", n, zero), one, n)
             found.insert(0, self.b.op("urem", flat, extent))
             flat = self.b.op("udiv", flat, extent)
         return [flat, *found]

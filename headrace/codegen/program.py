@@ -213,7 +213,7 @@ class Program:
             return self.execute(frame, arrays, how, cancel)
         try:
             arena = ARENAS.take(self.arena_bytes + ALIGNMENT)
-        except MemoryError as error:
+        except (MemoryError, ValueError, OverflowError) as error:  # NumPy's words for "too large"
             raise ResourceExhaustedError(None, None, self.too_large()) from error
         frame.lend(arena)
         try:

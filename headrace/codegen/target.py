@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -31,7 +32,7 @@ class Target:
     @property
     def has_half(self) -> bool:
         """Whether float16 converts in hardware; without it LLVM would call functions we lack."""
-        return "+f16c" in self.features or "+fullfp16" in self.features or "arm" in self.cpu
+        return "+f16c" in self.features or platform.machine() in ("aarch64", "arm64")
 
 
 @cache
