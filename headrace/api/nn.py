@@ -46,4 +46,19 @@ NAMES: dict[str, str] = {
         "nn.ctc_loss nn.ctc_loss_v2 nn.ctc_greedy_decoder nn.ctc_beam_search_decoder "
         "nn.ctc_beam_search_decoder_v2 nn.collapse_repeated nn.ctc_unique_labels"
     ),
+    "headrace.nn.rnn": "nn.dynamic_rnn nn.bidirectional_dynamic_rnn",
+    "headrace.nn.raw_rnn": "nn.raw_rnn",
+    "headrace.nn.static_rnn": (
+        "nn.static_rnn nn.static_state_saving_rnn nn.static_bidirectional_rnn"
+    ),
+    "headrace.layers.rnn_cells": (
+        "nn.rnn_cell.RNNCell nn.rnn_cell.BasicRNNCell nn.rnn_cell.GRUCell"
+    ),
+    "headrace.layers.lstm_cells": (
+        "nn.rnn_cell.LSTMStateTuple nn.rnn_cell.BasicLSTMCell nn.rnn_cell.LSTMCell"
+    ),
+    "headrace.layers.rnn_wrappers": (
+        "nn.rnn_cell.DropoutWrapper nn.rnn_cell.ResidualWrapper nn.rnn_cell.DeviceWrapper "
+        "nn.rnn_cell.MultiRNNCell"
+    ),
 }
