@@ -18,9 +18,10 @@ NAMES: dict[str, str] = {
     "headrace.nn.linear_operator.dense": (
         "linalg.LinearOperatorFullMatrix linalg.LinearOperatorLowerTriangular"
     ),
-    "headrace.nn.linear_operator.diagonal": (
-        "linalg.LinearOperatorDiag linalg.LinearOperatorIdentity "
-        "linalg.LinearOperatorScaledIdentity linalg.LinearOperatorZeros"
+    "headrace.nn.linear_operator.diagonal": "linalg.LinearOperatorDiag",
+    "headrace.nn.linear_operator.identity": (
+        "linalg.LinearOperatorIdentity linalg.LinearOperatorScaledIdentity "
+        "linalg.LinearOperatorZeros"
     ),
     "headrace.nn.linear_operator.derived": (
         "linalg.LinearOperatorAdjoint linalg.LinearOperatorInversion"

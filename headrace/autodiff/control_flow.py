@@ -204,7 +204,7 @@ def _is_list(tensor: Tensor) -> bool:
 
 def _zeros_behind(handle: Tensor) -> Any:
     """Zeros like the variable that a handle leads to."""
-    from headrace.ops.scatter_update import shape_of_variable
+    from headrace.ops.variable_parts import shape_of_variable
 
     assert handle.handle_data is not None
     dtype, _ = handle.handle_data

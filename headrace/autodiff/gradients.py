@@ -335,7 +335,7 @@ class _Walk:
 
 def _zeros_of(x: Tensor) -> Any:
     from headrace.ops import array
-    from headrace.ops.scatter_update import shape_of_variable
+    from headrace.ops.variable_parts import shape_of_variable
 
     if x.dtype.base is dtypes.resource and x.handle_data is not None:
         dtype, _ = x.handle_data

@@ -301,7 +301,7 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
 def full_shape(value: Tensor) -> Any:
     """The shape of a value, or of the variable that a handle leads to."""
     from headrace.ops import array
-    from headrace.ops.scatter_update import shape_of_variable
+    from headrace.ops.variable_parts import shape_of_variable
 
     behind = value.dtype.base.kind == "r"
     return shape_of_variable(value) if behind else array.shape(value)

@@ -15,7 +15,7 @@ from headrace.ops.constants import constant_value
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.rows import check_places, flat_places
+from headrace.ops.rows import OUTSIDE, check_places, flat_places
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import concatenate, scalar_value, with_rank_at_least
 from headrace.ops.signature import Type
@@ -67,15 +67,12 @@ def _(node, dy):
     return rows_gradient(params, indices, dy), None
 
 
-_OUTSIDE = "indices{at} = {value} is not in [0, {extent})"
-
-
 def _lowered(e, params, indices, axis):
     shape = (*params.shape[:axis], *indices.shape, *params.shape[axis + 1 :])
     end = axis + len(indices.shape)
 
     def element(*i):
-        place = e.checked(indices[i[axis:end]], params.shape[axis], _OUTSIDE)
+        place = e.checked(indices[i[axis:end]], params.shape[axis], OUTSIDE)
         index = (*i[:axis], place, *i[end:])
         return params[index]
 

@@ -28,11 +28,14 @@ def first_bad(places: Any, count: int) -> int | None:
     return int(np.flatnonzero((places < 0) | (places >= count))[0])
 
 
+OUTSIDE = "indices{at} = {value} is not in [0, {extent})"  # also what compiled rules say
+
+
 def check_places(places: Any, count: int) -> None:
     bad = first_bad(places, count)
     if bad is not None:
-        where = show_index(places.shape, bad)
-        require(False, f"indices{where} = {places.flat[bad]} is not in [0, {count})")
+        at, value = show_index(places.shape, bad), places.flat[bad]
+        require(False, OUTSIDE.format(at=at, value=value, extent=count))
 
 
 def flat_places(indices: Any, shape: Sequence[int], what: str) -> Any:

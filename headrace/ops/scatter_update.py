@@ -1,4 +1,4 @@
-"""Updates and reads of parts of a variable: rows by index, elements by index vectors, counters.
+"""Updates of parts of a variable: rows by index, elements by index vectors.
 
 Nothing here copies or densifies the variable, unless somebody still holds its array.
 """
@@ -8,41 +8,25 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, NUMBERS, DType
-from headrace.core.errors import FailedPreconditionError, OutOfRangeError, require
-from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
-from headrace.graph.tensor import Tensor
-from headrace.ops import concat, reshape, state
-from headrace.ops.constant import constant
+from headrace.core.dtypes import INDEX, NUMBERS
+from headrace.core.errors import require
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
-from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.resources import Handle
+from headrace.ops.rows import OUTSIDE, check_places
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge
-from headrace.ops.shape_rules import scalar
-from headrace.ops.signature import Int, Type
-from headrace.ops.strided_slice import strided_slice
-from headrace.ops.traits import READS, STATEFUL, WRITES
+from headrace.ops.signature import Type
+from headrace.ops.traits import STATEFUL, WRITES
 
 
 # -- checks --------------------------------------------------------------------------------------
 def _slot(target):
+    """The variable behind a reference or a handle, which must have a value."""
     slot = target.get() if isinstance(target, Handle) else target
-    if slot.value is None:
-        raise FailedPreconditionError(
-            None, None, f"Attempting to use uninitialized value {slot.name}"
-        )
+    slot.read()
     return slot
-
-
-def check_rows(indices, size):
-    """Every index names a row."""
-    bad = np.flatnonzero((indices < 0) | (indices >= size))
-    if bad.size:
-        at = np.unravel_index(bad[0], indices.shape)
-        where = show(at) if indices.ndim else ""
-        require(False, f"indices{where} = {indices[at]} is not in [0, {size})")
 
 
 def _check_update(params, indices, updates):
@@ -53,7 +37,7 @@ def _check_update(params, indices, updates):
         f"updates.shape {show(updates.shape)}, indices.shape {show(indices.shape)}, "
         f"params.shape {show(params.shape)}",
     )
-    check_rows(indices, params.shape[0])
+    check_places(indices, params.shape[0])
 
 
 # -- scatter by row ------------------------------------------------------------------------------
@@ -177,7 +161,6 @@ def _declare_scatter(kind):
 
 
 _COMPILED = {"update": "set"}
-_OUTSIDE = "indices{at} = {value} is not in [0, {extent})"
 
 
 def _lowered(e, kind, table, indices, updates):
@@ -188,7 +171,7 @@ def _lowered(e, kind, table, indices, updates):
     extents = (*indices.shape, *table.shape[1:])
 
     def place(*i):
-        return (e.checked(indices[i[:depth]], table.shape[0], _OUTSIDE), *i[depth:])
+        return (e.checked(indices[i[:depth]], table.shape[0], OUTSIDE), *i[depth:])
 
     def value(*i):
         return updates[i if updates.shape else ()]
@@ -329,167 +312,3 @@ def _scatter_nd_samples(rng):
 SCATTER_ND, RESOURCE_SCATTER_ND = {}, {}
 for _kind in ("update", "add", "sub"):
     SCATTER_ND[_kind], RESOURCE_SCATTER_ND[_kind] = _declare_scatter_nd(_kind)
-
-
-# -- reads of parts ------------------------------------------------------------------------------
-def _gather_shape(resource, indices, *, batch_dims):
-    if resource.handle is None or resource.handle[1].rank is None or indices.rank is None:
-        return UNKNOWN
-    params = resource.handle[1]
-    require(params.rank >= 1, "Shape must be at least rank 1 but is rank 0")
-    return make_shape(
-        (
-            *params.sizes[:batch_dims],
-            *indices.sizes[batch_dims:],
-            *params.sizes[batch_dims + 1 :],
-        )
-    )
-
-
-@op("ResourceGather", "resource: resource, indices: Tindices -> output: dtype", batch_dims=0,
-    validate_indices=True, dtype=Type(), Tindices=INDEX, traits={STATEFUL, READS},
-    shape=_gather_shape)  # fmt: skip
-def resource_gather(resource, indices, *, batch_dims, dtype):
-    """The rows of a variable at `indices`, batch by batch over the first dimensions."""
-    params = state.read_slot(resource, dtype)
-    require(params.ndim >= 1, "params must be at least 1 dimensional")
-    require(
-        params.ndim >= batch_dims,
-        f"params must have at least {batch_dims} (batch_dims) dimensions but it has shape "
-        f"{show(params.shape)}",
-    )
-    check_rows(indices, params.shape[batch_dims])
-    if not batch_dims:
-        return params[indices]
-    at = (*np.indices(indices.shape)[:batch_dims], indices)
-    return params[at]
-
-
-@resource_gather.gradient
-def _(node, dy):
-    """Rows of gradient for rows of the variable; the rest of the table is never touched."""
-    handle, indices = node.inputs
-    shape = shape_of_variable(handle)
-    size = reshape.expand_dims(reshape.size_of(indices), 0)
-    inner = strided_slice(shape, [1], [0], [1], end_mask=1)
-    values = reshape.reshape(dy, concat.concat_v2([size, inner], 0))
-    return IndexedSlices(values, reshape.reshape(indices, size), shape), None
-
-
-@resource_gather.lower
-def _(e, resource, indices, *, batch_dims):
-    if batch_dims:
-        raise Decline("there are batches")
-    depth = len(indices.shape)
-
-    def element(*i):
-        row = e.checked(indices[i[:depth]], resource.shape[0], _OUTSIDE)
-        return resource[(row, *i[depth:])]
-
-    return e.compute((*indices.shape, *resource.shape[1:]), element)
-
-
-@resource_gather.samples
-def _(rng):
-    table = rng.normal(size=(5, 2))
-    yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
-    yield Sample(table, np.array(3), dtype=dtypes.float64, note="scalar")
-    cube = rng.normal(size=(2, 3, 2))
-    yield Sample(cube, np.array([[2, 0], [1, 1]]), dtype=dtypes.float64, batch_dims=1)
-    yield ErrorSample(table, np.array([5]), dtype=dtypes.float64, raises=r"indices\[0\] = 5")
-
-
-def shape_of_variable(handle: Tensor, out_type: DType = dtypes.int32) -> Tensor:
-    """The shape of what a handle points to, as a constant where it is known."""
-    if handle.handle_data is not None and handle.handle_data[1].is_fully_defined():
-        return constant(handle.handle_data[1].as_list(), dtype=out_type)
-    shape: Tensor = state.variable_shape(handle, out_type=out_type)
-    return shape
-
-
-def _gather_nd_shape(resource, indices):
-    if resource.handle is None or resource.handle[1].rank is None or indices.rank is None:
-        return UNKNOWN
-    params, depth = resource.handle[1], indices.sizes[-1]
-    if depth is None:
-        return UNKNOWN
-    require(depth <= params.rank, f"indices.shape[-1] must be <= params.rank: {depth}")
-    return make_shape((*indices.sizes[:-1], *params.sizes[depth:]))
-
-
-@op("ResourceGatherNd", "resource: resource, indices: Tindices -> output: dtype", dtype=Type(),
-    Tindices=INDEX, traits={STATEFUL, READS}, shape=_gather_nd_shape)  # fmt: skip
-def resource_gather_nd(resource, indices, *, dtype):
-    """The elements or slices of a variable that the vectors in `indices` name."""
-    params = state.read_slot(resource, dtype)
-    require(params.ndim >= 1, "params must be at least a vector")
-    require(indices.ndim >= 1, "indices must be at least a vector")
-    at = check_vectors(params.shape, indices)
-    if not at:
-        return np.broadcast_to(params, indices.shape[:-1] + params.shape)
-    return params[at]
-
-
-@resource_gather_nd.gradient
-def _(node, dy):
-    from headrace.ops import scatter
-
-    handle, indices = node.inputs
-    shape = shape_of_variable(handle, indices.dtype)
-    if indices.get_shape().rank == 2 and indices.get_shape().dim(-1) == 1:
-        return IndexedSlices(dy, reshape.squeeze(indices, squeeze_dims=[-1]), shape), None
-    return scatter.scatter_nd(indices, dy, shape), None
-
-
-@resource_gather_nd.samples
-def _(rng):
-    table = rng.normal(size=(5, 2))
-    yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
-    yield Sample(table, np.array([[2]]), dtype=dtypes.float64)
-    yield ErrorSample(
-        table, np.array([[0, 2]]), dtype=dtypes.float64, raises=r"\[0, 2\] does not index"
-    )
-
-
-# -- counters ------------------------------------------------------------------------------------
-def _count(slot, limit):
-    with slot.lock:
-        before = np.array(slot.value)
-        if before >= limit:
-            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
-        slot.assign(np.asarray(before + 1, before.dtype))
-    return before
-
-
-def _counter_shape(ref):
-    require(ref.rank in (None, 0), f"Shape must be rank 0 but is rank {ref.rank}")
-    return as_shape(())
-
-
-@op("CountUpTo", "ref: Ref(T) -> output: T", limit=Int(), T=INDEX, traits={WRITES},
-    shape=_counter_shape)  # fmt: skip
-def count_up_to(ref, *, limit):
-    """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
-    return _count(_slot(ref), limit)
-
-
-@op("ResourceCountUpTo", "resource: resource -> output: T", limit=Int(), T=INDEX,
-    traits={STATEFUL, WRITES}, shape=scalar)  # fmt: skip
-def resource_count_up_to(resource, *, limit):
-    """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
-    return _count(_slot(resource), limit)
-
-
-count_up_to.no_gradient()
-resource_count_up_to.no_gradient()
-
-
-@count_up_to.samples
-def _(rng):
-    yield Sample(np.array(3), limit=5, grad=False)
-    yield ErrorSample(np.array(5), limit=5, raises="Reached limit of 5")
-
-
-@resource_count_up_to.samples
-def _(rng):
-    yield Sample(np.array(3), limit=5, T=dtypes.int64, grad=False)

@@ -11,15 +11,17 @@ from headrace.core.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
     NotFoundError,
+    OutOfRangeError,
     require,
 )
-from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
+from headrace.core.shapes import SCALAR, UNKNOWN, as_shape, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle, Slot
+from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge
-from headrace.ops.shape_rules import none, scalar
-from headrace.ops.signature import ShapeAttr, String, Type
+from headrace.ops.shape_rules import none, require_rank, scalar
+from headrace.ops.signature import Int, ShapeAttr, String, Type
 from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, VARIABLE, WRITES
 
 KIND = "variable"  # of resource
@@ -324,3 +326,47 @@ def destroy_resource(ctx, resource, *, ignore_lookup_error):
     if isinstance(resource.target, Slot):
         resource.target.value = None
     return ()
+
+
+# -- counters ------------------------------------------------------------------------------------
+def _count(slot, limit):
+    with slot.lock:
+        before = np.array(slot.read())
+        if before >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        slot.assign(np.asarray(before + 1, before.dtype))
+    return before
+
+
+def _counter_shape(ref):
+    require_rank(ref, 0)
+    return SCALAR
+
+
+@op("CountUpTo", "ref: Ref(T) -> output: T", limit=Int(), T=INDEX, traits={WRITES},
+    shape=_counter_shape)  # fmt: skip
+def count_up_to(ref, *, limit):
+    """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
+    return _count(ref, limit)
+
+
+@op("ResourceCountUpTo", "resource: resource -> output: T", limit=Int(), T=INDEX,
+    traits={STATEFUL, WRITES}, shape=scalar)  # fmt: skip
+def resource_count_up_to(resource, *, limit):
+    """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
+    return _count(resource.get(), limit)
+
+
+count_up_to.no_gradient()
+resource_count_up_to.no_gradient()
+
+
+@count_up_to.samples
+def _(rng):
+    yield Sample(np.array(3), limit=5, grad=False)
+    yield ErrorSample(np.array(5), limit=5, raises="Reached limit of 5")
+
+
+@resource_count_up_to.samples
+def _(rng):
+    yield Sample(np.array(3), limit=5, T=dtypes.int64, grad=False)

@@ -247,9 +247,7 @@ class RefVariable(Variable):
 
     def count_up_to(self, limit: int) -> Tensor:
         """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
-        from headrace.ops.scatter_update import count_up_to
-
-        counted: Tensor = count_up_to(self._variable, limit=limit)
+        counted: Tensor = state.count_up_to(self._variable, limit=limit)
         return counted
 
     def to_proto(self, export_scope: str | None = None) -> Any:

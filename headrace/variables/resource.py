@@ -126,7 +126,7 @@ class BaseResourceVariable(Variable):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, without reading the rest."""
-        from headrace.ops.scatter_update import resource_gather
+        from headrace.ops.variable_parts import resource_gather
 
         with name_scope("Gather" if name is None else name) as scope:
             value = resource_gather(self._handle, indices, dtype=self._dtype, name=scope)
@@ -135,7 +135,7 @@ class BaseResourceVariable(Variable):
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements or slices at index vectors, without reading the rest."""
-        from headrace.ops.scatter_update import resource_gather_nd
+        from headrace.ops.variable_parts import resource_gather_nd
 
         with name_scope("GatherNd" if name is None else name) as scope:
             value = resource_gather_nd(self._handle, indices, dtype=self._dtype, name=scope)
@@ -221,9 +221,7 @@ class BaseResourceVariable(Variable):
 
     def count_up_to(self, limit: int) -> Tensor:
         """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
-        from headrace.ops.scatter_update import resource_count_up_to
-
-        counted: Tensor = resource_count_up_to(self._handle, limit=limit, T=self._dtype)
+        counted: Tensor = state.resource_count_up_to(self._handle, limit=limit, T=self._dtype)
         return counted
 
     def to_proto(self, export_scope: str | None = None) -> Any:

@@ -15,8 +15,6 @@ from headrace.ops.scatter_update import (
     SCATTER,
     SCATTER_ND,
 )
-from headrace.ops.scatter_update import count_up_to as count_reference
-from headrace.ops.scatter_update import resource_count_up_to as count_resource
 
 
 def assign(
@@ -96,9 +94,9 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """
     counted: Tensor
     if ref.dtype.is_ref:
-        counted = count_reference(ref, limit=limit, name=name)
+        counted = state.count_up_to(ref, limit=limit, name=name)
     else:
-        counted = count_resource(ref.handle, limit=limit, T=ref.dtype, name=name)
+        counted = state.resource_count_up_to(ref.handle, limit=limit, T=ref.dtype, name=name)
     return counted
 
 

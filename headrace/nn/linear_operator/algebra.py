@@ -14,9 +14,9 @@ from headrace.nn.linear_operator.dense import LinearOperatorLowerTriangular as L
 from headrace.nn.linear_operator.derived import LinearOperatorAdjoint as Adjoint
 from headrace.nn.linear_operator.derived import LinearOperatorInversion as Inversion
 from headrace.nn.linear_operator.diagonal import LinearOperatorDiag as Diag
-from headrace.nn.linear_operator.diagonal import LinearOperatorIdentity as Identity
-from headrace.nn.linear_operator.diagonal import LinearOperatorScaledIdentity as ScaledIdentity
-from headrace.nn.linear_operator.diagonal import LinearOperatorZeros as Zeros
+from headrace.nn.linear_operator.identity import LinearOperatorIdentity as Identity
+from headrace.nn.linear_operator.identity import LinearOperatorScaledIdentity as ScaledIdentity
+from headrace.nn.linear_operator.identity import LinearOperatorZeros as Zeros
 from headrace.nn.linear_operator.reflection import LinearOperatorHouseholder as Householder
 from headrace.nn.linear_operator.several import LinearOperatorBlockDiag as BlockDiag
 from headrace.nn.linear_operator.several import LinearOperatorComposition as Composition

@@ -11,7 +11,8 @@ from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import Hint, LinearOperator
-from headrace.nn.linear_operator.diagonal import LinearOperatorDiag, LinearOperatorIdentity
+from headrace.nn.linear_operator.diagonal import LinearOperatorDiag
+from headrace.nn.linear_operator.identity import LinearOperatorIdentity
 from headrace.ops import arithmetic, array, cast, exponential, linalg_factor, linalg_solve
 from headrace.ops import broadcast as broadcast_ops
 from headrace.ops import matrix_terms as terms
