@@ -16,6 +16,7 @@ from math import prod
 from headrace.codegen.inline import Inlining, collect, has_reduction, weight
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, loads, var, walk
 from headrace.codegen.lift import linear, strides
+from headrace.codegen.split import split
 from headrace.codegen.stages import Assembled, Called, Check, Scatter, Update, memory
 
 MAX_MEMBERS, MAX_WEIGHT = 48, 400
@@ -178,6 +179,12 @@ class Fusion:
         self.append(AssembleItem(tensor, parts), [tensor], read)
 
     def add_compute(self, tensor: Tensor, made: Compute) -> None:
+        made, parts = split(tensor, made)
+        for part, how in parts:
+            self.add_stage(part, how)
+        self.add_stage(tensor, made)
+
+    def add_stage(self, tensor: Tensor, made: Compute) -> None:
         loops = tuple(v for v in made.vars if v.extent != 1)
         is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
         member = Member(tensor, loops, made.body, is_row)

@@ -7,6 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+from headrace.codegen.fusion import Fusion
+from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.lower import Emitter
 from tests.codegen.rules import run
 
 pytestmark = pytest.mark.native
@@ -133,3 +136,18 @@ def test_matrix_product():
     np.testing.assert_allclose(run(rule, a, b)[0], a @ b, rtol=1e-12)
     ints = rng.integers(-9, 9, size=(5, 6)).astype(np.int32)
     np.testing.assert_array_equal(run(rule, ints, ints.T.copy())[0], ints @ ints.T)
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "any"])
+@pytest.mark.parametrize("shape,axes", [((1 << 17,), (0,)), ((4096, 48), (0,)), ((6, 30000), (1,)),
+                                        ((32, 7, 9, 40), (0, 1, 2))])  # fmt: skip
+def test_long_reductions_are_done_in_parts(kind, shape, axes):
+    x = np.random.default_rng(7).normal(size=shape)
+    x = x > 2 if kind == "any" else x.astype(np.float32)
+    e = Emitter()
+    operand = Tensor(x.shape, x.dtype)
+    fusion = Fusion([reduction(kind, axes)(e, operand)], [], [])
+    assert len(fusion.items) == 2
+    got = run(reduction(kind, axes), x)[0]
+    want = ORACLES[kind](x if kind == "any" else x.astype(np.float64), axis=axes)
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
