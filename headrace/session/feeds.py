@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from headrace.core.shapes import make_shape
+from headrace.core.text import as_bytes
 from headrace.graph.graph import Graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.literals import as_bytes
 from headrace.session.fetches import expand_feed
 
 _LARGE = 6e4  # fits every type of floats
