@@ -14,6 +14,7 @@ from headrace.ops import catalog
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import Op
 from headrace.ops.graph_import import CONTROL, Import, tensor_name
+from headrace.ops.later_versions import adapt
 
 
 def import_graph_def(
@@ -43,6 +44,7 @@ def import_graph_def(
       ValueError: the graph is not well-formed, or lacks a name that was asked for.
     """
     graph_def = _own_message(graph_def)
+    adapt(graph_def)
     wanted = _return_names(return_elements)
     if input_map is None:
         input_map = {}
@@ -131,10 +133,7 @@ def _drop_producer_defaults(graph_def: Any, producer_op_list: Any) -> None:
             continue
         for key in [k for k in node.attr if k not in ours.signature.attrs and k in theirs]:
             attr = theirs[key]
-            is_default = attr.HasField("default_value") and _equal(
-                node.attr[key], attr.default_value
-            )
-            if is_default or (node.op, key) in _LABELS:
+            if attr.HasField("default_value") and _equal(node.attr[key], attr.default_value):
                 del node.attr[key]
 
 
@@ -144,10 +143,6 @@ def _declared(name: str) -> Op | None:
         return catalog.find(name)
     except NotFoundError:
         return None
-
-
-# What later versions of TensorFlow write for people to read: it changes no value.
-_LABELS = frozenset({("VarHandleOp", "debug_name")})
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -1,0 +1,214 @@
+"""Both ways, live: TensorFlow reads what we write, we read what TensorFlow writes.
+
+Needs HEADRACE_TF_PYTHON, an interpreter with TensorFlow 2; skipped without it (golden files are always
+read, see test_golden.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import textwrap
+
+import numpy as np
+import pytest
+
+import headrace as tf
+from headrace.formats.bundle_writer import BundleWriter
+from headrace.formats.checkpoint import open_checkpoint
+from headrace.formats.checkpoint_v1 import Item, write
+from headrace.formats.tensor_slice import full_slice, parse_slice
+from tests.formats import golden_values
+
+TF_PYTHON = os.environ.get("HEADRACE_TF_PYTHON")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow"
+    ),
+]
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as fresh:
+        yield fresh
+
+
+def tensorflow(folder, program):
+    """Run a program with TensorFlow in a folder; returns the JSON that it prints last."""
+    head = "import json, os; import numpy as np; import tensorflow as tf; v1 = tf.compat.v1\n"
+    done = subprocess.run(
+        [TF_PYTHON, "-c", head + textwrap.dedent(program)],
+        cwd=folder, capture_output=True, text=True, timeout=300,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def plain(value):
+    """A value as text, exact, for both sides."""
+    if value.dtype == object:
+        return [repr(text) for text in value.ravel()]
+    return value.tobytes().hex()
+
+
+READ = """
+    def plain(value):
+        value = np.asarray(value)
+        if value.dtype == object:
+            return [repr(text) for text in value.ravel()]
+        return value.tobytes().hex()
+    reader = v1.train.NewCheckpointReader("m")
+    shapes = reader.get_variable_to_shape_map()
+    print(json.dumps({name: [shapes[name], plain(reader.get_tensor(name))] for name in shapes}))
+"""
+
+
+def described(tensors):
+    return {name: [list(value.shape), plain(value)] for name, value in tensors.items()}
+
+
+def test_tensorflow_reads_our_checkpoint(tmp_path):
+    tensors = golden_values.tensors()
+    with BundleWriter(tmp_path / "m") as writer:
+        for name, value in tensors.items():
+            writer.add(name, value)
+        for start, count in golden_values.PARTS:
+            part = golden_values.PARTITIONED[start : start + count]
+            writer.add_slice("partitioned", (10, 3), parse_slice(f"{start},{count}:-"), part)
+        writer.finish()
+    found = tensorflow(tmp_path, READ)
+    assert found == described(tensors | {"partitioned": golden_values.PARTITIONED})
+
+
+def test_tensorflow_reads_our_old_format(tmp_path):
+    names = "float32 float64 int8 int16 int32 int64 uint8".split()  # those its reader knows
+    tensors = {name: golden_values.number(name) for name in names}
+    tensors["text"] = np.array([b"", b"one", b"\0"], object)
+    write(
+        tmp_path / "m",
+        [Item(k, v, v.dtype, v.shape, full_slice(v.ndim)) for k, v in tensors.items()],
+    )
+    assert tensorflow(tmp_path, READ) == described(tensors)
+
+
+def test_tensorflow_finds_the_damage(tmp_path):
+    """A flipped byte is a checksum error there too: it verifies what we write."""
+    with BundleWriter(tmp_path / "m") as writer:
+        writer.add("a", np.arange(1000.0))
+        writer.finish()
+    path = tmp_path / "m.data-00000-of-00001"
+    data = bytearray(path.read_bytes())
+    data[4000] ^= 4
+    path.write_bytes(bytes(data))
+    message = tensorflow(
+        tmp_path,
+        """
+        try:
+            v1.train.NewCheckpointReader("m").get_tensor("a")
+        except Exception as error:
+            print(json.dumps(str(error)))
+        """,
+    )
+    assert "hecksum" in message
+
+
+PROGRAM = """
+x = tf.placeholder(tf.float32, [None, 3], name="x")
+w = tf.get_variable(
+    "w", initializer=np.arange(6, dtype=np.float32).reshape(3, 2), use_resource={resource}
+)
+b = tf.get_variable("b", initializer=np.float32([10, 20]), use_resource={resource})
+with tf.variable_scope("cut", partitioner=tf.fixed_size_partitioner(2)):
+    parts = tf.get_variable("parts", [4, 2], initializer=tf.ones_initializer())
+y = tf.add(tf.matmul(x, w), b, name="y")
+train = tf.train.AdamOptimizer(0.5).minimize(tf.reduce_sum(y * y), name="train")
+saver = tf.train.Saver(sharded={sharded})
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+session.run(train, {{x: np.ones([2, 3])}})
+saver.save(session, os.path.join(folder, "model"), global_step=1)
+result = session.run(y, {{x: np.eye(3)}}).tolist()
+"""
+CONTINUE = """
+saver = tf.train.import_meta_graph(os.path.join(folder, "model-1.meta"))
+session = tf.Session()
+saver.restore(session, tf.train.latest_checkpoint(folder))
+result = session.run("y:0", {"x:0": np.eye(3)}).tolist()
+session.run("train", {"x:0": np.ones([2, 3])})
+result = [result, session.run("y:0", {"x:0": np.eye(3)}).tolist()]
+"""
+AS_V1 = "tf = v1; tf.disable_eager_execution(); folder = '.'\n"
+SHOW = "\nprint(json.dumps(result))"
+
+
+def ours(program, folder):
+    """Run a program with headrace."""
+    names = {"tf": tf, "np": np, "os": os, "folder": str(folder)}
+    exec(program, names)
+    names["session"].close()
+    return names["result"]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_training_goes_on_there(tmp_path, resource, sharded):
+    """A model that is built, trained and saved here goes on in TensorFlow, from graph and checkpoint."""
+    before = ours(PROGRAM.format(resource=resource, sharded=sharded), tmp_path)
+    with tf.Graph().as_default():
+        expected = ours(CONTINUE, tmp_path)
+    there = tensorflow(tmp_path, AS_V1 + CONTINUE + SHOW)
+    np.testing.assert_allclose(there[0], before, rtol=1e-6)
+    np.testing.assert_allclose(there[1], expected[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_training_goes_on_here(tmp_path, resource):
+    """And the other way round."""
+    program = PROGRAM.format(resource=resource, sharded=True)
+    there = tensorflow(tmp_path, AS_V1 + program + SHOW)
+    expected = tensorflow(tmp_path, AS_V1 + CONTINUE + SHOW)
+    here = ours(CONTINUE, tmp_path)
+    np.testing.assert_allclose(here[0], there, rtol=1e-6)
+    np.testing.assert_allclose(here[1], expected[1], rtol=1e-5)
+
+
+def test_checkpoint_of_tensorflow_2(tmp_path):
+    """tf.train.Checkpoint: objects there, names here."""
+    tensorflow(
+        tmp_path,
+        """
+        dense = tf.keras.layers.Dense(2, name="dense")
+        dense.build([None, 3])
+        tf.train.Checkpoint(layer=dense, step=tf.Variable(7)).write("m")
+        print(1)
+        """,
+    )
+    with open_checkpoint(tmp_path / "m") as reader:
+        names = [name for name, _, _ in reader.tensors()]
+        assert reader.read("step/.ATTRIBUTES/VARIABLE_VALUE") == 7
+        assert reader.read("layer/_kernel/.ATTRIBUTES/VARIABLE_VALUE").shape == (3, 2)
+    assert "_CHECKPOINTABLE_OBJECT_GRAPH" in names
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
+def test_records(tmp_path, kind):
+    with tf.io.TFRecordWriter(tmp_path / "ours", kind) as writer:
+        for record in golden_values.RECORDS:
+            writer.write(record)
+    found = tensorflow(
+        tmp_path,
+        f"""
+        found = [r.numpy() for r in tf.data.TFRecordDataset("ours", {kind!r})]
+        with tf.io.TFRecordWriter("theirs", {kind!r}) as writer:
+            for record in found:
+                writer.write(record)
+        print(json.dumps([r.hex() for r in found]))
+        """,
+    )
+    assert found == [record.hex() for record in golden_values.RECORDS]
+    back = tf.python_io.tf_record_iterator(tmp_path / "theirs", tf.io.TFRecordOptions(kind))
+    assert list(back) == golden_values.RECORDS
