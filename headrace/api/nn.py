@@ -51,6 +51,7 @@ NAMES: dict[str, str] = {
     "headrace.nn.static_rnn": (
         "nn.static_rnn nn.static_state_saving_rnn nn.static_bidirectional_rnn"
     ),
+    "headrace.layers.average_loss": "nn.compute_average_loss nn.scale_regularization_loss",
     "headrace.layers.rnn_cells": (
         "nn.rnn_cell.RNNCell nn.rnn_cell.BasicRNNCell nn.rnn_cell.GRUCell"
     ),
