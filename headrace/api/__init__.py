@@ -19,7 +19,7 @@ FAMILIES = (
     "framework", "gradients", "math", "array", "linalg", "signal", "nn", "image", "random",
     "variables", "train", "string", "sparse", "quantized", "session", "control_flow", "data",
     "io", "layers", "losses", "metrics", "summary", "lookup", "distributions", "distributed",
-    "saved_model", "platform", "contrib", "keras", "estimator",
+    "saved_model", "platform", "contrib", "contrib_layers", "keras", "estimator",
 )  # fmt: skip
 
 
