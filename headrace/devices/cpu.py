@@ -15,9 +15,10 @@ def prepare(piece: Plan) -> Program:
         from headrace.codegen.target import is_available
 
         if is_available():
-            from headrace.codegen import random
+            from headrace.codegen import checksum, random
             from headrace.devices.compiled import MixedProgram
 
+            checksum.install()
             random.install()
             return MixedProgram(piece)
     return reference.prepare(piece)
