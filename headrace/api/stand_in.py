@@ -23,6 +23,9 @@ _ROOTS = ("tensorflow", "tinyflow")
 _HOMES = {
     "tensorflow.examples.tutorials.mnist.input_data": "headrace.datasets",
     "tensorflow.contrib.learn.python.learn.datasets.mnist": "headrace.datasets",
+    "tensorflow.python.tools.freeze_graph": "headrace.tools.freeze_graph",
+    "tensorflow.python.tools.strip_unused_lib": "headrace.tools.strip_unused",
+    "tensorflow.python.tools.optimize_for_inference_lib": "headrace.tools.optimize_for_inference",
     "tinyflow.datasets": "headrace.datasets",
 }
 # Where a bare name is looked for, after the root.

@@ -3,6 +3,8 @@
 headrace run program.py [args...]     run an unmodified TensorFlow 1.x program
 headrace doctor                       what this machine gives us, and why
 headrace ops [--missing RULE]         declared ops and what each has
+headrace inspect PATH                 what is in a graph, checkpoint, SavedModel, record or event file
+headrace freeze --help                a graph and a checkpoint become one graph of constants
 headrace mnist [--steps N]            train softmax regression on MNIST and print its accuracy
 headrace version
 """
@@ -17,6 +19,8 @@ WORDS = {
     "run": "headrace.tools.run",
     "doctor": "headrace.tools.doctor",
     "ops": "headrace.tools.coverage",
+    "inspect": "headrace.tools.inspect",
+    "freeze": "headrace.tools.freeze_graph",
     "mnist": "headrace.tools.mnist",
     "version": "headrace.tools.version",
 }
