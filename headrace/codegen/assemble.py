@@ -15,6 +15,7 @@ import numpy as np
 from headrace.codegen import library, llvm, memory, native, threads
 from headrace.codegen.cache import kernel_address
 from headrace.codegen.fusion import AssembleItem, CallItem, Fusion, Group, Item, ScatterItem
+from headrace.codegen.gemm import Products
 from headrace.codegen.inline import weight
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, loads, var
 from headrace.codegen.lift import Lifted, lift
@@ -71,8 +72,9 @@ def assemble(
     items = order(fusion)
     options.show("regions", describe_items(items))
     stored = stored_tensors(fusion)
+    products = Products(item.called.call for item in items if isinstance(item, CallItem))
     for item in items:
-        a.steps.extend(steps_of(item, stored, fusion))
+        a.steps.extend(steps_of(item, stored, fusion, products))
         a.steps.extend(check_steps(a, item, fusion))
     a.in_place = in_place_updates(a.updates, items)
     return lay_out(a)
@@ -178,7 +180,7 @@ def reads_of(item: Item) -> set[Tensor]:
 
 
 # -- entries -------------------------------------------------------------------------------------
-def steps_of(item: Item, stored: set[Tensor], fusion: Fusion) -> list[Step]:
+def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products) -> list[Step]:
     match item:
         case Group():
             if all(m.tensor.count == 0 for m in item.members):
@@ -190,7 +192,7 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion) -> list[Step]:
         case AssembleItem(tensor=tensor, parts=parts):
             return [kernel_step(k) for k in schedule_parts(tensor, parts)]
         case CallItem(called=called, outputs=outputs):
-            return library.steps(called, outputs, Step)
+            return library.steps(called, outputs, Step, products)
 
 
 def scatter_steps(

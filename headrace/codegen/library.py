@@ -1,4 +1,5 @@
-"""Library calls behind one interface: oneDNN where it can, else generated kernels and a BLAS.
+"""Library calls behind one interface: plain products by kernels of our own, the rest by oneDNN
+where it can, else by a BLAS.
 
 In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region
 can be lowered accordingly: a call that nobody does is expressed in stages (codegen.fallback) or
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.codegen import blas, native, onednn
+from headrace.codegen import blas, gemm, native, onednn
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.program import Entry
@@ -23,7 +24,9 @@ def is_empty(call: LibraryCall) -> bool:
 
 
 def choose(call: LibraryCall) -> str | None:
-    """'onednn', 'blas', or None where no library does it."""
+    """'own' kernels, 'onednn', 'blas', or None where nobody does it."""
+    if gemm.supports(call) and not onednn.supports(call):
+        return "own"
     if onednn.supports(call):
         try:
             onednn.describe(call)
@@ -31,14 +34,19 @@ def choose(call: LibraryCall) -> str | None:
             pass
         else:
             return "onednn"
+    if gemm.supports(call):
+        return "own"
     return "blas" if blas.supports(call) else None
 
 
-def steps(called: Called, outputs: list[Tensor], step: Any) -> list[Any]:
+def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
     """The program steps of a call that `choose` accepted."""
     call = called.call
     if is_empty(call):
         return [_zeros(memory_of(t), step) for t in outputs if t.count]
+    own = gemm.supports(call)
+    if own and (products.prefers(call) or not onednn.supports(call)):
+        return products.steps(call, step)
     if onednn.supports(call):
         entry = onednn.product(call)
         if entry is not None:
@@ -49,6 +57,8 @@ def steps(called: Called, outputs: list[Tensor], step: Any) -> list[Any]:
             pass
         else:
             return [_step(onednn.entry_of(e), e.label or call.kind, step) for e in made]
+    if own:
+        return products.steps(call, step)
     return [_step(e, call.kind, step) for e in blas.entries(call)]
 
 

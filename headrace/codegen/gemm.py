@@ -1,0 +1,261 @@
+"""Matrix products by kernels of our own: which tile, which threads, what is copied beforehand.
+
+In: a LibraryCall "matmul" on plain float or double arrays.  Out: steps of a program.  A second
+operand that several products of a program share is put into panels once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, prod
+from typing import Any
+
+from headrace.codegen import llvm_gemm as code
+from headrace.codegen import native, threads
+from headrace.codegen.blas import matrix
+from headrace.codegen.cache import kernel_address
+from headrace.codegen.kernel_ir import F32, F64, Tensor
+from headrace.codegen.llvm_gemm import (
+    COLUMNS,
+    COLUMNS_DIRECT,
+    COPIED,
+    DIRECT,
+    PANELS,
+    ROWS,
+    ROWS_DIRECT,
+    TURNED,
+    Shape,
+)
+from headrace.codegen.program import Entry
+from headrace.codegen.stages import Temporary, memory
+from headrace.codegen.target import host
+from headrace.ops.emit import LibraryCall, View
+
+TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
+FEW_ROWS = 64  # of a product to which the copy of its second operand matters
+LARGE = 100_000_000
+POINTERS = 10  # rows that have a pointer each
+NEAR = 64  # elements between rows that lie close together
+
+
+def supports(call: LibraryCall) -> bool:
+    if call.kind != "matmul" or set(call.views) != {"src", "weights", "dst"}:
+        return False
+    if call.options.get("post_ops"):
+        return False
+    views = call.views.values()
+    if {v.operand.kind for v in views} not in ({F32}, {F64}):
+        return False
+    return all(map(_is_plain, views)) and _steps_evenly(call)
+
+
+def _is_plain(view: View) -> bool:
+    """A stack of matrices, each with one of its dimensions contiguous."""
+    lead = len(view.shape) - 2
+    return matrix(view) is not None and view.order[:lead] == tuple(range(lead))
+
+
+def _steps_evenly(call: LibraryCall) -> bool:
+    """Each operand has all matrices of the result's stack, or one for all of them."""
+    whole = prod(call.views["dst"].shape[:-2])
+    found = matrix(call.views["dst"])
+    return (
+        found is not None
+        and not found[0]
+        and all(prod(v.shape[:-2]) in (1, whole) for v in call.views.values())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A product as numbers."""
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    a_turned: bool
+    b_turned: bool
+    element: str
+
+    @property
+    def work(self) -> int:
+        return 2 * self.m * self.n * self.k * self.batch
+
+
+def size_of(call: LibraryCall) -> Size:
+    a, b, c = (call.views[name] for name in ("src", "weights", "dst"))
+    (m, n), k = c.shape[-2:], a.shape[-1]
+    turned = [found[0] for v in (a, b) if (found := matrix(v)) is not None]
+    element = "float" if c.operand.kind is F32 else "double"
+    return Size(m, n, k, prod(c.shape[:-2]), turned[0], turned[1], element)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a product is done: the tile, and the grid of cells that threads share."""
+
+    shape: Shape
+    cells_m: int
+    cells_n: int
+    cell_m: int
+    cell_n: int
+    team: int
+
+
+@lru_cache(maxsize=1024)
+def choose(size: Size, in_panels: bool = False) -> Choice:
+    """The cheapest of all tiles and grids, by estimate."""
+    team = threads.count() if size.work >= TEAM_WORK else 1
+    parts = -(-team // size.batch)
+    grids = [(rows, parts // rows) for rows in range(1, parts + 1) if parts % rows == 0]
+    shapes = _shapes(size, in_panels)
+    found = [_estimate(size, shape, *grid) for shape in shapes for grid in grids]
+    return replace(min(found, key=lambda f: f[0])[1], team=team)
+
+
+def _shapes(size: Size, in_panels: bool) -> list[Shape]:
+    """Tiles that leave registers for the operands, with every way to read them."""
+    target = host()
+    registers = 32 if target.vector_bits == 512 or "+neon" in target.features else 16
+    lanes = target.lanes(32 if size.element == "float" else 64)
+    ways_a = [COLUMNS, COLUMNS_DIRECT] if size.a_turned else [ROWS, ROWS_DIRECT]
+    ways_b = [PANELS] if in_panels else [TURNED] if size.b_turned else [DIRECT, COPIED]
+    return [
+        Shape(size.element, lanes, rows, vectors, a, b)
+        for vectors in (1, 2, 3, 4)
+        for rows in range(1, min((registers - 1) // vectors, 15))
+        for a in ways_a
+        for b in ways_b
+        if rows * vectors + vectors < registers and (a in (ROWS, COLUMNS) or rows <= POINTERS)
+    ]
+
+
+# Cycles per element that is copied, or read from far away, or read from a copy of panels.
+_COPY_A = {ROWS: 0.25, COLUMNS: 0.15}
+_COPY_B = {PANELS: 0.02, DIRECT: 0.0, COPIED: 0.12, TURNED: 0.35}
+
+
+def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, Choice]:
+    """Cycles of one thread, roughly."""
+    cell_m, cell_n = _share(size.m, s.tile_m, cells_m), _share(size.n, s.tile_n, cells_n)
+    rows, panels = cell_m // s.tile_m, cell_n // s.tile_n
+    # Two multiply-adds and two loads per cycle; a sum can be added to every fourth cycle.
+    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) / 2, 4.0) + 0.5
+    cost = rows * panels * (size.k * step + 3.0 * s.tile_m * s.vectors + 60)
+    cost += cell_n * size.k * _COPY_B[s.b] * -(-cell_m // s.height)
+    if s.b == DIRECT and size.n > NEAR:  # lines far apart: a miss each, for every panel of rows
+        cost += rows * panels * size.k * 2.5 * s.vectors
+    if s.a_is_direct:
+        cost += rows * panels * size.k * s.tile_m * (0.04 if panels < 3 else 0.2)
+    else:
+        cost += cell_m * size.k * _COPY_A[s.a]
+    cost *= size.batch / min(size.batch, threads.count())
+    return cost, Choice(s, cells_m, cells_n, cell_m, cell_n, 1)
+
+
+def _share(extent: int, tile: int, cells: int) -> int:
+    """How much of an extent a cell gets, in whole tiles."""
+    return ceil(ceil(extent / tile) / cells) * tile
+
+
+class Products:
+    """The products of one program."""
+
+    def __init__(self, calls: Iterable[LibraryCall]) -> None:
+        self.uses: dict[tuple[Tensor, bool], int] = {}
+        self.panels: dict[tuple[Tensor, bool, int], Tensor] = {}
+        for call in calls:
+            if supports(call):
+                key = self.key(call)
+                self.uses[key] = self.uses.get(key, 0) + 1
+
+    def key(self, call: LibraryCall) -> tuple[Tensor, bool]:
+        view = call.views["weights"]
+        found = matrix(view)
+        return memory(view.operand), found is not None and found[0]
+
+    def is_shared(self, call: LibraryCall) -> bool:
+        """Whether panels of its second operand serve several products."""
+        few = call.views["src"].shape[-2] <= FEW_ROWS
+        alone = prod(call.views["weights"].shape[:-2]) == 1
+        return few and alone and self.uses[self.key(call)] > 1
+
+    def prefers(self, call: LibraryCall) -> bool:
+        """Whether this beats oneDNN, by measurement: with shared panels, and where the first
+        operand is turned and the product large."""
+        size = size_of(call)
+        if size.element == "double" or self.is_shared(call):
+            return True
+        return size.a_turned and size.n >= 64 and size.work >= LARGE and size.batch == 1
+
+    def steps(self, call: LibraryCall, step: Any) -> list[Any]:
+        """The product, and before it the panels that it is the first to need."""
+        size, found = size_of(call), []
+        shared = self.is_shared(call)
+        choice = choose(size, shared)
+        a, b, c = (memory(call.views[name].operand) for name in ("src", "weights", "dst"))
+        ld = [m[1] for v in call.views.values() if (m := matrix(v)) is not None]
+        views = dict(zip(call.views, ld))
+        b_step = views["weights"]
+        if shared:
+            pitch = -(-size.k // choice.shape.lanes) * choice.shape.lanes
+            key = (*self.key(call), choice.shape.tile_n)
+            if key not in self.panels:
+                self.panels[key] = _panels(size, choice, pitch)
+                found.append(_panel_step(size, choice, b_step, pitch, b, self.panels[key], step))
+            b, b_step = self.panels[key], pitch
+        batches = [
+            prod(v.shape[-2:]) if prod(v.shape[:-2]) > 1 else 0
+            for v in (call.views[name] for name in ("src", "weights", "dst"))
+        ]
+        params = [
+            size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size, choice.shape),
+            choice.cells_m * choice.cells_n, choice.cells_n, choice.cell_m, choice.cell_n, *batches,
+        ]  # fmt: skip
+        work = size.batch * choice.cells_m * choice.cells_n
+        entry = _entry(choice.shape, "gemm", params, work, min(choice.team, work))
+        entry.places = [(a, False), (b, False), (c, True), ("scratch", 0)]
+        scratch = choice.shape.scratch * choice.team
+        name = f"matmul {size.m}x{size.k}x{size.n}" + (f" x{size.batch}" if size.batch > 1 else "")
+        found.append(step([a, b], [c], entry, scratch, name=name))
+        return found
+
+
+def _block(size: Size, shape: Shape) -> int:
+    """How much of k is done at a time: all of it where nothing is copied."""
+    if shape.a_is_direct and shape.b in (DIRECT, PANELS):
+        return size.k
+    return ceil(size.k / ceil(size.k / code.DEPTH))
+
+
+def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:
+    width = -(-size.n // choice.shape.tile_n) * choice.shape.tile_n
+    return Tensor((width * pitch,), "float32" if size.element == "float" else "float64",
+                  source=Temporary(), name="panels")  # fmt: skip
+
+
+def _panel_step(
+    size: Size, choice: Choice, b_step: int, pitch: int, b: Tensor, panels: Tensor, step: Any
+) -> Any:
+    s = choice.shape
+    shape = Shape(s.element, s.lanes, 1, s.vectors, ROWS, TURNED if size.b_turned else COPIED)
+    work = -(-size.n // s.tile_n)
+    team = threads.count() if size.n * size.k >= 1 << 17 else 1
+    entry = _entry(shape, "panels", [size.n, size.k, b_step, pitch], work, min(team, work))
+    entry.places = [(b, False), (panels, True)]
+    return step([b], [panels], entry, name=f"panels {size.k}x{size.n}")
+
+
+def _entry(shape: Shape, role: str, params: list[int], work: int, team: int) -> Entry:
+    def write(symbol: str) -> str:
+        writer = code.Writer(shape)
+        return writer.write(symbol) if role == "gemm" else writer.write_panels(symbol)
+
+    address = kernel_address(shape.identity(role), write)
+    table = (ctypes.c_int64 * len(params))(*params)
+    head = [address, ctypes.addressof(table), work, team, 1, 4 if role == "gemm" else 2]
+    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1)

@@ -1,0 +1,123 @@
+"""Products by kernels of our own, against NumPy: all layouts, edges of tiles, stacks, panels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from headrace.codegen import gemm
+from headrace.codegen.assemble import assemble
+from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.llvm_gemm import PANELS
+from headrace.codegen.stages import Called
+from headrace.ops.emit import LibraryCall, transposed, view
+
+pytestmark = pytest.mark.native
+
+SIZES = [
+    (1, 1, 1), (1, 7, 5), (3, 300, 2), (20, 40, 80), (17, 33, 65), (15, 257, 33), (100, 784, 10),
+    (1, 500, 300), (513, 5, 31), (64, 1, 64), (600, 300, 70), (260, 30, 3),
+]  # fmt: skip
+
+
+@pytest.fixture
+def own(monkeypatch):
+    """Every product is ours."""
+    monkeypatch.setattr(gemm.Products, "prefers", lambda self, call: True)
+
+
+def product(a, b, turn_a, turn_b, times=1):
+    """The results of equal products of one program."""
+    operands = [Tensor(x.shape, x.dtype) for x in (a, b)]
+    first, second = (transposed(t, turn) for t, turn in zip(operands, (turn_a, turn_b)))
+    lead = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    outputs = []
+    for _ in range(times):
+        out = Tensor((*lead, first.shape[-2], second.shape[-1]), a.dtype)
+        call = LibraryCall("matmul", src=first, weights=second, dst=view(out))
+        assert gemm.supports(call)
+        out.source = Called(call, tuple(operands))
+        outputs.append(out)
+    program = assemble(operands, outputs, [], [])
+    return program.run([a, b])[0], program
+
+
+def check(got, a, b, turn_a, turn_b):
+    a, b = (
+        x.swapaxes(-1, -2).astype(np.float64) if turn else x.astype(np.float64)
+        for x, turn in ((a, turn_a), (b, turn_b))
+    )
+    want = a @ b
+    loose = 2e-5 if got.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(got, want, rtol=0, atol=loose * max(np.abs(want).max(), 1e-9))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_layouts(own, size, dtype):
+    m, k, n = size
+    rng = np.random.default_rng(0)
+    for turn_a, turn_b in [(False, False), (True, False), (False, True), (True, True)]:
+        a = rng.standard_normal((k, m) if turn_a else (m, k)).astype(dtype)
+        b = rng.standard_normal((n, k) if turn_b else (k, n)).astype(dtype)
+        for got in product(a, b, turn_a, turn_b, times=2)[0]:
+            check(got, a, b, turn_a, turn_b)
+
+
+@pytest.mark.parametrize("lead", [((3,), (3,)), ((2, 3), (2, 3)), ((1,), (4,)), ((4,), (1,))])
+def test_stacks(own, lead):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((*lead[0], 37, 50)).astype(np.float32)
+    b = rng.standard_normal((*lead[1], 29, 50)).astype(np.float32)
+    check(product(a, b, False, True)[0][0], a, b, False, True)
+
+
+@pytest.mark.parametrize("in_panels", [False, True])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)])
+def test_every_tile(monkeypatch, turned, in_panels):
+    """Whatever tile is chosen, the numbers are right; threads share the cells."""
+    m, k, n = 33, 300, 70
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((k, m) if turned[0] else (m, k)).astype(np.float32)
+    b = rng.standard_normal((n, k) if turned[1] else (k, n)).astype(np.float32)
+    size = gemm.Size(m, n, k, 1, *turned, "float")
+    shapes = [s for s in gemm._shapes(size, in_panels) if s.tile_m in (1, 6, 14)]
+    monkeypatch.setattr(gemm.Products, "prefers", lambda self, call: True)
+    for shape in shapes:
+        chosen = gemm._estimate(size, shape, 2, 1)[1]
+        monkeypatch.setattr(gemm, "choose", lambda size, shared, chosen=chosen: chosen)
+        results, program = product(a, b, *turned, times=2 if in_panels else 1)
+        check(results[-1], a, b, *turned)
+        assert len(program.entries) == (3 if in_panels else 1)
+
+
+def test_nan_stays_in_its_row_and_column(own):
+    a, b = np.ones((5, 40), np.float32), np.ones((40, 20), np.float32)
+    a[1, 3], b[7, 2] = np.nan, np.inf
+    got = product(a, b, False, False)[0][0]
+    wrong = np.zeros((5, 20), bool)
+    wrong[1], wrong[:, 2] = True, True
+    np.testing.assert_array_equal(~np.isfinite(got), wrong)
+
+
+def test_weights_that_are_used_again_are_put_into_panels():
+    x = Tensor((20, 64), np.float32)
+    w = Tensor((64, 64), np.float32)
+    outputs, source = [], x
+    for _ in range(3):
+        out = Tensor((20, 64), np.float32)
+        call = LibraryCall("matmul", src=view(source), weights=view(w), dst=view(out))
+        out.source = Called(call, (source, w))
+        outputs.append(out)
+        source = out
+    program = assemble([x, w], outputs[-1:], [], [])
+    assert [e.name.split()[0] for e in program.entries] == ["panels", *["matmul"] * 3]
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(t.shape).astype(np.float32) / 8 for t in (x, w))
+    np.testing.assert_allclose(program.run([a, b])[0][0], a @ b @ b @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_large_turned_products_are_ours():
+    call_size = gemm.Size(1300, 2600, 700, 1, True, False, "float")
+    choice = gemm.choose(call_size)
+    assert choice.shape.b != PANELS and choice.cell_m * choice.cells_m >= 1300
