@@ -90,4 +90,35 @@ NAMES: dict[str, str] = {
     "headrace.layers.contrib.utils": (
         "contrib.layers.python.layers.utils=. contrib.layers.utils=."
     ),
+    "headrace.layers.contrib.losses": _everywhere(
+        "contrib.losses.,contrib.slim.losses.",
+        "absolute_difference add_loss cosine_distance compute_weighted_loss get_losses "
+        "get_regularization_losses get_total_loss hinge_loss log_loss mean_pairwise_squared_error "
+        "mean_squared_error sigmoid_cross_entropy softmax_cross_entropy "
+        "sparse_softmax_cross_entropy",
+    ),
+    "headrace.layers.contrib.metrics": _everywhere(
+        "contrib.metrics.,contrib.slim.metrics.",
+        "accuracy aggregate_metrics aggregate_metric_map streaming_mean streaming_mean_tensor "
+        "streaming_percentage_less streaming_accuracy streaming_mean_absolute_error "
+        "streaming_mean_squared_error streaming_root_mean_squared_error "
+        "streaming_mean_relative_error streaming_mean_cosine_distance streaming_mean_iou "
+        "streaming_true_positives streaming_true_negatives streaming_false_positives "
+        "streaming_false_negatives streaming_precision streaming_recall "
+        "streaming_true_positives_at_thresholds streaming_true_negatives_at_thresholds "
+        "streaming_false_positives_at_thresholds streaming_false_negatives_at_thresholds "
+        "streaming_precision_at_thresholds streaming_recall_at_thresholds streaming_auc "
+        "streaming_sensitivity_at_specificity streaming_specificity_at_sensitivity",
+    ),
+    "headrace.layers.contrib.hparams": ("contrib.training.HParams contrib.training.parse_values"),
+    "headrace.layers.contrib.training": (
+        _everywhere(
+            "contrib.training.,contrib.slim.learning.",
+            "add_gradients_summaries clip_gradient_norms multiply_gradients",
+        )
+        + " contrib.training.clip_gradient_norms_fn contrib.training.create_train_op "
+        "contrib.slim.learning.create_train_op=create_slim_train_op"
+    ),
+    "headrace.layers.contrib.model_analyzer": "contrib.slim.model_analyzer=.",
+    "headrace.layers.contrib.named_summaries": "contrib.slim.summaries=.",
 }
