@@ -75,7 +75,7 @@ class Dropout(core.Dropout, Layer):
     ) -> None:
         super().__init__(rate, noise_shape, seed, name=name, **kwargs)
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: Any, training: Any = False) -> Any:  # type: ignore[override]
         return super().call(inputs, training=training)
 
 

@@ -67,7 +67,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
             renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, **kwargs,
         )  # fmt: skip
 
-    def call(self, inputs: Any, training: Any = False) -> Any:
+    def call(self, inputs: Any, training: Any = False) -> Any:  # type: ignore[override]
         return super().call(inputs, training=training)
 
 

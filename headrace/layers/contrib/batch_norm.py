@@ -217,7 +217,7 @@ def _fused(inputs: Any, params: _Params, epsilon: float, data_format: str) -> An
     beta = constant(0.0, dtypes.float32, size) if beta is None else beta
     gamma = constant(1.0, dtypes.float32, size) if gamma is None else gamma
     averages = params.averages(size, dtypes.float32)
-    options = {"epsilon": epsilon, "data_format": data_format}
+    options: dict[str, Any] = {"epsilon": epsilon, "data_format": data_format}
 
     def trained() -> Any:
         return fused_batch_norm(inputs, gamma, beta, **options)

@@ -10,11 +10,9 @@ from headrace.variables.scope import variable_scope
 
 
 def _scope_of(layer: Any, default: str) -> str:
-    for function in (layer, getattr(layer, "func", None)):  # a functools.partial has a func
-        if hasattr(function, "__name__"):
-            name: str = function.__name__
-            return name
-    return default
+    named = getattr(layer, "func", layer)  # a functools.partial has a func
+    name: str = getattr(layer, "__name__", getattr(named, "__name__", default))
+    return name
 
 
 def repeat(

@@ -11,7 +11,8 @@ from headrace.graph.defaults import get_default_graph
 from headrace.layers.contrib.utils import collect_named_outputs, get_variable_collections
 from headrace.layers.contrib.variables import model_variable
 from headrace.variables.partitioned import PartitionedVariable
-from headrace.variables.scope import VariableScope, variable_scope
+from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 NAMES = {"bias": "biases", "kernel": "weights"}
 

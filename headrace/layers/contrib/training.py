@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from headrace.functions.clip import clip_by_norm, global_norm
@@ -13,6 +14,7 @@ from headrace.functions.structure import name_scope
 from headrace.functions.summary import histogram, scalar
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
+from headrace.ops.arithmetic import mul
 from headrace.ops.checks import check_numerics as check_finite
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.indexed_slices import IndexedSlices
@@ -79,7 +81,7 @@ def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> list[A
             if gradient is None:
                 raise ValueError("Requested multiple of `None` gradient.")
             factor = convert_to_tensor(gradient_multipliers[key], dtype=gradient.dtype)
-            gradient = _changed(gradient, lambda values, factor=factor: values * factor)
+            gradient = _changed(gradient, partial(mul, factor))
         found.append((gradient, variable))
     return found
 

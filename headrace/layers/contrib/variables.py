@@ -13,7 +13,8 @@ from headrace.graph.keys import GraphKeys
 from headrace.layers.contrib.arg_scope import add_arg_scope
 from headrace.train import step_count
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
-from headrace.variables.scope import VariableScope, get_variable, get_variable_scope
+from headrace.variables.scope import get_variable, get_variable_scope
+from headrace.variables.scope_defaults import VariableScope
 from headrace.variables.variable import Variable
 
 

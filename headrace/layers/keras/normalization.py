@@ -201,7 +201,7 @@ class BatchNormalization(Renormalization, RoleLayer):
         """One op for moments and normalisation."""
         gamma = self._gamma_const if self.gamma is None else self.gamma
         beta = self._beta_const if self.beta is None else self.beta
-        options = {
+        options: dict[str, Any] = {
             "epsilon": self.epsilon,
             "data_format": "NCHW" if self.axis == [1] else "NHWC",
         }

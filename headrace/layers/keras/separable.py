@@ -112,7 +112,7 @@ class SeparableConv1D(SeparableConv):
     def __init__(self, filters: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(1, filters, kernel_size, *args, **kwargs)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any) -> Any:  # type: ignore[override]
         if self.padding == "causal":
             inputs = pad(inputs, self._causal_padding())
         axis = 2 if self.data_format == "channels_first" else 1
@@ -133,7 +133,7 @@ class SeparableConv2D(SeparableConv):
     ) -> None:
         super().__init__(2, filters, kernel_size, strides, *args, **kwargs)
 
-    def call(self, inputs: Any) -> Any:
+    def call(self, inputs: Any) -> Any:  # type: ignore[override]
         outputs = self._separated(
             inputs, self.depthwise_kernel, self.pointwise_kernel, self.dilation_rate
         )

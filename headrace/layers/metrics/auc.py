@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
@@ -21,7 +22,7 @@ from headrace.ops.logical import logical_and
 from headrace.variables.scope import variable_scope
 
 _EPSILON = 1e-7  # thresholds reach this far beyond [0, 1]
-_HEIGHTS = {
+_HEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
     "trapezoidal": lambda a, b: (a + b) / 2.0,
     "careful_interpolation": lambda a, b: (a + b) / 2.0,
     "minoring": minimum,

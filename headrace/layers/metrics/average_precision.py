@@ -163,10 +163,10 @@ def _repeated(labels: Any, times: int, name: str) -> Any:
             sizes = labels.dense_shape
             last = reshape(size(sizes) - 1, [1])
             parts = (slice_(sizes, [0], last), [1], slice_(sizes, last, [-1]))
-            expanded = sparse_reshape(
+            sparse = sparse_reshape(
                 labels, shape=concat(parts, 0, name="expanded_shape"), name="expand"
             )
-            return expanded if times == 1 else sparse_concat(-2, [expanded] * times, name=scope)
+            return sparse if times == 1 else sparse_concat(-2, [sparse] * times, name=scope)
         expanded = expand_dims(labels, -2, name="expand")
         if times == 1:
             return expanded

@@ -45,7 +45,7 @@ def confusion_at_thresholds(
     predictions, labels, weights = _checked(labels, predictions, weights)
     count = len(thresholds)
     column = reshape(predictions, [-1, 1])
-    seen = column.shape.as_list()[0]
+    seen: Any = column.shape.as_list()[0]
     if seen is None:
         seen = shape(column)[0]
     limits = tile(expand_dims(constant(thresholds), [1]), stack([1, seen]))
