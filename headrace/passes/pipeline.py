@@ -8,6 +8,7 @@ from headrace.core import options
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.open_guards import open_guards
+from headrace.passes.merge_products import merge_products
 from headrace.passes.remove_identities import remove_identities
 from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
@@ -24,6 +25,7 @@ PIPELINE: tuple[Pass, ...] = (
     fold_constants,  # never what has an effect
     simplify_arithmetic,  # keeps NaN, infinities and signed zero
     merge_common,
+    merge_products,  # after merge_common: it looks for products that are used once
 )
 
 

@@ -6,6 +6,7 @@ import pytest
 import headrace as tf
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
+from headrace.passes.merge_products import merge_products
 from headrace.passes.remove_identities import remove_identities
 from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
@@ -118,3 +119,58 @@ def test_random_graphs_keep_their_values():
             with tf.Session(graph=graph) as fast, tf.Session(graph=graph, config=plain) as slow:
                 for p, q in zip(fast.run(fetches, {x: value}), slow.run(fetches, {x: value})):
                     np.testing.assert_array_equal(p, q)
+
+
+THIN = "{transpose_a=True; T=f32} : f32[8,9]\n"
+
+
+def thin_products(count, more=""):
+    """A sum of products over two rows each."""
+    lines, feeds = "", []
+    for i in range(count):
+        for name, size in ((f"x{i}", 8), (f"y{i}", 9)):
+            lines += f"{name} = Placeholder() {{dtype=f32; shape=[2,{size}]}} : f32[2,{size}]\n"
+            feeds.append(name)
+        lines += f"p{i} = MatMul(x{i}, y{i}) {THIN}"
+    terms = [f"p{i}" for i in range(count)] + ([more] if more else [])
+    if more:
+        lines = f"{more} = Const() {{value=f32[{[[0.0] * 9] * 8}]; dtype=f32}} : f32[8,9]\n" + lines
+    return lines + f"s = AddN({', '.join(terms)}) {{N={len(terms)}; T=f32}} : f32[8,9]\n", feeds
+
+
+def test_thin_products_merge():
+    text, feeds = thin_products(3)
+    before = from_text(f"{text}feed {', '.join(feeds)}\nreturn s")
+    plan = merge_products(before)
+    verify(plan)
+    ops = [n.op.name for n in plan.nodes.values() if n.op.name != "Placeholder"]
+    assert sorted(ops) == ["ConcatV2", "ConcatV2", "Const", "MatMul"]
+    assert plan.nodes["s"].op.name == "MatMul" and len(plan.nodes["s/_left"].inputs) == 4
+    assert to_text(merge_products(plan)) == to_text(plan)
+
+
+def test_products_that_somebody_else_uses_stay():
+    text, feeds = thin_products(2)
+    before = from_text(f"{text}n = Neg(p0) : f32[8,9]\nfeed {', '.join(feeds)}\nreturn s, n")
+    assert to_text(merge_products(before)) == to_text(before)
+
+
+@pytest.mark.parametrize("rows", [2, 50])
+def test_gradients_of_shared_weights(rows):
+    """Thin or not, the numbers are those of the sum."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3, rows, 6])
+        w = tf.Variable(np.linspace(-1, 1, 36, dtype=np.float32).reshape(6, 6))
+        h = x[0]
+        for t in range(3):
+            h = tf.tanh(tf.matmul(h + x[t], w))
+        loss = tf.reduce_sum(h) + tf.reduce_sum(w * w)
+        (grad,) = tf.gradients(loss, [w])
+        feed = {x: np.random.default_rng(0).normal(size=(3, rows, 6)).astype(np.float32)}
+        found = []
+        for level in (tf.OptimizerOptions.L0, tf.OptimizerOptions.L1):
+            options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=level))
+            with tf.Session(config=tf.ConfigProto(graph_options=options)) as sess:
+                sess.run(w.initializer)
+                found.append([sess.run(grad, feed) for _ in range(3)][-1])
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-5)
