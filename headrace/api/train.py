@@ -13,6 +13,11 @@ NAMES: dict[str, str] = {
         "train.NewCheckpointReader train.load_checkpoint train.load_variable "
         "train.list_variables train.checkpoints_iterator"
     ),
+    "headrace.train.coordinator": "train.Coordinator train.LooperThread",
+    "headrace.train.queue_runners": (
+        "{train.,train.queue_runner.}QueueRunner {train.,train.queue_runner.}add_queue_runner "
+        "{train.,train.queue_runner.}start_queue_runners"
+    ),
     "headrace.train.step_count": (
         "train.global_step train.get_global_step train.create_global_step "
         "train.get_or_create_global_step train.assert_global_step"

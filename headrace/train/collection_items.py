@@ -15,7 +15,7 @@ _CLASSES: dict[str, tuple[str, str, str]] = {
         [*GraphKeys._VARIABLE_COLLECTIONS, GraphKeys.GLOBAL_STEP, GraphKeys.EVAL_STEP],
         ("VariableDef", "headrace.variables.variable", "Variable"),
     ),
-    GraphKeys.QUEUE_RUNNERS: ("QueueRunnerDef", "headrace.train.queue_runner", "QueueRunner"),
+    GraphKeys.QUEUE_RUNNERS: ("QueueRunnerDef", "headrace.train.queue_runners", "QueueRunner"),
     GraphKeys.SAVERS: ("SaverDef", "headrace.train.saver", "Saver"),
 }  # fmt: skip
 _CONTEXTS = {
