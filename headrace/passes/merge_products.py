@@ -73,11 +73,18 @@ class _Merger:
             return False
         if len(self.users.get(Edge(node.name, 0), ())) != 1:
             return False
-        shapes = [self.plan.shape(e) for e in node.inputs]
-        if any(s.rank != 2 for s in shapes) or any(self.plan.dtype(e).is_ref for e in node.inputs):
+        if any(self.plan.dtype(e).is_ref for e in node.inputs):
             return False
-        (rows, m), n = shapes[0].as_list(), shapes[1].as_list()[1]
+        left, right = (self.sizes(e) for e in node.inputs)
+        if len(left) != 2 or len(right) != 2:
+            return False
+        (rows, m), n = left, right[1]
         return bool(m and n) and (rows is None or rows * (m + n) <= m * n)
+
+    def sizes(self, edge: Edge) -> list[Any]:
+        """The dimensions, None where one is not known; none at all for an unknown rank."""
+        shape = self.plan.shape(edge)
+        return [] if shape.rank is None else list(shape.as_list())
 
     def merged(self, total: PlanNode, products: list[PlanNode]) -> PlanNode:
         axis = f"{total.name}/_axis"
@@ -97,7 +104,7 @@ class _Merger:
     def joined(self, total: PlanNode, name: str, edges: list[Edge], axis: Edge) -> Edge:
         """The operands, one below the other."""
         dtype = self.plan.dtype(edges[0])
-        sizes = [self.plan.shape(e).as_list() for e in edges]
+        sizes = [self.sizes(e) for e in edges]
         rows = [s[0] for s in sizes]
         height = None if None in rows else sum(rows)
         self.nodes[name] = replace(
