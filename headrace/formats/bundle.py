@@ -182,11 +182,17 @@ class BundleReader:
                 name, f"{path} has {present} bytes, the tensor would be at {offset} to "
                 f"{offset + size}"
             )  # fmt: skip
-        data = np.empty(size, np.uint8)
+        is_text = dtype.kind in "sv"
+        # The array owns its memory, so that a variable can take it as it is.
+        value = np.empty(size, np.uint8) if is_text else np.empty(shape, dtype.numpy)
+        data = value.reshape(-1).view(np.uint8)
         try:
             with files.translated(path):
                 crc = values.read_octets(self._file(entry.shard_id, name).fileno(), offset, data)
-            value, crc = self._decoded(data, dtype, shape, crc)
+            if is_text:
+                value, crc = self._decoded(data, dtype, shape)
+            else:
+                values.normalize(value, dtype, self._is_swapped)
         except Damaged as error:
             raise self._damage(name, f"{error}: {path}, byte {offset + error.offset}") from None
         if crc32c.mask(crc) != entry.crc32c:
@@ -197,21 +203,19 @@ class BundleReader:
             )
         return value
 
-    def _decoded(
-        self, data: Any, dtype: DType, shape: tuple[int, ...], crc: int
-    ) -> tuple[Array, int]:
-        if dtype.kind not in "sv":
-            return values.from_octets(data, dtype, shape, self._is_swapped), crc
+    def _decoded(self, data: Any, dtype: DType, shape: tuple[int, ...]) -> tuple[Array, int]:
+        """Strings or variants, and their checksum."""
         if dtype.kind == "v" and self._is_swapped:
             raise UnimplementedError(
                 None, None, f"{self.prefix}: variants of a machine with another byte order"
             )
-        flat = np.empty(math.prod(shape), object)
+        count, view = math.prod(shape), memoryview(data)
         found: list[Any]
         if dtype.kind == "s":
-            found, crc = values.strings_from_octets(memoryview(data), flat.size, self._is_swapped)
+            found, crc = values.strings_from_octets(view, count, self._is_swapped)
         else:
-            found, crc = values.variants_from_octets(memoryview(data), flat.size)
+            found, crc = values.variants_from_octets(view, count)
+        flat = np.empty(count, object)
         flat[:] = found
         return flat.reshape(shape), crc
 

@@ -84,14 +84,13 @@ def _joined(parts: Iterable[tuple[int, int]]) -> int:
     return crc
 
 
-def from_octets(data: Any, dtype: DType, shape: tuple[int, ...], is_swapped: bool) -> Array:
-    """The array whose bytes these are."""
+def normalize(array: Array, dtype: DType, is_swapped: bool) -> None:
+    """Make the bytes of a file, read into `array`, those of values of this machine."""
+    octets = array.reshape(-1).view(np.uint8)
     if dtype.kind == "b":
-        np.not_equal(data, 0, out=data.view(np.bool_))  # a byte of 2 is no bool to NumPy
+        np.not_equal(octets, 0, out=octets.view(np.bool_))  # a byte of 2 is no bool to NumPy
     if is_swapped:
-        data = _swapped(data, dtype)
-    array: Array = data.view(dtype.numpy).reshape(shape)
-    return array
+        octets[:] = _swapped(octets, dtype)
 
 
 # -- strings -------------------------------------------------------------------------------------

@@ -199,6 +199,14 @@ def test_impossible_entries(tmp_path, dtype, sizes, offset, size, shard):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("dtype", [7, 21])
+def test_more_strings_than_bytes(tmp_path, dtype):
+    (tmp_path / "x.data-00000-of-00001").write_bytes(bytes(30))
+    write_index(tmp_path, {b"t": entry(dtype=dtype, shape=shape(2**40), size=30)})
+    with pytest.raises(DataLossError, match="30 bytes for 1099511627776"):
+        read_all(tmp_path / "x")
+
+
 def test_slices_that_share_bytes(tmp_path):
     """A small file must not describe a large tensor."""
     (tmp_path / "x.data-00000-of-00001").write_bytes(bytes(1000))
