@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.autodiff import flow_rules as _rules  # gives the primitives their gradients
 from headrace.autodiff.loops import GradLoop, inside, outside, without_waiting
-from headrace.core.dtypes import DType
+from headrace.functions.array import zeros
 from headrace.functions.flow_context import CondContext, switch_any
 from headrace.functions.while_context import WhileContext
 from headrace.graph.node import Node
@@ -96,7 +96,7 @@ class State:
             if loop.pending_exits == 0:
                 found += loop.unused_exits
             for tensor in loop.forward_context.loop_enters:
-                if pending.get(tensor.op, 1) == 0:
+                if not pending.get(tensor.op):
                     pending[tensor.op] = 1
         return found
 
@@ -165,7 +165,7 @@ class State:
                 shape = merge.op.inputs[0].shape
                 if shape.is_full and not _is_list(merge):
                     with loop.grad_context.entered():
-                        zero = _filled(shape.as_list(), merge)
+                        zero = constant(0, merge.dtype.base, shape=shape)
                         following = primitives.next_iteration(zero)
                 else:
                     with inside(loop.grad_context.outer_context):
@@ -182,13 +182,7 @@ def _shape(tensor: Tensor) -> Tensor:
 
 
 def _filled(sizes: Any, like: Tensor) -> Any:
-    return _zeros(sizes, like.dtype.base)
-
-
-def _zeros(sizes: Any, dtype: DType) -> Any:
-    from headrace.ops import array
-
-    return array.fill(sizes, constant(0 if dtype.kind in "iu" else 0.0, dtype))
+    return zeros(sizes, like.dtype.base)
 
 
 def _zeros_like(tensor: Tensor) -> Any:
@@ -208,7 +202,7 @@ def _zeros_behind(handle: Tensor) -> Any:
 
     assert handle.handle_data is not None
     dtype, _ = handle.handle_data
-    return _zeros(shape_of_variable(handle), dtype)
+    return zeros(shape_of_variable(handle), dtype)
 
 
 def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:
@@ -238,7 +232,7 @@ def _zeros_in_loop(loop: GradLoop, node: Node, tensor: Tensor) -> Any:
             real = loop.real_value(node.inputs[0] if dead else tensor)
             zero = _zeros_behind(real) if behind else _zeros_like(real)
         else:
-            zero = _filled(tensor.shape.as_list(), tensor)
+            zero = constant(0, tensor.dtype.base, shape=tensor.shape)
         if dead:
             zero = switch_any(zero, loop.real_pred(context.pred))[1 - context.branch]
         return zero

@@ -52,7 +52,7 @@ def _merge_grad(node: Node, dy: Any, _: Any) -> Any:
         pred = context.pred
         if current is not None and current.grad_state is not None:
             pred = current.grad_state.real_pred(pred)
-        return list(switch_any(dy, pred))
+        return list(switch_any(dy, pred, name="cond_grad"))
     chosen = [comparison.equal(node.outputs[1], i) for i in range(len(node.inputs))]
     return [switch_any(dy, pred)[1] for pred in chosen]
 

@@ -81,11 +81,12 @@ def gradients(
         # A tensor of an outer graph stays one: the walk goes through that graph.
         tensors_y = [y if isinstance(y, Tensor) else convert_to_tensor(y, name="y") for y in ys]
         stopped = [_handle_or_tensor(_source(s)) for s in stops]
+        initial = _initial(tensors_y, given, colocate_gradients_with_ops, graph)
         walk = _Walk(
             graph, tensors_y, tensors_x, stopped, colocate_gradients_with_ops, gate_gradients,
             aggregation_method,
         )  # fmt: skip
-        walk.start(_initial(tensors_y, given, colocate_gradients_with_ops, graph))
+        walk.start(initial)
         walk.run()
         return [walk.result(x, s, unconnected) for x, s in zip(tensors_x, sources)]
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.functions.array import zeros
 from headrace.functions.flow_context import CondContext, output_context, switch_any
 from headrace.functions.while_context import WhileContext, is_constant_enter
 from headrace.graph.graph import Graph
@@ -279,12 +280,9 @@ def accumulate_gradient(loop: WhileContext, node: Node, dy: Tensor) -> Tensor:
 
 
 def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
-    from headrace.ops import array
-
-    zero = 0 if dy.dtype.base.kind in "iu" else 0.0
     if dy.shape.is_full:
         with inside(loop.outer_context):
-            return constant(zero, dy.dtype.base, shape=dy.shape, name="b_acc")
+            return constant(0, dy.dtype.base, shape=dy.shape, name="b_acc")
     outer = loop.outer_context
     if isinstance(outer, WhileContext) and outer.grad_state is not None:
         state = loop.grad_state
@@ -293,9 +291,9 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
         saved = state.outer.accumulate(sizes)
         with outer.entered():
             sizes = state.outer.recall(saved, sizes)
-            return array.fill(sizes, constant(zero, dy.dtype.base))  # type: ignore[no-any-return]
+            return zeros(sizes, dy.dtype.base)
     with inside(outer):
-        return array.fill(full_shape(value), constant(zero, dy.dtype.base))  # type: ignore[no-any-return]
+        return zeros(full_shape(value), dy.dtype.base)
 
 
 def full_shape(value: Tensor) -> Any:

@@ -16,6 +16,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import control_flow as primitives
+from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.source import identity, no_op
 from headrace.ops.traits import EXIT, MERGE, NEXT_ITERATION
 
@@ -281,12 +282,16 @@ def with_summaries(function: Callable[[], Any]) -> Any:
         )
 
 
-def switch_any(data: Tensor, pred: Tensor) -> Any:
-    """Switch, or RefSwitch for a reference."""
+def switch_any(data: Any, pred: Tensor, name: str = "Switch") -> Any:
+    """Switch, or RefSwitch for a reference; of slices, each part."""
+    if isinstance(data, IndexedSlices):
+        parts = (data.values, data.indices, data.dense_shape)
+        sides = [(None, None) if p is None else switch_any(p, pred, name) for p in parts]
+        return tuple(IndexedSlices(*(side[k] for side in sides)) for k in (0, 1))
     with data.graph.colocate_with(data.op, ignore_existing=True):
         if data.dtype.is_ref:
-            return primitives.ref_switch(data, pred, name="Switch")
-        return primitives.switch(data, pred)
+            return primitives.ref_switch(data, pred, name=name)
+        return primitives.switch(data, pred, name=name)
 
 
 def merge_any(inputs: Sequence[Tensor], name: str | None = None) -> Any:

@@ -48,12 +48,14 @@ def foldl(
     with name_scope(name, "foldl", nest.flatten(elems)), variable_reads.cached():
         count, rows = _rows(elems)
         if initializer is None:
-            start, initializer = constant(1), nest.map_structure(lambda a: a.read(0), rows)
+            initializer = nest.map_structure(lambda a: a.read(0), rows)
+            start = constant(1)
         else:
             start = constant(0)
 
         def step(i: Tensor, value: Any) -> Any:
-            return [i + 1, fn(value, nest.map_structure(lambda a: a.read(i), rows))]
+            value = fn(value, nest.map_structure(lambda a: a.read(i), rows))
+            return [i + 1, value]
 
         return while_loop(
             lambda i, _: i < count, step, [start, initializer], maximum_iterations=count,

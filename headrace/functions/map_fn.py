@@ -74,7 +74,8 @@ def map_fn(
             value = fn(packed(elems, [source.read(i) for source in sources]))
             nest.assert_same_structure(types, value)
             rows = flattened(types, value)
-            return i + 1, [out.write(i, row) for out, row in zip(results, rows)]
+            written = [out.write(i, row) for out, row in zip(results, rows)]
+            return i + 1, written
 
         _, results = while_loop(
             lambda i, _: i < count, step, (start, results), maximum_iterations=count,

@@ -196,7 +196,6 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array with the rows of `value`."""
         with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
-            value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
             count = shape(value)[0]
             return self.scatter(range_(0, count), value, name=name)
 
