@@ -179,7 +179,8 @@ class Fusion:
         self.append(AssembleItem(tensor, parts), [tensor], read)
 
     def add_compute(self, tensor: Tensor, made: Compute) -> None:
-        made, parts = split(tensor, made)
+        is_down = goes_down_columns(made.body, tuple(v for v in made.vars if v.extent != 1))
+        made, parts = split(tensor, made, is_down)
         for part, how in parts:
             self.add_stage(part, how)
         self.add_stage(tensor, made)

@@ -13,14 +13,18 @@ from math import prod
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import BF16, F16, F32, Compute, Expr, Tensor, Var, var, walk
 
-FEW_RESULTS, LONG = 512, 1 << 16
+# Results that a thread computes side by side count as one; rows can be shared one by one.
+FEW_COLUMNS, FEW_ROWS, LONG = 512, 32, 1 << 16
 STRETCHES = (16, 15, 14, 12, 10, 9, 8, 7, 6, 5, 4)
 _KINDS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 
-def split(tensor: Tensor, made: Compute) -> tuple[Compute, list[tuple[Tensor, Compute]]]:
-    """The stage with its long reductions replaced, and the stages that do their parts."""
-    if tensor.count > FEW_RESULTS:
+def split(
+    tensor: Tensor, made: Compute, is_down: bool
+) -> tuple[Compute, list[tuple[Tensor, Compute]]]:
+    """The stage with its long reductions replaced, and the stages that do their parts.  `is_down`:
+    they run down the columns."""
+    if tensor.count > (FEW_COLUMNS if is_down else FEW_ROWS):
         return made, []
     changed: dict[int, Expr] = {}
     parts: list[tuple[Tensor, Compute]] = []
