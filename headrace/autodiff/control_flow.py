@@ -141,7 +141,7 @@ class State:
         """Zero, for an exit that is not used: made where the exit's value lives."""
         outer = _loop(tensor.op).outer_context
         outer = None if outer is None else outer.while_context()
-        loop = self.loops.get(outer)
+        loop = None if outer is None else self.loops.get(outer)
         if _is_list(tensor):
             with inside(None if loop is None else loop.grad_context):
                 return _zeros_like(tensor)

@@ -48,7 +48,7 @@ def Assert(
             return checks.assert_(condition, data, summarize=summarize, name="Assert")
         # Other data may live far away: it is looked at only where the condition is false.
         condition = convert_to_tensor(condition, name="Condition")
-        return cond(  # type: ignore[no-any-return]
+        return cond(
             condition,
             source.no_op,
             lambda: checks.assert_(condition, data, summarize=summarize, name="Assert"),

@@ -133,7 +133,7 @@ def _branch(context: CondContext, function: Callable[[], Any]) -> tuple[Any, lis
 def _tensor(context: CondContext, item: Any) -> Tensor:
     if isinstance(item, Node):
         # A node as result: the branch's pivot, once the node has run.
-        return with_dependencies([item], context.pivot)  # type: ignore[no-any-return]
+        return with_dependencies([item], context.pivot)
     flow = getattr(item, "flow", None)
     if isinstance(flow, Tensor):
         item = flow

@@ -286,7 +286,7 @@ def switch_any(data: Any, pred: Tensor, name: str = "Switch") -> Any:
     """Switch, or RefSwitch for a reference; of slices, each part."""
     if isinstance(data, IndexedSlices):
         parts = (data.values, data.indices, data.dense_shape)
-        sides = [(None, None) if p is None else switch_any(p, pred, name) for p in parts]
+        sides: list[Any] = [(None, None) if p is None else switch_any(p, pred, name) for p in parts]
         return tuple(IndexedSlices(*(side[k] for side in sides)) for k in (0, 1))
     with data.graph.colocate_with(data.op, ignore_existing=True):
         if data.dtype.is_ref:

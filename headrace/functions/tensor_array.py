@@ -73,6 +73,8 @@ class TensorArray:
         colocate_with_first_write_call: bool = True,
         name: str | None = None,
     ) -> None:
+        self._handle: Any
+        self._flow: Any
         self._dtype = as_dtype(dtype).base
         self._dynamic_size = bool(dynamic_size)
         self._infer_shape = infer_shape
@@ -180,7 +182,7 @@ class TensorArray:
         )
         if self.element_shape.rank is not None:
             value.set_shape(Shape([None]).concatenate(rest))
-        return value  # type: ignore[no-any-return]
+        return value
 
     # -- writing -------------------------------------------------------------------------------
     def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -260,7 +262,7 @@ class TensorArray:
         if known is not None and known.ndim and value.shape.rank is not None:
             if known.size and known.max() == known.min():
                 self._check_element_shape(Shape([int(known[0])]).concatenate(value.shape[1:]))
-        return lengths  # type: ignore[no-any-return]
+        return lengths
 
     @contextmanager
     def _beside(self, value: Tensor) -> Iterator[None]:

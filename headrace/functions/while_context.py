@@ -112,7 +112,7 @@ class WhileContext(FlowContext):
         forward = loop_of(tensor.op)
         if forward is None or forward is not current.grad_state.forward_context:
             return None
-        return current.grad_state.real_value(tensor)  # type: ignore[no-any-return]
+        return current.grad_state.real_value(tensor)
 
     def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
         enter = primitives.ref_enter if tensor.dtype.is_ref else primitives.enter

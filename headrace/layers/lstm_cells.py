@@ -27,7 +27,7 @@ from headrace.ops.arithmetic import add, mul
 from headrace.ops.constant import constant
 from headrace.variables.partitioners import fixed_size_partitioner
 
-_Pair = collections.namedtuple("LSTMStateTuple", ("c", "h"))
+_Pair = collections.namedtuple("_Pair", ("c", "h"))
 
 
 class LSTMStateTuple(_Pair):

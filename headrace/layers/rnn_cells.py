@@ -51,7 +51,7 @@ class RNNCell(Layer):
     ) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
 
-    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The output and the next state, from an input [batch, ...] and a state."""
         if scope is not None:
             with variable_scope(scope, custom_getter=self._own) as entered:
@@ -131,7 +131,7 @@ class RNNCell(Layer):
 class LayerRNNCell(RNNCell):
     """A cell that makes its variables in `build`, like a layer."""
 
-    def __call__(  # type: ignore[override]
+    def __call__(
         self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)

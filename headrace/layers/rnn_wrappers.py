@@ -225,7 +225,7 @@ def _probability(given: Any, name: str) -> Any:
 
 
 def _may_drop(keep_prob: Any) -> bool:
-    return not isinstance(keep_prob, numbers.Real) or keep_prob < 1  # type: ignore[operator]
+    return not isinstance(keep_prob, numbers.Real) or keep_prob < 1
 
 
 def _numbered(shallow: Any, function: Callable[..., Any], *args: Any) -> Any:

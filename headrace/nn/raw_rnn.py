@@ -68,7 +68,7 @@ class _RawLoop:
         for tensor in flat:
             found = tensor.shape
             known = known.merge_with(None if found.rank is None else found[0])
-        batch_size = known.value
+        batch_size: Any = known.value
         if batch_size is None:
             batch_size = shape(flat[0])[0]
         nest.assert_same_structure(state, cell.state_size)
