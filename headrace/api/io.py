@@ -21,6 +21,9 @@ NAMES: dict[str, str] = {
         "{,io.,queue.}QueueBase {,queue.}FIFOQueue {,io.,queue.}PaddingFIFOQueue "
         "{,io.,queue.}PriorityQueue {,io.,queue.}RandomShuffleQueue"
     ),
+    "headrace.functions.accumulator": (
+        "ConditionalAccumulatorBase ConditionalAccumulator {,sparse.}SparseConditionalAccumulator"
+    ),
     "headrace.functions.reader": (
         "ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader "
         "TFRecordReader"
