@@ -136,7 +136,7 @@ def _shapes(size: Size, in_panels: bool) -> list[Shape]:
 
 # Cycles per element that is copied, or read from far away, or read from a copy of panels.
 _COPY_A = {ROWS: 0.25, COLUMNS: 0.15}
-_COPY_B = {PANELS: 0.02, DIRECT: 0.0, COPIED: 0.12, TURNED: 0.35}
+_COPY_B = {PANELS: 0.1, DIRECT: 0.05, COPIED: 0.12, TURNED: 0.35}
 
 
 def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, Choice]:
