@@ -148,4 +148,4 @@ def _(rng):
     from headrace.ops.samples import Sample
 
     token = FUNCTIONS.add(lambda x: x * 2)
-    yield Sample([rng.normal(size=(2, 3))], token=token, Tout=[dtypes.float64])
+    yield Sample([rng.normal(size=(2, 3))], token=token, Tout=[dtypes.float64], dtypes=False)

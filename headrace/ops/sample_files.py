@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import tempfile
 from functools import cache
@@ -22,13 +23,15 @@ def texts(*values: str) -> np.ndarray:
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory:
-    return tempfile.TemporaryDirectory(prefix="headrace_samples")
+def _folder() -> str:
+    folder = tempfile.TemporaryDirectory(prefix="headrace_samples")
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 def scratch(name: str) -> np.ndarray:
     """A path that a sample may write to; it goes with the process."""
-    return text(os.path.join(_folder().name, name))
+    return text(os.path.join(_folder(), name))
 
 
 def written(name: str, data: bytes) -> np.ndarray:

@@ -13,8 +13,8 @@ from typing import Any
 class Sample:
     """Inputs and attributes that the op accepts.
 
-    dtypes: False keeps the arrays' own types (the generator otherwise also tries float32 for
-    float64 inputs).  grad: False where finite differences can not check the gradient (kinks).
+    dtypes: False keeps the arrays' own types (the tests otherwise also try float32 for float64).
+    grad: False where finite differences can not check the gradient (kinks).
     """
 
     def __init__(

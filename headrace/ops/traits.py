@@ -10,12 +10,12 @@ class Trait(Enum):
     # -- of values -----------------------------------------------------------------------------
     COMMUTATIVE = "op(x, y) equals op(y, x)"
     ELEMENTWISE = "an output element depends on the input elements at its (broadcast) index"
-    AGGREGATE = "accepts any number of inputs of one type and sums them"
+    AGGREGATE = "the sum of its inputs, in whatever groups they are added"
     IDENTITY = "the output is the (only) input"
     OF_SHAPE = "depends on the shapes of its inputs alone"
     CONSTANT = "the output is the attribute `value`"
     STATIC = "`tf.get_static_value` computes it where its inputs are known"
-    DIFFERENT_EACH_TIME = "random: two runs give different values"
+    DIFFERENT_EACH_TIME = "may give other values at every run: only type and shape are certain"
     # -- of state ------------------------------------------------------------------------------
     STATEFUL = "has effects or hidden state: never folded, merged or dropped as a duplicate"
     VARIABLE = "the output leads to the state of a variable: a reference or a handle"

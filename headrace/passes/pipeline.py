@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from headrace.core import options
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
-from headrace.passes.open_guards import open_guards
 from headrace.passes.merge_products import merge_products
+from headrace.passes.open_guards import open_guards
 from headrace.passes.remove_identities import remove_identities
 from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
 from headrace.plan.plan import Plan
 from headrace.plan.text import to_text
-from headrace.plan.verify import verify
+from headrace.plan.verify import verify, verify_origins
 
 Pass = Callable[[Plan], Plan]
 
@@ -31,9 +31,10 @@ PIPELINE: tuple[Pass, ...] = (
 
 def improve(plan: Plan, pipeline: Sequence[Pass] = PIPELINE) -> Plan:
     for rewrite in pipeline:
-        plan = rewrite(plan)
+        before, plan = plan, rewrite(plan)
         if options.verify():
             verify(plan, rewrite.__name__)
+            verify_origins(before, plan, rewrite.__name__)
         if "passes" in options.shown():
             options.show("passes", f"# {rewrite.__name__}\n{to_text(plan)}")
     return plan

@@ -20,6 +20,21 @@ def verify(plan: Plan, after: str = "") -> None:
         assert name in plan.nodes, f"{after}: {name} is fed or targeted and has no node"
 
 
+def verify_origins(before: Plan, after: Plan, stage: str) -> None:
+    """No pass forgets the user's lines: a node keeps those that it had, a new one has some."""
+    for node in after.nodes.values():
+        old = before.nodes.get(node.name)
+        what = f"{stage}: {'node' if old else 'new node'} {node.name} ({node.op.name})"
+        lost = set(old.origins if old else ()) - set(node.origins)
+        assert not lost, f"{what} has lost {', '.join(str(o).strip() for o in sorted(lost))}"
+        assert old or node.origins or not _has_origins(before), f"{what} names no line"
+
+
+def _has_origins(plan: Plan) -> bool:
+    """A plan from a user's graph; one parsed from text has none."""
+    return any(n.origins for n in plan.nodes.values())
+
+
 def _problem(plan: Plan, node: PlanNode, seen: set[str]) -> str | None:
     if len(node.inputs) != len(node.input_types):
         return f"{len(node.inputs)} inputs, {len(node.input_types)} types"

@@ -54,13 +54,16 @@ def samples(kind: type[Sample] = Sample) -> Iterator[tuple[str, Op, Sample]]:
 
 
 class Built:
-    """An op built on placeholders, in a graph of its own."""
+    """An op built on placeholders (or, `known`, on constants), in a graph of its own."""
 
-    def __init__(self, op: Op, sample: Sample, hide: tuple[int, int] | None = None) -> None:
+    def __init__(
+        self, op: Op, sample: Sample, hide: tuple[int, int] | None = None, known: bool = False
+    ) -> None:
         self.graph, self.op, self.sample = tf.Graph(), op, sample
         self.feeds: dict[Tensor, Any] = {}
         self.initializers: list[Any] = []
-        self.hide = hide
+        self.variables: list[Any] = []
+        self.hide, self.known = hide, known
         with self.graph.as_default():
             inputs = [self._argument(i, value) for i, value in enumerate(sample.inputs)]
             result = op(*inputs, **sample.attrs)
@@ -76,6 +79,8 @@ class Built:
 
     def _placeholder(self, position: int, value: Any) -> Tensor:
         array = np.asarray(value)
+        if self.known:
+            return tf.constant(array)
         shape: list[int | None] | None = list(array.shape)
         if self.hide is not None and self.hide[0] == position:
             if self.hide[1] < 0:
@@ -90,6 +95,7 @@ class Built:
         """A variable that holds the value, for an input that is a reference or a handle."""
         variable = tf.Variable(value, trainable=False, use_resource=not by_reference)
         self.initializers.append(variable.initializer)
+        self.variables.append(variable)
         return variable._ref() if by_reference else variable.handle
 
     @property

@@ -1,9 +1,12 @@
 """Text in, text out; then the values are the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.core.origin import Origin
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.merge_products import merge_products
@@ -11,16 +14,27 @@ from headrace.passes.remove_identities import remove_identities
 from headrace.passes.remove_waits import remove_waits
 from headrace.passes.simplify_arithmetic import simplify_arithmetic
 from headrace.plan.text import from_text, to_text
-from headrace.plan.verify import verify
+from headrace.plan.verify import verify, verify_origins
 
 X = "x = Placeholder() {dtype=f32; shape=[2]} : f32[2]\n"
 
 
-def rewrites(rewrite, before, after):
-    plan = rewrite(from_text(before))
+def with_origins(plan):
+    """Every node comes from a line of its own: its name."""
+    nodes = {n: replace(v, origins=(Origin(n, 1, "f"),)) for n, v in plan.nodes.items()}
+    return replace(plan, nodes=nodes)
+
+
+def rewrites(rewrite, before, after, **origins):
+    """Text in, text out.  `origins`: the lines that a node of the result comes from."""
+    given = with_origins(from_text(before))
+    plan = rewrite(given)
     verify(plan)
+    verify_origins(given, plan, rewrite.__name__)
     assert to_text(plan) == to_text(from_text(after))
     assert to_text(rewrite(plan)) == to_text(plan), "not a fixed point"
+    for name, lines in origins.items():
+        assert " ".join(o.filename for o in plan.nodes[name].origins) == lines
 
 
 def test_identities_disappear():
@@ -28,6 +42,7 @@ def test_identities_disappear():
         remove_identities,
         X + "i = Identity(x) : f32[2]\ny = Neg(i) : f32[2]\nfeed x\nreturn y",
         X + "y = Neg(x) : f32[2]\nfeed x\nreturn y",
+        x="x i",
     )
 
 
@@ -58,6 +73,7 @@ def test_constants_fold():
         fold_constants,
         "a = Const() {value=f32[1.0, 2.0]; dtype=f32} : f32[2]\nb = Neg(a) : f32[2]\nreturn b",
         "b = Const() {value=f32[-1.0, -2.0]; dtype=f32} : f32[2]\nreturn b",
+        b="b",
     )
 
 
@@ -75,6 +91,7 @@ def test_common_subexpressions_merge():
         merge_common,
         X + "a = Neg(x) : f32[2]\nb = Neg(x) : f32[2]\nc = Mul(a, b) : f32[2]\nfeed x\nreturn c",
         X + "a = Neg(x) : f32[2]\nc = Mul(a, a) : f32[2]\nfeed x\nreturn c",
+        a="a b",
     )
 
 

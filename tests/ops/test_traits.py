@@ -1,0 +1,191 @@
+"""Every trait tells the truth about every op that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace as tf
+from headrace.core.errors import FailedPreconditionError, InvalidArgumentError
+from headrace.ops import control_flow, state
+from headrace.ops.declare import Op
+from headrace.ops.traits import Trait
+from headrace.plan.prune import prune
+from headrace.runtime.straight import is_straight
+from tests.ops import trait_checks
+from tests.ops.declared import Built, ops, samples
+
+SAMPLES = list(samples())
+CASES = [
+    (f"{trait.name}-{name}", trait, op, sample)
+    for trait in trait_checks.OF_SAMPLES
+    for name, op, sample in SAMPLES
+    if trait in op.traits
+]
+
+
+@pytest.mark.parametrize("trait, op, sample", [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_holds(trait, op, sample):
+    trait_checks.OF_SAMPLES[trait](op, sample)
+
+
+def having(*traits: Trait) -> Any:
+    found = [o for o in ops() if o.traits & set(traits)]
+    return pytest.mark.parametrize("op", found, ids=lambda op: op.name)
+
+
+def test_every_trait_is_checked():
+    here = set(globals()["BY_HAND"]) | set(trait_checks.OF_SAMPLES)
+    assert here == set(Trait)
+    for trait in trait_checks.OF_SAMPLES:
+        assert any(trait in op.traits for _, op, _ in SAMPLES), f"no sample shows {trait}"
+
+
+# -- of state ------------------------------------------------------------------------------------
+@having(Trait.WRITES)
+def test_writes(op):
+    """Some sample of the op changes a variable that it is given."""
+    mine = [s for _, o, s in SAMPLES if o is op]
+    if not mine or not Built(op, mine[0]).variables:
+        pytest.skip("its state is no variable")
+    failures = []
+    for sample in mine:
+        try:
+            return trait_checks.changes_state(op, sample)
+        except AssertionError as error:
+            failures.append(error)
+    raise failures[0]
+
+
+@having(Trait.VARIABLE)
+def test_variable(op):
+    """What is assigned through the output is read through it, in the next step too."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        out = op(shape=[2], dtype=tf.float32)
+        assert out.dtype.is_ref or out.dtype is tf.resource
+        by_reference = out.dtype.is_ref
+        write = (state.assign if by_reference else state.assign_variable)(out, [1.0, 2.0])
+        read = tf.identity(out) if by_reference else state.read_variable(out, dtype=tf.float32)
+        with pytest.raises(FailedPreconditionError):
+            session.run(read)
+        session.run(write.op if by_reference else write)
+        np.testing.assert_array_equal(session.run(read), [1, 2])
+
+
+@pytest.mark.parametrize(
+    "op", [o for o in ops() if any(a.is_ref for a in o.signature.inputs)], ids=lambda op: op.name
+)
+def test_allows_uninitialized(op):
+    """A kernel sees a variable without a value only if the op says that it may."""
+    mine = [s for _, o, s in SAMPLES if o is op]
+    if not mine or op.traits & {Trait.CONTROL_FLOW}:
+        pytest.skip("no sample")
+    built = Built(op, mine[0])
+    with tf.Session(graph=built.graph) as session:
+        if Trait.ALLOWS_UNINITIALIZED in op.traits:
+            session.run(built.node, built.feeds)
+        else:
+            with pytest.raises(FailedPreconditionError, match="uninitialized"):
+                session.run(built.node, built.feeds)
+
+
+# -- of running ----------------------------------------------------------------------------------
+@having(Trait.SOURCE)
+def test_source(op):
+    with tf.Graph().as_default(), tf.Session() as session:
+        attrs = {"dtype": tf.float32, "shape": [2], "T": tf.float32, "index": 0}
+        out = op(**{k: v for k, v in attrs.items() if k in op.signature.attrs}, name="source")
+        np.testing.assert_array_equal(session.run(out, {out: [1, 2]}), [1, 2])
+        with pytest.raises(InvalidArgumentError, match="You must feed a value"):
+            session.run(out)
+
+
+@having(Trait.BLOCKING, Trait.DEFERRED)
+def test_waits(op):
+    """What answers later knows its step, to hear of its end; what blocks is never run in line."""
+    assert op.wants_context or Trait.DEFERRED not in op.traits
+    if Trait.BLOCKING in op.traits and op.sample_rule is not None:
+        sample = next(s for _, o, s in SAMPLES if o is op)
+        built = Built(op, sample)
+        assert not is_straight(prune(built.graph, list(built.feeds), built.outputs, []))
+
+
+# -- of control flow -----------------------------------------------------------------------------
+ROLES = {Trait.SWITCH, Trait.MERGE, Trait.ENTER, Trait.NEXT_ITERATION, Trait.EXIT}
+
+
+@having(Trait.CONTROL_FLOW)
+def test_control_flow(op):
+    """The executor knows one role of each; only ControlTrigger, which does nothing, has none."""
+    roles = op.traits & ROLES
+    assert len(roles) == (op.name != "ControlTrigger")
+    assert op.reference is None or not roles
+
+
+def argument(op: Op, value: float) -> Any:
+    """A tensor that the op takes, and what initialises it."""
+    if not op.signature.inputs[0].is_ref:
+        return tf.constant(value), tf.no_op()
+    variable = tf.Variable(value, use_resource=False)
+    return variable._ref(), variable.initializer
+
+
+@having(Trait.SWITCH)
+def test_switch(op):
+    with tf.Graph().as_default(), tf.Session() as session:
+        data, ready = argument(op, 5.0)
+        chosen = tf.placeholder(tf.bool, [])
+        outputs = [tf.identity(t) for t in op(data, chosen)]
+        session.run(ready)
+        for side in (0, 1):
+            assert session.run(outputs[side], {chosen: side == 1}) == 5
+            with pytest.raises(InvalidArgumentError, match="does not have value"):
+                session.run(outputs[1 - side], {chosen: side == 1})
+
+
+@having(Trait.MERGE)
+def test_merge(op):
+    with tf.Graph().as_default(), tf.Session() as session:
+        data, ready = argument(op, 5.0)
+        switch = control_flow.ref_switch if data.dtype.is_ref else control_flow.switch
+        chosen = tf.placeholder(tf.bool, [])
+        merged, index = op(list(switch(data, chosen)))
+        session.run(ready)
+        for side in (0, 1):
+            assert session.run([merged, index], {chosen: side == 1}) == [5, side]
+
+
+@pytest.mark.parametrize("by_reference", [False, True])
+def test_loops(by_reference):
+    """Enter, NextIteration and Exit: a counter runs to three in its frame, and comes out."""
+    word = "ref_" if by_reference else ""
+    enter, exit_ = getattr(control_flow, f"{word}enter"), control_flow.exit_
+    with tf.Graph().as_default(), tf.Session() as session:
+        data, ready = argument(enter, 0.0)
+        inside = enter(data, frame_name="loop")
+        first = tf.identity(inside) if by_reference else inside
+        merged, _ = control_flow.merge([first, first])
+        with tf.control_dependencies([merged.op]):
+            one, three = tf.constant(1.0), tf.constant(3.0)
+        again = control_flow.loop_cond(tf.less(merged, three))
+        end, body = control_flow.switch(merged, again)
+        merged.op._update_input(1, control_flow.next_iteration(body + one))
+        result = exit_(end)
+        session.run(ready)
+        assert session.run(result) == 3
+
+
+@having(Trait.NEXT_ITERATION, Trait.EXIT)
+def test_references_keep_their_kind(op):
+    """The forms for references differ from the others in the types alone."""
+    twin = next(o for o in ops() if o.name == op.name.removeprefix("Ref"))
+    assert op.traits & ROLES == twin.traits & ROLES
+    assert [a.is_ref for a in op.signature.outputs] == [a.is_ref for a in op.signature.inputs]
+
+
+BY_HAND = {
+    Trait.WRITES, Trait.VARIABLE, Trait.ALLOWS_UNINITIALIZED, Trait.SOURCE, Trait.BLOCKING,
+    Trait.DEFERRED, Trait.CONTROL_FLOW, *ROLES,
+}  # fmt: skip
