@@ -12,7 +12,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import Shape
 from headrace.ops.declare import op
 from headrace.ops.resources import Handle, Slot, keep
-from headrace.ops.shape_rules import none, scalar, unknown
+from headrace.ops.shape_rules import none, unknown
 from headrace.ops.signature import Type
 from headrace.ops.traits import STATEFUL, WRITES
 
@@ -55,7 +55,7 @@ def _push(stack, elem, dtype):
 
 
 @op("StackV2", "max_size: int32 -> handle: resource", elem_type=Type(), stack_name="",
-    traits={STATEFUL}, shape=scalar)  # fmt: skip
+    traits={STATEFUL}, shape=lambda max_size: Shape.of(2))  # fmt: skip
 def stack_v2(ctx, max_size, *, elem_type, stack_name):
     """A new stack, every time it runs.  A negative max_size means no limit."""
     name = f"{stack_name or ctx.node.name}_{next(_numbers)}"

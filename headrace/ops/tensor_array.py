@@ -38,9 +38,12 @@ def _state(handle):
     return state
 
 
+HANDLE = Shape.of(2)  # what TF says of these handles, although they are scalars when they run
+
+
 def array_shape(size):
     require_rank(size, 0)
-    return [Shape.of(), Shape.of()]
+    return [HANDLE, Shape.of()]
 
 
 @op("TensorArrayV3", "size: int32 -> handle: resource, flow: float32", dtype=Type(),
@@ -75,7 +78,7 @@ def _gradient(handle, flow_in, source, device, prefix=()):
 
 @op("TensorArrayGradV3", "handle: resource, flow_in: float32 -> grad_handle: resource, "
     "flow_out: float32", source=String(), traits={STATEFUL},
-    shape=lambda handle, flow_in: [Shape.of(), Shape.of()])  # fmt: skip
+    shape=lambda handle, flow_in: [HANDLE, Shape.of()])  # fmt: skip
 def tensor_array_grad_v3(ctx, handle, flow_in, *, source):
     """The array of gradients of an array; `source` names the call of tf.gradients."""
     return _gradient(handle, flow_in, source, ctx.node.device)
@@ -83,7 +86,7 @@ def tensor_array_grad_v3(ctx, handle, flow_in, *, source):
 
 @op("TensorArrayGradWithShape", "handle: resource, flow_in: float32, shape_to_prepend: int32 -> "
     "grad_handle: resource, flow_out: float32", source=String(), traits={STATEFUL},
-    shape=lambda handle, flow_in, shape_to_prepend: [Shape.of(), Shape.of()])  # fmt: skip
+    shape=lambda handle, flow_in, shape_to_prepend: [HANDLE, Shape.of()])  # fmt: skip
 def tensor_array_grad_with_shape(ctx, handle, flow_in, shape_to_prepend, *, source):
     """Like TensorArrayGradV3, with more dimensions in front of every element."""
     prefix = tuple(shape_to_prepend.tolist())
