@@ -11,61 +11,21 @@ spread where needed. The last elements of a vector loop run masked, one vector a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from headrace.codegen import llvm_ops
 from headrace.codegen.kernel_ir import INDEX, Expr, Kind, const, constant_value, make, walk
 from headrace.codegen.lift import Lifted, LiftedAccumulate, LiftedStore, LiftedSweep
 from headrace.codegen.llvm_fold import Fold
 from headrace.codegen.llvm_ops import from_memory, memory_type, number, to_memory
+from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_offset
+from headrace.codegen.llvm_squares import Squares
 from headrace.codegen.llvm_text import Block, Builder, Value, constant, vector
 from headrace.codegen.target import host
 
-PTR = Kind("ptr", 64, "p")
 _LEAVES = frozenset({"fetch", "fold", "const", "param", "loop", "result", "address", "buffer"})
 ATTRIBUTES = (
     'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 )
-
-
-@dataclass(slots=True)
-class Pack:
-    """A value: one scalar for all lanes, or one vector per unrolled copy."""
-
-    values: tuple[Value, ...]
-    is_uniform: bool
-    scope: Scope
-    spread: dict[int, Value] = field(default_factory=dict)
-
-
-class Scope:
-    """A loop body under construction."""
-
-    def __init__(self, parent: Scope | None, block: Block) -> None:
-        self.parent, self.block = parent, block
-        self.known: set[tuple[str, int]] = set()
-        self.loops: dict[int, Value] = {}
-        self.memo: dict[Expr, Pack] = {}
-        self.vector: int | None = parent.vector if parent else None
-        self.copies: int = parent.copies if parent else 1
-        self.mask: Value | None = parent.mask if parent else None
-        self.depth: int = parent.depth + 1 if parent else 0
-
-    def knows(self, name: tuple[str, int]) -> bool:
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.known:
-                return True
-            scope = scope.parent
-        return False
-
-    def loop(self, n: int) -> Value:
-        scope: Scope | None = self
-        while scope is not None:
-            if n in scope.loops:
-                return scope.loops[n]
-            scope = scope.parent
-        raise KeyError(n)
 
 
 class KernelWriter:
@@ -198,7 +158,7 @@ class KernelWriter:
 
     def sweep(self, sweep: LiftedSweep, scope: Scope) -> None:
         if sweep.tile is not None:
-            self.tiles(sweep, scope)
+            Squares(self, sweep, scope).write()
             return
         lanes = self.k.lanes if sweep.loops and sweep.is_vector else 1
         copies = self.k.unroll if lanes > 1 else 1
@@ -242,8 +202,7 @@ class KernelWriter:
             self.enter(inner, n, i, act)
 
         def masked(inner: Scope, i: Value) -> None:
-            index = b.op("add", b.splat(i, lanes), b.iota(lanes))
-            inner.mask = b.compare("icmp slt", index, b.splat(end, lanes))
+            inner.mask = self.below(i, end)
             inner.vector, inner.copies = n, 1
             self.enter(inner, n, i, act)
 
@@ -251,94 +210,11 @@ class KernelWriter:
 
         self.counted(scope, whole, end, lanes, masked)
 
-    # -- squares -----------------------------------------------------------------------------
-    def tiles(self, sweep: LiftedSweep, scope: Scope) -> None:
-        """Squares of lanes x lanes elements.  Each line of a square is a scope of its own that
-        knows its place in the crossing loop; what is read along that loop is turned once per
-        square."""
-        assert sweep.tile is not None
-        b, lanes, (cross, block), last = self.b, self.k.lanes, sweep.tile, sweep.loops[-1]
-        extent = self.scalar(self.extent(cross), scope)
-        first = b.op("mul", scope.loop(block), constant(lanes, "i64"))
-        end = self.scalar(self.extent(last), scope)
-
-        def square(inner: Scope, i: Value) -> None:
-            inner.loops[last] = i
-            inner.known.add(("loop", last))
-            inner.vector = last
-            inner.mask = self.below(i, end)
-            lines = [self.line(inner, cross, first, c, extent) for c in range(lanes)]
-            crossed = dict.fromkeys(
-                x
-                for a in sweep.actions
-                for x in walk(a.value)
-                if x.op == "fetch" and len(x.args) == 1 and self.crosses(x, cross, last)
-            )
-            for x in crossed:
-                turned = self.turned(x, cross, last, first, extent, i, end, inner)
-                for line, value in zip(lines, turned):
-                    line.memo[x] = Pack((value,), False, line)
-            for line in lines:
-                line.block = b.block
-                for a in sweep.actions:
-                    assert isinstance(a, LiftedStore)
-                    self.store(a, line)
-                inner.block = b.block
-
-        self.counted(scope, constant(0, "i64"), end, lanes, square)
-
     def below(self, first: Value, end: Value) -> Value:
         """Which lanes, counted from `first`, are before `end`."""
         b, lanes = self.b, self.k.lanes
         index = b.op("add", b.splat(first, lanes), b.iota(lanes))
         return b.compare("icmp slt", index, b.splat(end, lanes))
-
-    def line(self, scope: Scope, cross: int, first: Value, number: int, extent: Value) -> Scope:
-        b = self.b
-        line = Scope(scope, b.block)
-        at = b.op("add", first, constant(number, "i64")) if number else first
-        line.loops[cross] = at
-        line.known.add(("loop", cross))
-        there = b.splat(b.compare("icmp slt", at, extent), self.k.lanes)
-        line.mask = self.both(scope.mask, there)
-        return line
-
-    def crosses(self, x: Expr, cross: int, last: int) -> bool:
-        """Read along the crossing loop, and not along the last one."""
-        unit, _ = split_offset(x.args[0], last)
-        along, rest = split_offset(x.args[0], cross)
-        return along and not unit and ("loop", last) in rest.free
-
-    def turned(
-        self,
-        x: Expr,
-        cross: int,
-        last: int,
-        first: Value,
-        extent: Value,
-        start: Value,
-        end: Value,
-        scope: Scope,
-    ) -> list[Value]:
-        """The square that x reads: loaded along the crossing loop, then transposed."""
-        b, lanes = self.b, self.k.lanes
-        element = memory_type(x.kind)
-        _, rest = split_offset(x.args[0], cross)
-        inside = self.below(first, extent)
-        rows = []
-        for c in range(lanes):
-            row = Scope(scope.parent, b.block)
-            row.vector = None
-            at = b.op("add", start, constant(c, "i64")) if c else start
-            row.loops[last] = at
-            row.known.add(("loop", last))
-            base = self.scalar(make("address", (rest,), PTR, x.extra), row)
-            address = b.offset(base, element, first)
-            there = b.splat(b.compare("icmp slt", at, end), lanes)
-            mask = b.op("and", inside, there)
-            raw = b.masked_load(address, vector(element, lanes), mask)
-            rows.append(from_memory(b, raw, x.kind))
-        return transposed(b, rows)
 
     def bounds(self, n: int, scope: Scope) -> tuple[Value, Value]:
         if self.k.is_ranged:
@@ -652,40 +528,6 @@ class KernelWriter:
         self.sequential(scope, loops, inside)
         scope.block = self.b.block
         return Pack(fold.per_lane(), not varies, scope)
-
-
-def transposed(b: Builder, rows: list[Value]) -> list[Value]:
-    """A square of vectors, columns as rows: exchange ever larger blocks off the diagonal."""
-    size = len(rows)
-    rows = list(rows)
-    step = 1
-    while step < size:
-        low = [k if not k & step else size + k - step for k in range(size)]
-        high = [k + step if not k & step else size + k for k in range(size)]
-        for r in range(size):
-            if not r & step:
-                x, y = rows[r], rows[r + step]
-                rows[r], rows[r + step] = b.merge(x, y, low), b.merge(x, y, high)
-        step *= 2
-    return rows
-
-
-def split_offset(offset: Expr, loop: int) -> tuple[bool, Expr]:
-    """Whether the loop stands in the offset with stride 1, and what is left without it."""
-    terms = _terms(offset)
-    name = ("loop", loop)
-    inside = [t for t in terms if name in t.free]
-    if len(inside) != 1 or inside[0].op != "loop":
-        return False, offset
-    rest: Expr | None = None
-    for t in terms:
-        if t is not inside[0]:
-            rest = t if rest is None else make("add", (rest, t), INDEX)
-    return True, rest if rest is not None else const(0, INDEX)
-
-
-def _terms(x: Expr) -> list[Expr]:
-    return _terms(x.args[0]) + _terms(x.args[1]) if x.op == "add" else [x]
 
 
 def write_module(kernel: Lifted, symbol: str) -> str:
