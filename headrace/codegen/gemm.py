@@ -36,7 +36,7 @@ from headrace.ops.emit import LibraryCall, View
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
-LARGE = 100_000_000
+LARGE = 2_000_000  # elements of a result
 POINTERS = 10  # rows that have a pointer each
 NEAR = 64  # elements between rows that lie close together
 
@@ -135,8 +135,8 @@ def _shapes(size: Size, in_panels: bool) -> list[Shape]:
 
 
 # Cycles per element that is copied, or read from far away, or read from a copy of panels.
-_COPY_A = {ROWS: 0.25, COLUMNS: 0.15}
-_COPY_B = {PANELS: 0.1, DIRECT: 0.05, COPIED: 0.12, TURNED: 0.35}
+_COPY_A = {ROWS: 0.4, COLUMNS: 0.7}
+_COPY_B = {PANELS: 0.1, DIRECT: 0.05, COPIED: 0.3, TURNED: 0.5}
 
 
 def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, Choice]:
@@ -144,13 +144,15 @@ def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, 
     cell_m, cell_n = _share(size.m, s.tile_m, cells_m), _share(size.n, s.tile_n, cells_n)
     rows, panels = cell_m // s.tile_m, cell_n // s.tile_n
     # Two multiply-adds and two loads per cycle; a sum can be added to every fourth cycle.
-    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) / 2, 4.0) + 0.5
+    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) / 2, 4.0) + 0.25 * s.vectors + 0.5
     cost = rows * panels * (size.k * step + 3.0 * s.tile_m * s.vectors + 60)
     cost += cell_n * size.k * _COPY_B[s.b] * -(-cell_m // s.height)
     if s.b == DIRECT and size.n > NEAR:  # lines far apart: a miss each, for every panel of rows
         cost += rows * panels * size.k * 2.5 * s.vectors
     if s.a_is_direct:
         cost += rows * panels * size.k * s.tile_m * (0.04 if panels < 3 else 0.2)
+        if size.a_turned and size.m > NEAR and size.k > NEAR:  # a page for every k
+            cost += rows * panels * size.k * 5.0
     else:
         cost += cell_m * size.k * _COPY_A[s.a]
     cost *= size.batch / min(size.batch, threads.count())
@@ -190,7 +192,7 @@ class Products:
         size = size_of(call)
         if size.element == "double" or self.is_shared(call):
             return True
-        return size.a_turned and size.n >= 64 and size.work >= LARGE and size.batch == 1
+        return size.a_turned and size.m * size.n >= LARGE and size.batch == 1
 
     def steps(self, call: LibraryCall, step: Any) -> list[Any]:
         """The product, and before it the panels that it is the first to need."""
