@@ -1,6 +1,6 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
-from headrace.functions import composite, tensor_lists
+from headrace.functions import composite, record_input, staging, tensor_lists
 from headrace.layers import weights_broadcast
 from headrace.nn import sampled_loss
 from headrace.ops import indexed_slices
@@ -21,6 +21,9 @@ NAMES: dict[str, object] = {
     "type_spec.BatchableTypeSpec": composite.BatchableTypeSpec,
     "indexed_slices.IndexedSlicesValue": indexed_slices.IndexedSlicesValue,
     "ops.IndexedSlicesValue": indexed_slices.IndexedSlicesValue,
+    "data_flow_ops.StagingArea": staging.StagingArea,
+    "data_flow_ops.MapStagingArea": staging.MapStagingArea,
+    "data_flow_ops.RecordInput": record_input.RecordInput,
     "function.Defun": defun.Defun,
     "function.get_extra_args": defun.get_extra_args,
     "function.get_extra_inputs": defun.get_extra_inputs,

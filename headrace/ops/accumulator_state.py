@@ -257,7 +257,7 @@ class Accumulator:
             future.set_exception(CancelledError(None, None, message))
 
     def _answers(self) -> list[tuple[Any, Any]]:
-        found = []
+        found: list[tuple[Any, Any]] = []
         while True:
             count = self.gate.count
             ticket = self.gate.next()
