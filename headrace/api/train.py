@@ -8,6 +8,8 @@ NAMES: dict[str, str] = {
         "train.get_checkpoint_mtimes train.remove_checkpoint"
     ),
     "headrace.train.start_from_checkpoint": "train.init_from_checkpoint",
+    "headrace.train.object_checkpoint": "train.Checkpoint",
+    "headrace.train.checkpoint_manager": "train.CheckpointManager",
     "headrace.train.warm_start": "train.warm_start train.VocabInfo",
     "headrace.train.checkpoint_reader": (
         "train.NewCheckpointReader train.load_checkpoint train.load_variable "

@@ -13,23 +13,33 @@ from headrace.train import saveable
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
-def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
-    """Keys in the checkpoint by the names of variables.
+def object_graph_of(checkpoint_path: Any) -> Any:
+    """The TrackableObjectGraph in a checkpoint.
 
     Raises:
-      NotFoundError: the checkpoint has no graph of objects.
+      NotFoundError: it has none.
+      DataLossError: it is damaged.
     """
     from google.protobuf.message import DecodeError
 
     with open_checkpoint(checkpoint_path) as reader:
         serialized = reader.read(GRAPH_KEY)
     try:
-        graph = proto.TrackableObjectGraph.FromString(serialized.item())
+        return proto.TrackableObjectGraph.FromString(serialized.item())
     except (DecodeError, TypeError, ValueError):
         raise DataLossError(
             None, None, f"{checkpoint_path}: {GRAPH_KEY} is no graph of objects"
         ) from None
-    return {a.full_name: a.checkpoint_key for node in graph.nodes for a in node.attributes}
+
+
+def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
+    """Keys in the checkpoint by the names of variables.
+
+    Raises:
+      NotFoundError: the checkpoint has no graph of objects.
+    """
+    nodes = object_graph_of(checkpoint_path).nodes
+    return {a.full_name: a.checkpoint_key for node in nodes for a in node.attributes}
 
 
 def saver_for_objects(

@@ -194,6 +194,42 @@ def test_checkpoint_of_tensorflow_2(tmp_path):
     assert "_CHECKPOINTABLE_OBJECT_GRAPH" in names
 
 
+OBJECTS = """
+class Model(tf.Module):
+    def __init__(self):
+        super().__init__("model")
+        self.w = tf.get_variable(scope + "w", initializer=np.float32([1, 2]), use_resource=True)
+        self.parts = [tf.get_variable(scope + "p", initializer=np.float32(3), use_resource=True)]
+model, optimizer = Model(), tf.train.AdamOptimizer(0.1)
+train = optimizer.minimize(tf.reduce_sum(model.w**2) + model.parts[0])
+checkpoint = tf.train.Checkpoint(optimizer=optimizer, model=model)
+session = tf.Session()
+session.run(tf.global_variables_initializer())
+"""
+SAVE_OBJECTS = """
+session.run(train)
+checkpoint.save(os.path.join(folder, "objects"), session=session)
+values = [model.w, model.parts[0], optimizer.get_slot(model.w, "m")]
+result = [v.tolist() for v in session.run(values)]
+"""
+LOAD_OBJECTS = """
+status = checkpoint.restore(os.path.join(folder, "objects-1"))
+status.assert_consumed().run_restore_ops(session=session)
+values = [model.w, model.parts[0], optimizer.get_slot(model.w, "m")]
+result = [v.tolist() for v in session.run(values)]
+"""
+
+
+def test_objects(tmp_path):
+    """tf.train.Checkpoint both ways; variables have other names on the other side."""
+    here, there = "scope = ''\n", AS_V1 + "scope = 'there_'\n"
+    saved = ours(here + OBJECTS + SAVE_OBJECTS, tmp_path)
+    assert tensorflow(tmp_path, there + OBJECTS + LOAD_OBJECTS + SHOW) == saved
+    saved = tensorflow(tmp_path, there + OBJECTS + "session.run(train)" + SAVE_OBJECTS + SHOW)
+    with tf.Graph().as_default():
+        assert ours(here + OBJECTS + LOAD_OBJECTS, tmp_path) == saved
+
+
 @pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
 def test_records(tmp_path, kind):
     with tf.io.TFRecordWriter(tmp_path / "ours", kind) as writer:
