@@ -7,9 +7,7 @@ NAMES: dict[str, str] = {
         "linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals "
         "{,linalg.}svd linalg.matrix_rank linalg.pinv"
     ),
-    "headrace.functions.norm": (
-        "{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize {,linalg.}global_norm"
-    ),
+    "headrace.functions.norm": ("{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize"),
     "headrace.functions.tensordot": "{,linalg.}tensordot",
     "headrace.functions.einsum": "{,linalg.}einsum",
     "headrace.functions.matrix_exponential": "linalg.expm=matrix_exponential",

@@ -24,7 +24,7 @@ NAMES: dict[str, str] = {
         "sparse.concat=sparse_concat sparse_concat sparse.split=sparse_split sparse_split "
         "sparse.slice=sparse_slice sparse_slice sparse.retain=sparse_retain sparse_retain "
         "sparse.fill_empty_rows=sparse_fill_empty_rows sparse_fill_empty_rows "
-        "sparse.mask=sparse_mask sparse_mask sparse.merge=sparse_merge sparse_merge "
+        "sparse.merge=sparse_merge sparse_merge "
         "sparse.to_indicator=sparse_to_indicator sparse_to_indicator "
         "sparse.cross=sparse_cross sparse.cross_hashed=sparse_cross_hashed"
     ),

@@ -1,7 +1,6 @@
 """Public names of the family: variables."""
 
 NAMES: dict[str, str] = {
-    "headrace.functions.init_scope": "init_scope",
     "headrace.variables.variable": "Variable variable_creator_scope",
     "headrace.variables.modes": "VariableSynchronization VariableAggregation",
     "headrace.variables.creation": (

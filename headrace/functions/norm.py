@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, array, cast, linalg_spectral
 from headrace.ops import matrix_terms as terms
-from headrace.ops.constant import constant, pack
+from headrace.ops.constant import constant
 from headrace.ops.convert import convert_to_tensor
-from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.norm import l2_loss
 from headrace.ops.sequence import range_
 from headrace.ops.unique import list_diff
 
@@ -159,32 +156,3 @@ def l2_normalize(
         x = convert_to_tensor(x, name="x")
         total = reduce.reduce_sum(arithmetic.square(x), axis, keepdims=True)
         return arithmetic.mul(x, arithmetic.rsqrt(arithmetic.maximum(total, epsilon)), name=scope)
-
-
-def global_norm(t_list: Any, name: str | None = None) -> Tensor:
-    """The Euclidean norm of all elements of several tensors together.
-
-    Args:
-      t_list: tensors, IndexedSlices and None, which counts nothing.
-      name: name of the scope.
-
-    Returns:
-      A scalar.
-
-    Raises:
-      TypeError: `t_list` is not a sequence.
-    """
-    if not isinstance(t_list, Sequence) or isinstance(t_list, str):
-        raise TypeError("t_list should be a sequence")
-    with name_scope(name, "global_norm", list(t_list)):
-        halves = []
-        for i, t in enumerate(t_list):
-            if t is None:
-                continue
-            values = convert_to_tensor(
-                t.values if isinstance(t, IndexedSlices) else t, name=f"t_{i}"
-            )
-            with values.graph.colocate_with(values):
-                halves.append(l2_loss(values))
-        half = reduce.reduce_sum(pack(halves))
-        return arithmetic.sqrt(half * constant(2.0, dtype=half.dtype), name="global_norm")

@@ -27,7 +27,6 @@ from headrace.ops import sparse_array, sparse_rows
 from headrace.ops import sparse_cross as crossing
 from headrace.ops.constants import constant_value
 from headrace.ops.convert import convert_to_tensor
-from headrace.ops.indexed_slices import IndexedSlices
 
 
 # -- parts --------------------------------------------------------------------------------------
@@ -147,16 +146,6 @@ def sparse_fill_empty_rows(
         value = convert_to_tensor(default_value, sp_input.values.dtype)
         indices, values, empty, _ = sparse_rows.sparse_fill_empty_rows(*parts(sp_input), value)
         return SparseTensor(indices, values, sp_input.dense_shape), empty
-
-
-def sparse_mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
-    """The rows of `IndexedSlices` whose indices are not among `mask_indices`."""
-    from headrace.ops.unique import list_diff
-
-    with name_scope(name, "sparse_mask", [a, mask_indices]) as scope:
-        indices, keep = list_diff(a.indices, mask_indices)
-        values = indexing.gather(a.values, keep, name=scope)
-        return IndexedSlices(values, indices, a.dense_shape)
 
 
 # -- merging and crossing -----------------------------------------------------------------------

@@ -17,8 +17,8 @@ from headrace.core import device_name
 if TYPE_CHECKING:
     from headrace.graph.node import Node
 
-VALID_NODE = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
-VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\-/]*$")
+VALID_NODE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
+VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
 
 
 class Local(threading.local):

@@ -8,6 +8,7 @@ from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, float16, float32, float
 from headrace.core.errors import require
 from headrace.ops.broadcast import unbroadcast
 from headrace.ops.complex import conjugate
+from headrace.ops.constant import constant
 from headrace.ops.division import reciprocal
 from headrace.ops.families import binary, normal, pairs, positive, unary
 from headrace.ops.samples import ErrorSample, Sample
@@ -38,7 +39,8 @@ def grad_op(name, meaning, **options):
 def _square_gradient(node, dy):
     from headrace.ops.arithmetic import mul
 
-    return mul(dy, mul(conjugate(node.inputs[0]), 2))
+    x = conjugate(node.inputs[0])
+    return mul(dy, mul(x, constant(2, x.dtype.base)))
 
 
 square = unary(
