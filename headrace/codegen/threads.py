@@ -20,6 +20,7 @@ from typing import Any
 SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
 BUSY = 4  # processes that want to run, per core
 _PAUSE_HARD = 2
+MOST = 64  # threads: as many counters as the loop of native_loop has
 
 
 @lru_cache(maxsize=1)
@@ -66,6 +67,7 @@ def count() -> int:
     library = libgomp()
     if library is None:
         return 1
+    cores = min(cores, MOST)
     library.omp_set_num_threads(cores)
     return cores
 
