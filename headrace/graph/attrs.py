@@ -15,6 +15,8 @@ import numpy as np
 
 from headrace.core.dtypes import DType
 
+_LARGE, _END = 1 << 16, 1 << 12  # bytes
+
 
 class Literal:
     """A constant tensor: its array is never written.  Compared by content."""
@@ -33,13 +35,30 @@ class Literal:
             self._key = (self.dtype, a.shape, data)  # type: ignore[assignment]
         return self._key
 
+    @property
+    def _is_large(self) -> bool:
+        return bool(self.array.dtype != object and self.array.nbytes > _LARGE)
+
+    def _octets(self) -> Any:
+        return np.ascontiguousarray(self.array).reshape(-1).view(np.uint8)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Literal) and (
-            self.array is other.array or self._content() == other._content()
-        )
+        if not isinstance(other, Literal):
+            return False
+        if self.array is other.array:
+            return True
+        if (self.dtype, self.array.shape) != (other.dtype, other.array.shape):
+            return False
+        if self._is_large:
+            return bool(np.array_equal(self._octets(), other._octets()))
+        return bool(self._content() == other._content())
 
     def __hash__(self) -> int:
-        return hash(self._content())
+        if not self._is_large:
+            return hash(self._content())
+        octets = self._octets()  # its ends will do: reading all of a gigabyte takes a second
+        ends = octets[:_END].tobytes() + octets[-_END:].tobytes()
+        return hash((self.dtype, self.array.shape, ends))
 
     def __repr__(self) -> str:
         return (

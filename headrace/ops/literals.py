@@ -297,7 +297,11 @@ def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarr
         return array.reshape(sizes)
     if array.size == 0:
         raise ValueError(f"Too few elements provided: none for the shape {shape}")
-    flat = np.empty(wanted, dtype=array.dtype)
-    flat[: array.size] = array.ravel()
-    flat[array.size :] = array.ravel()[-1]
-    return flat.reshape(sizes)
+    last = array.ravel()[-1]
+    if array.dtype != object and not last.tobytes().strip(b"\0"):
+        out = np.zeros(sizes, array.dtype)  # memory that costs nothing until it is written
+    else:
+        out = np.empty(sizes, array.dtype)
+        out.reshape(-1)[array.size :] = last
+    out.reshape(-1)[: array.size] = array.ravel()
+    return out
