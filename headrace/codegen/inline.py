@@ -35,6 +35,7 @@ _WEIGHTS = {
     **dict.fromkeys(_FUNCTIONS.split(), 10),
 }
 CHEAP = 3
+RECOMPUTE, LARGE = 30, 1 << 20  # the cost of one element, and bytes
 MAX_INLINE = 80  # expressions of a body that is put into another one
 
 
@@ -147,13 +148,28 @@ class Inlining:
         cost, reads = weight(body), len(loads(body))
         if reads == 0 and cost < 10:
             return True
+        # What is read along with a row or a column costs little.
+        reads = sum(4 * x.extra.count > tensor.count for x in loads(body))
         users = self.users.get(tensor, [])
         evaluations = sum(domain(u) for u in users)
         if any(isinstance(u.source, (Called, Assembled)) for u in users):
             return len(users) == 1 and isinstance(users[0].source, Assembled)
         if len(users) == 1:
             return evaluations <= tensor.count or (cost <= CHEAP and reads <= 1)
-        return cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(tensor.count, 1)
+        if cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(tensor.count, 1):
+            return True
+        return cost <= RECOMPUTE and evaluations <= 4 * tensor.count and self.is_far(tensor, body)
+
+    def is_far(self, tensor: Tensor, body: Expr) -> bool:
+        """Too large for a cache, and made from one array of its size: computing it again takes less
+        time than memory does.  Not where a reduction reads it: a row of it then stays close."""
+        if tensor.nbytes < LARGE:
+            return False
+        for user in self.users.get(tensor, ()):
+            if not isinstance(user.source, Compute) or has_reduction(user.source.body):
+                return False
+        wide = {memory(x.extra) for x in loads(body) if 4 * x.extra.count > tensor.count}
+        return len(wide) <= 1
 
     # -- reshapes ----------------------------------------------------------------------------
     def decide_view(self, tensor: Tensor, base: Tensor) -> None:

@@ -45,8 +45,9 @@ def _(e, logits):
     *rows, n = logits.shape
     top = e.compute(rows, lambda *i: e.reduce("max", n, lambda j: logits[(*i, j)]))
     up = e.compute(logits.shape, lambda *i: e.exp(logits[i] - top[i[:-1]]))
-    total = e.compute(rows, lambda *i: e.reduce("sum", n, lambda j: up[(*i, j)]))
-    return e.compute(logits.shape, lambda *i: up[i] / total[i[:-1]])
+    # One division per row; the sum is at least 1, so its inverse is a good number.
+    share = e.compute(rows, lambda *i: 1.0 / e.reduce("sum", n, lambda j: up[(*i, j)]))
+    return e.compute(logits.shape, lambda *i: up[i] * share[i[:-1]])
 
 
 @softmax.samples
@@ -165,7 +166,8 @@ def _(e, features, labels):
         return at(labels, i, j) * (e.log(total[i]) - low[i, j])
 
     loss = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: term(i, j)))
-    back = e.compute((rows, n), lambda i, j: e.exp(low[i, j]) / total[i] - at(labels, i, j))
+    share = e.compute((rows,), lambda i: 1.0 / total[i])
+    back = e.compute((rows, n), lambda i, j: e.exp(low[i, j]) * share[i] - at(labels, i, j))
     return loss, back
 
 
@@ -248,10 +250,11 @@ def _(e, features, labels):
     low = e.compute((rows, n), lambda i, j: features[i, j] - top[i])
     total = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: e.exp(low[i, j])))
     loss = e.compute((rows,), lambda i: e.log(total[i]) - low[i, e.checked(labels[i], n, refusal)])
+    share = e.compute((rows,), lambda i: 1.0 / total[i])
 
     def backprop(i, j):
         hit = e.select(labels[i] == e.cast(j, labels.dtype), 1.0, e.const(0, features.dtype))
-        return e.exp(low[i, j]) / total[i] - hit
+        return e.exp(low[i, j]) * share[i] - hit
 
     return loss, e.compute((rows, n), backprop)
 
