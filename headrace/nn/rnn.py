@@ -70,7 +70,7 @@ def dynamic_rnn(
         parts.cache_reads(varscope)
         flat = nest.flatten(inputs)
         if not time_major:
-            flat = [_swapped(convert_to_tensor(x)) for x in flat]
+            flat = [swapped(convert_to_tensor(x)) for x in flat]
         if sequence_length is not None:
             sequence_length = _lengths(sequence_length)
         batch_size = parts.batch_size_of(flat)
@@ -88,7 +88,7 @@ def dynamic_rnn(
             parallel_iterations or 32, swap_memory
         )
         if not time_major:
-            outputs = nest.map_structure(_swapped, outputs)
+            outputs = nest.map_structure(swapped, outputs)
         return outputs, final_state
 
 
@@ -102,7 +102,7 @@ def _lengths(given: Any) -> Tensor:
     return named
 
 
-def _swapped(x: Tensor) -> Tensor:
+def swapped(x: Tensor) -> Tensor:
     """[batch, time, ...] from [time, batch, ...] and the other way round."""
     known = x.shape
     if known.rank is not None and known.rank < 2:
