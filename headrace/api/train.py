@@ -10,7 +10,7 @@ NAMES: dict[str, str] = {
     "headrace.train.start_from_checkpoint": "train.init_from_checkpoint",
     "headrace.train.object_checkpoint": "train.Checkpoint",
     "headrace.train.checkpoint_manager": "train.CheckpointManager",
-    "headrace.train.warm_start": "train.warm_start train.VocabInfo",
+    "headrace.train.warm_starting": "train.warm_start train.VocabInfo",
     "headrace.train.checkpoint_reader": (
         "train.NewCheckpointReader train.load_checkpoint train.load_variable "
         "train.list_variables train.checkpoints_iterator"
