@@ -22,6 +22,7 @@ from headrace.codegen.llvm_squares import Squares
 from headrace.codegen.llvm_text import Block, Builder, Value, constant, vector
 from headrace.codegen.target import host
 
+AHEAD = 12 << 10
 _LEAVES = frozenset({"fetch", "fold", "const", "param", "loop", "result", "address", "buffer"})
 ATTRIBUTES = (
     'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
@@ -167,7 +168,11 @@ class KernelWriter:
             if isinstance(a, LiftedAccumulate):
                 folds[a.acc] = Fold(self.b, a.how, a.value.kind, lanes, copies)
 
+        ahead = self.next_row(sweep)
+
         def act(inner: Scope) -> None:
+            for buffer, row, step in ahead if inner.mask is None else ():
+                self.fetch_ahead(buffer, row, step, inner)
             # Every value first: a store may overwrite what another action still reads.
             for a in sweep.actions:
                 self.emit(a.value, inner)
@@ -188,6 +193,32 @@ class KernelWriter:
                 result = make("result", (), folds[a.acc].result_kind, a.acc)
                 scope.known.add(("result", a.acc))
                 scope.memo[result] = Pack((folds[a.acc].finish(),), True, scope)
+
+    def next_row(self, sweep: LiftedSweep) -> list[tuple[int, Expr, Expr]]:
+        """What the first sweep will read of the next rows, while the longest of the others computes:
+        buffer, place of this row, distance to the next."""
+        sweeps = [s for s in self.k.sweeps if s.is_vector and s.loops and s.tile is None]
+        if not sweeps or not self.k.rows or sweep is not max(sweeps[1:] or sweeps, key=_length):
+            return []
+        found: dict[int, tuple[int, Expr, Expr]] = {}
+        first, row = sweeps[0], make("loop", (), INDEX, self.k.rows[-1])
+        for x in walk(*(a.value for a in first.actions)):
+            if x.op == "fetch" and x.extra not in self.k.written and len(x.args) == 1:
+                unit, rest = split_offset(x.args[0], first.loops[-1])
+                if unit and rest.op == "mul" and rest.args[0] is row:
+                    found[x.extra] = (x.extra, rest, rest.args[1])
+        return list(found.values())
+
+    def fetch_ahead(self, buffer: int, row: Expr, step: Expr, scope: Scope) -> None:
+        """Ask for the line that lies about AHEAD bytes further on, in a later row."""
+        kind = self.k.buffers[buffer].kind
+        element, enough = memory_type(kind), const(AHEAD // kind.bytes, INDEX)
+        one = const(1, INDEX)
+        rows = make("max", (make("truncdiv", (enough, step), INDEX), one), INDEX)
+        distance = self.scalar(make("mul", (step, rows), INDEX), scope)
+        for copy in range(scope.copies):
+            here = self.contiguous(buffer, row, copy, scope)
+            self.b.prefetch(self.b.offset(here, element, distance))
 
     def innermost(self, n: int, scope: Scope, lanes: int, act: Callable[[Scope], None]) -> None:
         first, end = self.bounds(n, scope)
@@ -528,6 +559,10 @@ class KernelWriter:
         self.sequential(scope, loops, inside)
         scope.block = self.b.block
         return Pack(fold.per_lane(), not varies, scope)
+
+
+def _length(sweep: LiftedSweep) -> int:
+    return len(walk(*(a.value for a in sweep.actions)))
 
 
 def write_module(kernel: Lifted, symbol: str) -> str:
