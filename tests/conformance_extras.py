@@ -1,5 +1,6 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
+from headrace.formats import proto
 from headrace.functions import composite, record_input, staging, tensor_lists
 from headrace.layers import weights_broadcast
 from headrace.nn import sampled_loss
@@ -8,6 +9,7 @@ from headrace.train import (
     meta_graph_export,
     plugin_asset,
     recorded_summary,
+    saver_builder,
     slots,
     step_count,
     summary_writer,
@@ -24,6 +26,10 @@ NAMES: dict[str, object] = {
     "data_flow_ops.StagingArea": staging.StagingArea,
     "data_flow_ops.MapStagingArea": staging.MapStagingArea,
     "data_flow_ops.RecordInput": record_input.RecordInput,
+    # messages that no public name leads to
+    "queue_runner_pb2.QueueRunnerDef": proto.QueueRunnerDef,
+    "checkpoint_state_pb2.CheckpointState": proto.CheckpointState,
+    "saver.BaseSaverBuilder": saver_builder.BaseSaverBuilder,
     "function.Defun": defun.Defun,
     "function.get_extra_args": defun.get_extra_args,
     "function.get_extra_inputs": defun.get_extra_inputs,
