@@ -17,7 +17,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import ShapeAttr, String, Strings, TensorAttr, Type
-from headrace.ops.traits import ALLOWS_UNINITIALIZED, IDENTITY, STATEFUL
+from headrace.ops.traits import ALLOWS_UNINITIALIZED, STATEFUL
 
 
 @op("DeepCopy", "x: T -> y: T", T=Type(), traits={STATEFUL}, shape=same)
@@ -55,10 +55,10 @@ def _(node, dy):
     return dy
 
 
-@op("GuaranteeConst", "input: T -> output: T", T=Type(), traits={STATEFUL, IDENTITY}, shape=same)
-def guarantee_const(input):
+@op("GuaranteeConst", "input: T -> output: T", T=Type(), traits={STATEFUL}, shape=same)
+def guarantee_const(input, *, T):
     """The input, which the user promises will not change."""
-    require(isinstance(input, np.ndarray), "Input tensor cannot be a resource variable handle.")
+    require(T.kind != "r", "Input tensor cannot be a resource variable handle.")
     return input
 
 
@@ -88,7 +88,7 @@ def immutable_const(ctx, *, dtype, shape, memory_region_name):
     if not path.exists():
         raise NotFoundError(None, None, f"{memory_region_name}; No such file or directory")
     sizes = tuple(shape.as_list())
-    needed = int(np.prod(sizes, dtype=np.int64)) * dtype.numpy.itemsize
+    needed = math.prod(sizes) * dtype.numpy.itemsize
     require(
         path.stat().st_size >= needed,
         f"{memory_region_name} has {path.stat().st_size} bytes, {needed} are needed",
