@@ -1,10 +1,66 @@
 """Public names of the family: contrib."""
 
+
+def _all(places: str, names: str) -> str:
+    """Each name in each place."""
+    return " ".join(f"{{{places}}}{name}" for name in names.split())
+
+
+_SEQ2SEQ = "headrace.layers.contrib.seq2seq"
+_OPS = "contrib.seq2seq.python.ops"
+_CRF = "contrib.crf.,contrib.crf.python.ops.crf."
+
 NAMES: dict[str, str] = {
     "headrace.variables.orthogonal": (
         "contrib.framework.convolutional_delta_orthogonal=ConvolutionDeltaOrthogonal "
         "contrib.framework.convolutional_orthogonal_1d=ConvolutionOrthogonal1D "
         "contrib.framework.convolutional_orthogonal_2d=ConvolutionOrthogonal2D "
         "contrib.framework.convolutional_orthogonal_3d=ConvolutionOrthogonal3D"
+    ),
+    f"{_SEQ2SEQ}.helpers": _all(
+        f"contrib.seq2seq.,{_OPS}.helper.",
+        "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper "
+        "InferenceHelper",
+    ),
+    f"{_SEQ2SEQ}.scheduled": _all(
+        f"contrib.seq2seq.,{_OPS}.helper.",
+        "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper",
+    ),
+    f"{_SEQ2SEQ}.sampling": _all(f"{_OPS}.helper.", "bernoulli_sample categorical_sample"),
+    f"{_SEQ2SEQ}.decoder": _all(f"contrib.seq2seq.,{_OPS}.decoder.", "Decoder dynamic_decode"),
+    f"{_SEQ2SEQ}.basic_decoder": _all(
+        f"contrib.seq2seq.,{_OPS}.basic_decoder.", "BasicDecoder BasicDecoderOutput"
+    ),
+    f"{_SEQ2SEQ}.loss": _all(f"contrib.seq2seq.,{_OPS}.loss.", "sequence_loss"),
+    f"{_SEQ2SEQ}.attention": _all(
+        f"contrib.seq2seq.,{_OPS}.attention_wrapper.",
+        "AttentionMechanism LuongAttention BahdanauAttention hardmax",
+    ),
+    f"{_SEQ2SEQ}.monotonic": _all(
+        f"contrib.seq2seq.,{_OPS}.attention_wrapper.",
+        "safe_cumprod monotonic_attention BahdanauMonotonicAttention LuongMonotonicAttention",
+    ),
+    f"{_SEQ2SEQ}.attention_wrapper": _all(
+        f"contrib.seq2seq.,{_OPS}.attention_wrapper.", "AttentionWrapper AttentionWrapperState"
+    ),
+    f"{_SEQ2SEQ}.beams": _all(
+        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.", "tile_batch gather_tree_from_array"
+    ),
+    f"{_SEQ2SEQ}.beam_step": _all(
+        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.",
+        "BeamSearchDecoderState BeamSearchDecoderOutput",
+    ),
+    f"{_SEQ2SEQ}.beam_search": _all(
+        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.",
+        "BeamSearchDecoder FinalBeamSearchDecoderOutput",
+    ),
+    "headrace.ops.beam_search": _all(f"contrib.seq2seq.,{_OPS}.beam_search_ops.", "gather_tree"),
+    "headrace.layers.contrib.crf": _all(
+        _CRF,
+        "crf_sequence_score crf_multitag_sequence_score crf_log_norm crf_log_likelihood "
+        "crf_unary_score crf_binary_score CrfForwardRnnCell",
+    ),
+    "headrace.layers.contrib.crf_decoding": _all(
+        _CRF, "viterbi_decode crf_decode CrfDecodeForwardRnnCell CrfDecodeBackwardRnnCell"
     ),
 }
