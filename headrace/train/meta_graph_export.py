@@ -264,7 +264,8 @@ def _fill_collection(message: Any, key: str, items: list[Any], scope: str | None
     elif isinstance(first, float):
         message.float_list.value.extend(items)
     elif hasattr(first, "DESCRIPTOR") and hasattr(first, "type_url"):
-        message.any_list.value.extend(items)
+        for item in items:  # its class may be that of another pool
+            message.any_list.value.add(type_url=item.type_url, value=item.value)
     else:
         names = [i.name for i in items]
         message.node_list.value.extend(
