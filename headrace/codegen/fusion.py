@@ -76,10 +76,6 @@ class Group:
     def row_rank(self) -> int:
         return self.exact if self.exact is not None else min(self.limit, self.members[0].rank)
 
-    @property
-    def outputs(self) -> list[Tensor]:
-        return [m.tensor for m in self.members]
-
 
 @dataclass(slots=True, eq=False)
 class ScatterItem:

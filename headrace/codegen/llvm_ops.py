@@ -374,5 +374,3 @@ OPS: dict[str, Callable[..., Value]] = {
     "lt": _comparison("lt"), "le": _comparison("le"), "gt": _comparison("gt"),
     "ge": _comparison("ge"), "eq": _comparison("eq"), "ne": _comparison("ne"),
 }  # fmt: skip
-
-LIBRARY_CALLS = frozenset({"atan2", "lgamma", "truncmod"})  # lane by lane for every float kind

@@ -292,8 +292,3 @@ def wanted(rule: Callable[..., Any], op: Op) -> tuple[str, ...]:
         return tuple(op.signature.attrs)
     names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     return tuple(n for n in names if n in op.signature.attrs)
-
-
-def known_scalar(x: Tensor) -> Any:
-    """The number of a constant scalar, or None."""
-    return None if x.value is None or x.value.ndim else np.asarray(x.value).item()

@@ -1,7 +1,7 @@
 """oneDNN's C API through ctypes: descriptors, primitives, memory.  Loaded on first use.
 
-Every handle is an object that frees it.  A call that does not succeed raises `Unsupported` (this library
-cannot do it) or `LibraryError` (we asked wrongly).
+Every handle is an object that frees it.  A call that does not succeed raises `Unsupported` (this
+library cannot do it) or `LibraryError` (we asked wrongly).
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ MAX_DIMS = 12
 FORMAT_ANY = 1
 CPU, IN_ORDER, SCRATCHPAD_USER = 1, 1, 1
 FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
-BACKWARD, BACKWARD_DATA = 128, 160
-CONVOLUTION_DIRECT, POOL_MAX, POOL_AVERAGE, POOL_AVERAGE_INSIDE = 0x1, 0x1FF, 0x2FF, 0x3FF
-USE_GLOBAL_STATISTICS, USE_SCALE, USE_SHIFT = 1, 2, 4
+CONVOLUTION_DIRECT, POOL_MAX, POOL_AVERAGE_INSIDE = 0x1, 0x1FF, 0x3FF
 RELU, BINARY_ADD = 0x20, 0x1FFF0
 
 TYPES = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6, "f64": 7}

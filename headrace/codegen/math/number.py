@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.codegen.llvm_text import Builder, Value, bits_of, constant, vector
+from headrace.codegen.llvm_text import Builder, Value, bits_of, constant
 
 
 class Num:
@@ -203,7 +203,3 @@ def where_rare(condition: Num, common: Num, rare: Any) -> Num:
         common.type,
     )
     return Num(b, value)
-
-
-def integer_type(x: Num) -> str:
-    return vector(f"i{bits_of(x.value.element)}", x.value.lanes)
