@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
-BUSY = 4  # processes that want to run, per core
+BUSY = 10  # processes that want to run, per core
 _PAUSE_HARD = 2
 MOST = 64  # threads: as many counters as the loop of native_loop has
 
