@@ -33,6 +33,8 @@ NAMES: dict[str, str] = {
         "saved_model.maybe_saved_model_directory=contains_saved_model "
         "saved_model.loader.maybe_saved_model_directory=contains_saved_model"
     ),
+    "headrace.train.saved_model.save": "saved_model.save",
+    "headrace.train.saved_model.restored": "saved_model.load_v2=load",
     "headrace.train.saved_model.simple_save": (
         "saved_model.simple_save saved_model.main_op.main_op "
         "saved_model.main_op_with_restore saved_model.main_op.main_op_with_restore"

@@ -51,7 +51,7 @@ def import_graph_def(
     if not isinstance(input_map, dict) or not all(isinstance(k, (str, bytes)) for k in input_map):
         raise TypeError("input_map must be a dictionary mapping strings to Tensor objects.")
     if producer_op_list is not None:
-        _drop_producer_defaults(graph_def, producer_op_list)
+        drop_producer_defaults(graph_def, producer_op_list)
     graph = get_default_graph()
     with graph.name_scope("import" if name is None else name) as scope:
         mapping = _convert_map(name, input_map)
@@ -124,7 +124,8 @@ def _convert_map(name: str | None, input_map: dict[Any, Any]) -> dict[tuple[str,
     return found
 
 
-def _drop_producer_defaults(graph_def: Any, producer_op_list: Any) -> None:
+def drop_producer_defaults(graph_def: Any, producer_op_list: Any) -> None:
+    """Take out of a GraphDef what only its producer knows, where it has the producer's default."""
     producer = {op.name: {a.name: a for a in op.attr} for op in producer_op_list.op}
     bodies = (node for function in graph_def.library.function for node in function.node_def)
     for node in chain(graph_def.node, bodies):

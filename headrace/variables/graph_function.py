@@ -7,6 +7,7 @@ another, and the results wait for all of them.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from headrace.core.dtypes import as_dtype
 from headrace.core.shapes import Shape
 from headrace.functions import nest, nest_paths
+from headrace.functions.tensor_spec import TensorSpec
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -70,6 +72,10 @@ class GraphFunction:
         self._is_pruned = is_pruned
         self.input_signature = None if signature is None else tuple(signature)
         self._traces: dict[Any, ConcreteFunction] = {}
+        try:
+            self._parameters: Any = inspect.signature(python_function)
+        except (TypeError, ValueError):  # some built-in functions do not say
+            self._parameters = None
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         """A method: one set of traces per object."""
@@ -96,6 +102,7 @@ class GraphFunction:
 
     def _split(self, args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
         """Arguments as a structure with places for tensors, and the tensors."""
+        args, kwargs = self._in_order(args, kwargs)
         if self.input_signature is not None and len(args) != len(self.input_signature):
             raise ValueError(
                 f"Arguments and signature arguments do not match: {len(args)} arguments, "
@@ -117,18 +124,29 @@ class GraphFunction:
                 marked.append(item)
         return nest.pack_sequence_as((args, kwargs), marked, expand_composites=True), tensors
 
+    def _in_order(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """However they are given, arguments stand where the function has them, with its defaults."""
+        if self._parameters is None:
+            return args, kwargs
+        bound = self._parameters.bind(*args, **kwargs)
+        if self.input_signature is None:
+            bound.apply_defaults()
+        return bound.args, bound.kwargs
+
     def _concrete(self, structure: Any, tensors: Sequence[Any]) -> ConcreteFunction:
         shapes = [Shape(None) if self._relaxed else t.shape for t in tensors]
+        labels = [_argument_name(t, i) for i, t in enumerate(tensors)]
         if self.input_signature is not None:
             specs = nest.flatten(self.input_signature, expand_composites=True)
             shapes = [s.shape for s in specs]
+            labels = _signature_names(self.python_function, self.input_signature)
         plain = tuple(x for x in nest.flatten(structure) if not isinstance(x, _Place))
         types = tuple((as_dtype(t.dtype).base, s._sizes) for t, s in zip(tensors, shapes))
         key = (_outermost(), repr(nest.map_structure(type, structure)), _hashable(plain), types)
         found = self._traces.get(key)
         if found is None:
             found = ConcreteFunction(
-                self.python_function, structure, tensors, shapes, self._is_pruned
+                self.python_function, structure, tensors, shapes, labels, self._is_pruned
             )
             self._traces[key] = found
         return found
@@ -184,7 +202,7 @@ class ConcreteFunction:
 
     def __init__(
         self, python_function: Callable[..., Any], structure: Any, tensors: Sequence[Any],
-        shapes: Sequence[Shape], is_pruned: bool = False,
+        shapes: Sequence[Shape], labels: Sequence[str], is_pruned: bool = False,
     ) -> None:  # fmt: skip
         name = getattr(python_function, "__name__", "function")
         # Numbered: two traces may differ in nothing but what is known of a variable's shape.
@@ -192,8 +210,8 @@ class ConcreteFunction:
         self.graph.is_traced, self.graph.is_pruned = True, is_pruned
         with self.graph.as_default():
             places = [
-                self.graph.add_argument(as_dtype(t.dtype).base, shape, _argument_name(t, i))
-                for i, (t, shape) in enumerate(zip(tensors, shapes))
+                self.graph.add_argument(as_dtype(t.dtype).base, shape, label)
+                for t, shape, label in zip(tensors, shapes, labels)
             ]
             for place, tensor in zip(places, tensors):
                 place.handle_data = getattr(tensor, "handle_data", None)
@@ -207,6 +225,17 @@ class ConcreteFunction:
         definition = function_def.to_function_def(self.graph, self.graph.name, append_hash=False)
         self.function = Function(definition, self.graph)
         self.captured_inputs = self.graph.extra_inputs
+        self.structured_input_signature = nest.map_structure(
+            lambda x: _spec_of(places[x.number]) if isinstance(x, _Place) else x, structure
+        )
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The result, with descriptions in place of tensors."""
+        flat = nest.flatten(self._result, expand_composites=True)
+        rest = iter([TensorSpec(t.shape, t.dtype) for t in self.graph.outputs])
+        specs = [None if x is None or isinstance(x, Node) else next(rest) for x in flat]
+        return nest.pack_sequence_as(self._result, specs, expand_composites=True)
 
     def _own(self, value: Any) -> Tensor:
         tensor = convert_to_tensor(value)
@@ -256,6 +285,26 @@ class ConcreteFunction:
             for x in nest.flatten(self._result, expand_composites=True)
         ]
         return nest.pack_sequence_as(self._result, flat, expand_composites=True)
+
+
+def _spec_of(place: Tensor) -> TensorSpec:
+    return TensorSpec(place.shape, place.dtype, place.op.name)
+
+
+def _signature_names(python_function: Callable[..., Any], signature: Sequence[Any]) -> list[str]:
+    """Names of the arguments: those of the specs, else of the function's parameters."""
+    try:
+        parameters = list(inspect.signature(python_function).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    parameters += [f"arg{i}" for i in range(len(parameters), len(signature))]
+    found = []
+    for parameter, spec in zip(parameters, signature):
+        parts = nest.flatten(spec, expand_composites=True)
+        for number, part in enumerate(parts):
+            label = parameter if len(parts) == 1 else f"{parameter}_{number}"
+            found.append(getattr(part, "name", None) or label)
+    return found
 
 
 def _argument_name(tensor: Any, number: int) -> str:
