@@ -44,7 +44,7 @@ def crf_sequence_score(
     def single() -> Tensor:
         batch = shape(inputs, out_type=tag_indices.dtype)[0]
         members = reshape(range_(batch, dtype=tag_indices.dtype), [-1, 1])
-        places = concat([members, tag_indices], axis=1)
+        places = concat([members, tag_indices[:, :1]], axis=1)
         return _unless_empty(sequence_lengths, gather_nd(squeeze(inputs, [1]), places))
 
     def several() -> Tensor:
