@@ -36,7 +36,6 @@ from headrace.ops.emit import LibraryCall, View
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
-LARGE = 2_000_000  # elements of a result
 POINTERS = 10  # rows that have a pointer each
 NEAR = 64  # elements between rows that lie close together
 
@@ -187,12 +186,8 @@ class Products:
         return few and alone and self.uses[self.key(call)] > 1
 
     def prefers(self, call: LibraryCall) -> bool:
-        """Whether this beats oneDNN, by measurement: with shared panels, and where the first
-        operand is turned and the product large."""
-        size = size_of(call)
-        if size.element == "double" or self.is_shared(call):
-            return True
-        return size.a_turned and size.m * size.n >= LARGE and size.batch == 1
+        """Whether this beats oneDNN, by measurement: with panels that several products share."""
+        return size_of(call).element == "double" or self.is_shared(call)
 
     def steps(self, call: LibraryCall, step: Any) -> list[Any]:
         """The product, and before it the panels that it is the first to need."""

@@ -24,6 +24,7 @@ from headrace.codegen.stages import Temporary
 from headrace.codegen.stages import memory as memory_of
 from headrace.ops.emit import LibraryCall, View
 
+LARGE_RESULT = 1_000_000  # elements
 TEAM_WORK = 8_000_000  # multiplications and additions below which one thread does a call
 
 
@@ -173,7 +174,8 @@ def _matmul(call: LibraryCall) -> list[Execution]:
 
 
 def product(call: LibraryCall) -> Entry | None:
-    """The library's plain product of matrices, where that is faster: a transposed first operand."""
+    """The library's plain product of matrices, where that is faster (measured): small ones with a
+    transposed first operand, and large results."""
     if call.kind != "matmul" or set(call.views) != {"src", "weights", "dst"}:
         return None
     a, b, c = (call.views[k] for k in ("src", "weights", "dst"))
@@ -182,18 +184,20 @@ def product(call: LibraryCall) -> Entry | None:
         return None
     (ta, lda), (tb, ldb), (tc, ldc) = (f for f in found if f is not None)
     (m, k), n = a.shape, b.shape[-1]
-    if not ta or tb or tc or 2 * m * k * n >= TEAM_WORK:
+    team = team_of(call)
+    is_small = team == 1 and ta and not tb
+    if tc or not (is_small or (m * n >= LARGE_RESULT and team > 1)):
         return None
     lib = dnn.library()
     assert lib is not None
     head = [
         native.address_of(lib.dnnl_sgemm), ord("T" if ta else "N"), ord("T" if tb else "N"), m, n, k,
-        lda, ldb, ldc, bits_of(1.0), bits_of(0.0), 1,
+        lda, ldb, ldc, bits_of(1.0), bits_of(0.0), team,
     ]  # fmt: skip
     places: list[tuple[Any, Any]] = [
         (memory_of(a.operand), False), (memory_of(b.operand), False), (memory_of(c.operand), True),
     ]  # fmt: skip
-    return Entry(native.SGEMM, head, places, [])
+    return Entry(native.SGEMM, head, places, [], uses_team=team > 1)
 
 
 # -- convolutions --------------------------------------------------------------------------------

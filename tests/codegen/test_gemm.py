@@ -8,7 +8,6 @@ import pytest
 from headrace.codegen import gemm
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
-from headrace.codegen.llvm_gemm import PANELS
 from headrace.codegen.stages import Called
 from headrace.ops.emit import LibraryCall, transposed, view
 
@@ -115,9 +114,3 @@ def test_weights_that_are_used_again_are_put_into_panels():
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(t.shape).astype(np.float32) / 8 for t in (x, w))
     np.testing.assert_allclose(program.run([a, b])[0][0], a @ b @ b @ b, rtol=1e-4, atol=1e-5)
-
-
-def test_large_turned_products_are_ours():
-    call_size = gemm.Size(1300, 2600, 700, 1, True, False, "float")
-    choice = gemm.choose(call_size)
-    assert choice.shape.b != PANELS and choice.cell_m * choice.cells_m >= 1300
