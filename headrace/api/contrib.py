@@ -31,7 +31,7 @@ NAMES: dict[str, str] = {
     f"{_SEQ2SEQ}.basic_decoder": _all(
         f"contrib.seq2seq.,{_OPS}.basic_decoder.", "BasicDecoder BasicDecoderOutput"
     ),
-    f"{_SEQ2SEQ}.loss": _all(f"contrib.seq2seq.,{_OPS}.loss.", "sequence_loss"),
+    f"{_SEQ2SEQ}.loss": _all(f"contrib.seq2seq.,{_OPS}.loss.", "sequence_loss SequenceLoss"),
     f"{_SEQ2SEQ}.attention": _all(
         f"contrib.seq2seq.,{_OPS}.attention_wrapper.",
         "AttentionMechanism LuongAttention BahdanauAttention hardmax",

@@ -17,7 +17,7 @@ from headrace.core.dtypes import as_dtype
 from headrace.functions import nest
 from headrace.functions.array import (
     expand_dims,
-    ones,
+    fill,
     ones_like,
     rank,
     reshape,
@@ -311,7 +311,7 @@ def prepared_memory(memory: Any, lengths: Any, check_inner_dims: bool) -> Any:
 
     def masked(part: Tensor) -> Any:
         dims = part.shape.rank if part.shape.rank is not None else rank(part)
-        sizes = concat((shape(mask), ones(reshape(dims - 2, [1]), dtype=dtypes.int32)), 0)
+        sizes = concat((shape(mask), fill([dims - 2], 1)), 0)
         return part * reshape(mask, sizes)
 
     return nest.map_structure(masked, memory)

@@ -78,3 +78,46 @@ def sequence_loss(
             count = cast(count_nonzero(weights, axis=axis), losses.dtype)
             return div_no_nan(reduce_sum(losses, axis=axis), count)
         return losses
+
+
+class SequenceLoss:
+    """sequence_loss as an object, called with targets, logits and weights.
+
+    Args:
+      average_across_timesteps: average over time.
+      average_across_batch: average over the batch.
+      sum_over_timesteps: sum over time.
+      sum_over_batch: sum over the batch.
+      softmax_loss_function: as of sequence_loss.
+      name: of the scope.
+    """
+
+    def __init__(
+        self,
+        average_across_timesteps: bool = False,
+        average_across_batch: bool = False,
+        sum_over_timesteps: bool = True,
+        sum_over_batch: bool = True,
+        softmax_loss_function: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.average_across_timesteps = average_across_timesteps
+        self.average_across_batch = average_across_batch
+        self.sum_over_timesteps = sum_over_timesteps
+        self.sum_over_batch = sum_over_batch
+        self.softmax_loss_function = softmax_loss_function
+        self.name = name
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:
+        """The loss of logits `y_pred`, where `y_true` are the targets."""
+        return sequence_loss(
+            y_pred,
+            y_true,
+            sample_weight,
+            average_across_timesteps=self.average_across_timesteps,
+            average_across_batch=self.average_across_batch,
+            sum_over_timesteps=self.sum_over_timesteps,
+            sum_over_batch=self.sum_over_batch,
+            softmax_loss_function=self.softmax_loss_function,
+            name=self.name,
+        )
