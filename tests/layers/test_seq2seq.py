@@ -76,7 +76,7 @@ def test_copying_is_learnt_and_a_beam_of_one_is_greedy():
 
     outputs = model.decoder(memory, state, training)[0]
     loss = seq2seq.sequence_loss(outputs.rnn_output, targets, tf.ones_like(targets, tf.float32))
-    train = tf.train.AdamOptimizer(0.02).minimize(loss)
+    train = tf.train.AdamOptimizer(0.03).minimize(loss)
     chosen, _, lengths = model.decoder(memory, state, greedy)
     one, three = beam(1), beam(3)
     with tf.Session() as sess:
@@ -84,8 +84,8 @@ def test_copying_is_learnt_and_a_beam_of_one_is_greedy():
         untrained = {tokens: rng.randint(2, 6, size=(5, 3))}
         a, b = sess.run([chosen.sample_id, one], untrained)
         np.testing.assert_array_equal(*_until_end(a, b[:, :, 0]))
-        for _ in range(150):
-            value, _ = sess.run([loss, train], {tokens: rng.randint(2, 6, size=(16, 3))})
+        for _ in range(70):
+            value, _ = sess.run([loss, train], {tokens: rng.randint(2, 6, size=(32, 3))})
         assert value < 0.1
         given = rng.randint(2, 6, size=(8, 3))
         ids, best, top, ends_at = sess.run([chosen.sample_id, one, three, lengths], {tokens: given})

@@ -133,4 +133,4 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
         backwards = concat([last, squeeze(earlier, axis=[2])], axis=1)
         return reverse_sequence(backwards, lengths, seq_axis=1), reduce_max(best, axis=1)
 
-    return by_length(potentials, single, several)  # type: ignore[no-any-return]
+    return by_length(potentials, single, several)

@@ -276,7 +276,8 @@ def luong_score(query: Tensor, keys: Tensor, scale: bool) -> Tensor:
 
 def bahdanau_score(query: Tensor, keys: Tensor, normalize: bool) -> Tensor:
     """[batch, time], of a projected query [batch, units] and keys [batch, time, units]."""
-    units, dtype = keys.shape.dim(-1), query.dtype
+    units: Any = keys.shape.dim(-1)
+    dtype = query.dtype
     v = get_variable("attention_v", [units], dtype=dtype)
     joined = keys + expand_dims(query, 1)
     if normalize:

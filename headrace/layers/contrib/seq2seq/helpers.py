@@ -339,7 +339,7 @@ def unstacked(inputs: Tensor) -> TensorArray:
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
     if callable(embedding):
-        return embedding  # type: ignore[no-any-return]
+        return embedding
     return lambda ids: embedding_lookup(embedding, ids)
 
 
