@@ -165,7 +165,7 @@ def _filled(value: Any, shape: Any, dtype: Any, name: Any) -> Tensor:
 
 def _constant_if_small(value: Any, shape: Any, dtype: Any, name: Any) -> Tensor | None:
     try:
-        if _holds_tensor(shape) or np.prod(shape) >= _SMALL:
+        if _holds_tensor(shape) or np.prod(shape, dtype=np.float64) >= _SMALL:  # no overflow
             return None
     except (NotImplementedError, TypeError):
         return None

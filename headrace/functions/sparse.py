@@ -215,6 +215,10 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
         return SparseTensor(indices, array.identity(sp_input.values), dense)
 
 
+def _count(sizes: Any) -> int:
+    return int(np.prod(sizes, dtype=object))  # in Python's integers, which do not overflow
+
+
 def _reshaped_sizes(old: list[Any], new: list[Any], shape: Tensor) -> list[int] | None:
     """The sizes of a reshaped tensor, where at most one must be inferred."""
     given = constant_value(shape)
@@ -223,14 +227,14 @@ def _reshaped_sizes(old: list[Any], new: list[Any], shape: Tensor) -> list[int] 
     unknown = [i for i, size in enumerate(new) if size is None]
     if len(unknown) > 1:
         return None
-    total, sizes = int(np.prod(old)), list(new)
+    total, sizes = _count(old), list(new)
     if unknown:
-        rest = int(np.prod([s for s in new if s is not None]))
+        rest = _count([s for s in new if s is not None])
         sizes[unknown[0]] = total // rest if rest else 0
-    if int(np.prod(sizes)) != total:
+    if _count(sizes) != total:
         raise ValueError(
             f"Cannot reshape a tensor with {total} elements to shape {new} "
-            f"({int(np.prod(sizes))} elements)."
+            f"({_count(sizes)} elements)."
         )
     return sizes
 

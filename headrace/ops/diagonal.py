@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -83,7 +85,7 @@ def diag_part(input):
             f"Invalid shape {text}: dimensions {i} and {i + half} do not match.",
         )
     sizes = input.shape[:half]
-    side = int(np.prod(sizes))
+    side = math.prod(sizes)
     return input.reshape(side, side).diagonal().reshape(sizes).copy()
 
 

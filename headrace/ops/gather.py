@@ -3,6 +3,8 @@ is IndexedSlices: as large as what was gathered, never as large as `params`."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX, int32, int64
@@ -130,9 +132,9 @@ def gather_v2(params, indices, axis, *, batch_dims):
         return taken(params, indices, at)
     check_places(indices, params.shape[at])
     shape = params.shape
-    many, outer = np.prod(shape[:batch], dtype=int), np.prod(shape[batch:at], dtype=int)
+    many, outer = math.prod(shape[:batch]), math.prod(shape[batch:at])
     flat = params.reshape(many, outer, shape[at], -1) if params.size else params.reshape(
-        many, outer, shape[at], int(np.prod(shape[at + 1 :], dtype=int)))  # fmt: skip
+        many, outer, shape[at], math.prod(shape[at + 1 :]))  # fmt: skip
     places = indices.reshape(many, 1, -1 if indices.size else 0)
     chosen = flat[np.arange(many)[:, None, None], np.arange(outer)[None, :, None], places]
     return chosen.reshape(shape[:at] + indices.shape[batch:] + shape[at + 1 :])
@@ -260,14 +262,14 @@ def gather_nd(params, indices):
         f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.ndim}",
     )
     outer, inner = indices.shape[:-1], params.shape[depth:]
-    if np.prod(outer, dtype=int) and not params.size and 0 in params.shape[:depth]:
+    if math.prod(outer) and not params.size and 0 in params.shape[:depth]:
         require(
             False,
             "Requested more than 0 entries, but params is empty.  Params shape: "
             f"[{','.join(map(str, params.shape))}]",
         )
     places = flat_places(indices, params.shape, "param shape")
-    rows = params.reshape((int(np.prod(params.shape[:depth], dtype=int)), *inner))
+    rows = params.reshape((math.prod(params.shape[:depth]), *inner))
     if not places.size:
         return np.empty(outer + inner, params.dtype)
     return np.asarray(rows[places].reshape(outer + inner))

@@ -6,13 +6,15 @@ Python value is only converted where nothing is lost; a NumPy array is cast.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
-from headrace.core.shapes import Dimension, Shape, as_shape
+from headrace.core.errors import ResourceExhaustedError, require
+from headrace.core.shapes import Dimension, Shape, as_shape, show
 from headrace.core.text import as_bytes
 from headrace.graph.attrs import Literal
 
@@ -288,7 +290,7 @@ def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarr
     sizes: list[int] = shape.as_list()  # type: ignore[assignment]
     if verify and list(array.shape) != sizes:
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {tuple(array.shape)}.")
-    wanted = int(np.prod(sizes, dtype=np.int64)) if sizes else 1
+    wanted = math.prod(sizes) if sizes else 1
     if array.size > wanted:
         raise ValueError(
             f"Too many elements provided. Needed at most {wanted}, but received {array.size}"
@@ -297,11 +299,22 @@ def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarr
         return array.reshape(sizes)
     if array.size == 0:
         raise ValueError(f"Too few elements provided: none for the shape {shape}")
+    require(wanted < 2**63, f"Shape {show(sizes)} would have more than 2**63 - 1 elements")
     last = array.ravel()[-1]
     if array.dtype != object and not last.tobytes().strip(b"\0"):
-        out = np.zeros(sizes, array.dtype)  # memory that costs nothing until it is written
+        # Zeros cost no memory until they are written.
+        out = _allocated(sizes, array.dtype, np.zeros)
     else:
-        out = np.empty(sizes, array.dtype)
+        out = _allocated(sizes, array.dtype)
         out.reshape(-1)[array.size :] = last
     out.reshape(-1)[: array.size] = array.ravel()
     return out
+
+
+def _allocated(sizes: list[int], dtype: Any, make: Any = np.empty) -> Any:
+    try:
+        return make(sizes, dtype)
+    except (MemoryError, ValueError):  # NumPy's words for "too large"
+        raise ResourceExhaustedError(
+            None, None, f"OOM when allocating tensor with shape{show(sizes)} and type {dtype}"
+        ) from None

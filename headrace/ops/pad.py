@@ -196,6 +196,8 @@ def _(e, x, paddings, *, mode):
         raise Decline("the paddings are not known")
     pairs = [(int(a), int(b)) for a, b in paddings.value]
     edge = 1 if mode == "SYMMETRIC" else 0
+    if not all(0 <= k < n + edge for n, pair in zip(x.shape, pairs) for k in pair):
+        raise Decline("the mirror shows more than there is")
 
     def source(k, n, a, b):
         k = k - a

@@ -5,6 +5,8 @@ Row i of a ragged dimension is values[splits[i]:splits[i + 1]].
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX, bfloat16, float32, float64, int32, int64
@@ -145,7 +147,7 @@ def ragged_gather(params_nested_splits, params_dense_values, indices):
 
 def uniform_splits(shape, dim, kind):
     """The splits of a dimension of indices, whose rows have one length."""
-    rows = int(np.prod(shape[: dim + 1]))
+    rows = math.prod(shape[: dim + 1])
     return (np.arange(rows + 1) * shape[dim + 1]).astype(kind)
 
 

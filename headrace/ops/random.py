@@ -6,6 +6,8 @@ session and node (`philox.reserve`); a stateless one derives it from its input `
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -14,6 +16,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops import sampling
 from headrace.ops.declare import op
+from headrace.ops.fill import counted
 from headrace.ops.philox import Philox, reserve
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.sampling import RESERVED
@@ -32,7 +35,7 @@ def sizes_of(shape):
     sizes = tuple(int(s) for s in shape)
     for size in sizes:
         require(size >= 0, f"Dimension {size} must be >= 0")
-    return sizes
+    return counted(sizes)
 
 
 def drawn_shape(shape, *parameters):
@@ -47,7 +50,7 @@ def drawn_between_shape(shape, minval, maxval):
 
 
 def _count(sizes):
-    return int(np.prod(sizes, dtype=np.int64))
+    return math.prod(sizes)
 
 
 # -- one number per output ----------------------------------------------------------------------

@@ -6,6 +6,8 @@ takes accepted numbers in the order of the stream, whole runs of the stream are 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -68,7 +70,7 @@ def _sampled_shape(shape, parameter):
 def random_gamma(ctx, shape, alpha, *, seed, seed2):
     """Numbers from gamma distributions of scale 1 (Marsaglia and Tsang): shape + alpha.shape."""
     sizes = sizes_of(shape)
-    samples = int(np.prod(sizes, dtype=np.int64))
+    samples = math.prod(sizes)
     if not samples * alpha.size:
         return np.empty(sizes + alpha.shape, alpha.dtype)
     generator = reserve(ctx, seed, seed2, samples * alpha.size * RESERVED)
@@ -192,7 +194,7 @@ def _large_rates(streams, rate, highest, out):
 
 def _poisson(ctx, shape, rate, seed, seed2, dtype):
     sizes = sizes_of(shape)
-    samples = int(np.prod(sizes, dtype=np.int64))
+    samples = math.prod(sizes)
     if not samples * rate.size:
         return np.empty(sizes + rate.shape, dtype.numpy)
     generator = reserve(ctx, seed, seed2, samples * rate.size * RESERVED)
@@ -358,7 +360,7 @@ def _bounded_shape(shape, *parameters):
 
 def parameter_batches(sizes, parameters, one_size):
     """(number of batches, outputs per batch).  TF regroups outputs that share their parameters."""
-    total = int(np.prod(sizes, dtype=np.int64))
+    total = math.prod(sizes)
     if one_size:
         return -(-total // 100), 100
     batches = sizes[0] if sizes else 1
@@ -378,7 +380,7 @@ def parameterized_truncated_normal(
 ):
     """Normal numbers between bounds, with parameters per row of the output or for all."""
     sizes = sizes_of(shape)
-    total = int(np.prod(sizes, dtype=np.int64))
+    total = math.prod(sizes)
     named = (("means", means), ("stddevs", stdevs), ("minvals", minvals), ("maxvals", maxvals))
     for name, value in named:
         require(

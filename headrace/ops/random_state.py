@@ -6,6 +6,7 @@ moves it on before it draws.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 
 import numpy as np
@@ -81,7 +82,7 @@ def _drawn_shape(resource, algorithm, shape, *parameters):
 def _declare(name, draw, default, doc):
     def body(resource, algorithm, shape, *, dtype):
         sizes = sizes_of(shape)
-        count = int(np.prod(sizes, dtype=np.int64))
+        count = math.prod(sizes)
         generator = _advance(resource, _scalar(algorithm, 1), count)
         return draw(generator, count, dtype).reshape(sizes)
 
@@ -129,7 +130,7 @@ stateful_uniform_full_int = _declare(
 def stateful_standard_normal(resource, shape, *, dtype):
     """Normal numbers; the state begins with the number of its algorithm."""
     sizes = sizes_of(shape)
-    count = int(np.prod(sizes, dtype=np.int64))
+    count = math.prod(sizes)
     generator = _advance(resource, None, count, tag=1)
     return sampling.normal(generator, count, dtype).reshape(sizes)
 
@@ -144,7 +145,7 @@ stateful_standard_normal.no_gradient()
 def stateful_uniform_int(resource, algorithm, shape, minval, maxval, *, dtype):
     """Integers in [minval, maxval)."""
     sizes = sizes_of(shape)
-    count = int(np.prod(sizes, dtype=np.int64))
+    count = math.prod(sizes)
     low, high = int(minval), int(maxval)
     require(low < high, f"Need minval < maxval, got {low} >= {high}")
     generator = _advance(resource, _scalar(algorithm, 1), count)
@@ -271,7 +272,7 @@ def _binomial_shape(resource, algorithm, shape, counts, probs):
 def stateful_random_binomial(resource, algorithm, shape, counts, probs, *, dtype):
     """Numbers from binomial distributions, with parameters per row of the output or for all."""
     sizes = sizes_of(shape)
-    total = int(np.prod(sizes, dtype=np.int64))
+    total = math.prod(sizes)
     named = (("counts", counts), ("probs", probs))
     for name, value in named:
         require(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS, int32, int64, uint64
@@ -74,7 +76,7 @@ def _lower(kind, finish=None, wide=None):
                 return value if wide is None else wide(e, value)
 
             total = e.reduce(kind, extents, at)
-            return total if finish is None else finish(e, total, int(np.prod(extents)), x.dtype)
+            return total if finish is None else finish(e, total, math.prod(extents), x.dtype)
 
         return e.compute(shape, element)
 
@@ -229,7 +231,7 @@ sum_.samples(_reduction_samples())
 @reduction("Mean", "The mean along axes; for integers rounded towards zero.")
 def mean(x, axes, keep_dims):
     x = _wide(x)
-    count = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+    count = math.prod([x.shape[a] for a in axes])
     if x.dtype.kind not in "iu":
         total = x.sum(axes, keepdims=keep_dims, dtype=x.dtype)
         return np.divide(total, x.dtype.type(count))
@@ -385,6 +387,8 @@ def _arg_op(name, choose, doc, kind):
         if dimension.value is None or not x.shape:
             raise Decline("the axis is not known")
         axis = int(dimension.value) % len(x.shape)
+        if not x.shape[axis]:
+            raise Decline("there is nothing to choose from")
         shape = [*x.shape[:axis], *x.shape[axis + 1 :]]
 
         def element(*i):

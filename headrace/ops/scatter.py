@@ -3,6 +3,8 @@ TensorScatterAdd, TensorScatterSub."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -63,7 +65,7 @@ def check_arrays(shape, indices, updates):
         f"Updates shape must have rank at least one. Found:{show(updates.shape)}",
     )
     require(
-        int(np.prod(shape, dtype=int)) > 0 or (indices.size == 0 and updates.size == 0),
+        math.prod(shape) > 0 or (indices.size == 0 and updates.size == 0),
         "Indices and updates specified for empty output shape",
     )
     outer, depth = indices.shape[:-1], indices.shape[-1]

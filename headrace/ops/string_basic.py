@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import numpy as np
@@ -210,11 +211,11 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
         require(axis % rank not in seen, f"Duplicate reduction dimension {axis}")
         seen.append(axis % rank)
     kept = [i for i in range(rank) if i not in seen]
-    count = int(np.prod([inputs.shape[i] for i in seen], dtype=np.int64))
+    count = math.prod([inputs.shape[i] for i in seen])
     rows = inputs.transpose(*kept, *reversed(seen)).reshape(-1, count) if count else None
     shape = [inputs.shape[i] for i in kept]
     between = as_bytes(separator)
-    size = int(np.prod(shape, dtype=np.int64))
+    size = math.prod(shape)
     joined = [b""] * size if rows is None else map(between.join, rows)
     if keep_dims:
         shape = [1 if i in seen else s for i, s in enumerate(inputs.shape)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX, int32, int64
@@ -53,7 +55,7 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
         "segment_ids are not allowed to exceed num_segments or to have negative values.",
     )
     between, tail = as_bytes(separator), inputs.shape[ids.ndim :]
-    rows = inputs.reshape(ids.size, int(np.prod(tail, dtype=np.int64)))
+    rows = inputs.reshape(ids.size, math.prod(tail))
     members = [rows[ids.reshape(-1) == k] for k in range(count)]
     out = [_joined(column, between) for group in members for column in group.T]
     return strings(out, (count, *tail))

@@ -92,6 +92,8 @@ def _folded_rows(dy, multiples, sizes):
 def _(e, x, multiples):
     if multiples.value is None:
         raise Decline("the multiples are not known")
+    if any(m < 0 for m in multiples.value):
+        raise Decline("a negative multiple")
     shape = [n * int(m) for n, m in zip(x.shape, multiples.value)]
     return e.compute(shape, lambda *i: x[tuple(k % n for k, n in zip(i, x.shape))])
 

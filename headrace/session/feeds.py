@@ -5,10 +5,14 @@ A fed array is never written and never kept: it is passed on as a read-only view
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from headrace.core.dtypes import DType
+from headrace.core.errors import layout
 from headrace.core.shapes import make_shape
 from headrace.core.text import as_bytes
 from headrace.graph.graph import Graph
@@ -33,7 +37,10 @@ def _plain(error: BaseException) -> str:
     return str(error.args[0]) if error.args else str(error)
 
 
-def expanded(feed_dict: dict[Any, Any]) -> list[tuple[Any, Any]]:
+def expanded(feed_dict: Any) -> list[tuple[Any, Any]]:
+    """Pairs of a key for one tensor and its value."""
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(f"feed_dict must be a dictionary of tensors and values, not {feed_dict!r}")
     pairs: list[tuple[Any, Any]] = []
     for key, value in feed_dict.items():
         if isinstance(key, (list, tuple)):
@@ -45,6 +52,8 @@ def expanded(feed_dict: dict[Any, Any]) -> list[tuple[Any, Any]]:
 
 def _zipped(keys: Any, values: Any) -> list[tuple[Any, Any]]:
     """A tuple of tensors as key: its value has the same structure."""
+    if not hasattr(values, "__len__") or len(keys) != len(values):
+        raise ValueError(f"Could not flatten dictionary. Key: {keys}, value: {values}.")
     out: list[tuple[Any, Any]] = []
     for key, value in zip(keys, values):
         out += _zipped(key, value) if isinstance(key, (list, tuple)) else expand_feed(key, value)
@@ -82,42 +91,64 @@ def to_value(tensor: Tensor, value: Any) -> Any:
 
 def _check_shape(tensor: Tensor, array: Any) -> None:
     if not tensor.shape.is_compatible_with(make_shape(array.shape)):
-        raise ValueError(
+        message = (
             f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
             f"shape {str(tensor.shape)!r}"
         )
+        raise ValueError(_laid_out(message, tensor))
+
+
+def _laid_out(message: str, tensor: Tensor) -> str:
+    return layout(message, tensor.op.name, [tensor.op.origin])
+
+
+class _Misfit(Exception):
+    """A value that the tensor's type can not hold."""
 
 
 def _converted(tensor: Tensor, value: Any) -> Any:
     dtype = tensor.dtype
+    try:
+        return _as_array(dtype, value)
+    except _Misfit:
+        message = (
+            f"Type of feed value {reprlib.repr(value)} with type {type(value)} is not compatible "
+            f"with Tensor type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed "
+            "tensor to a larger type (e.g. int64)."
+        )
+        raise TypeError(_laid_out(message, tensor)) from None
+    except (TypeError, OverflowError, ValueError) as error:  # NumPy's own refusals
+        kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(error, k))
+        what = (
+            f"Cannot feed a {type(value).__name__} for Tensor {tensor.name!r} of type {dtype.name}"
+        )
+        raise kind(_laid_out(f"{what}: {error}", tensor)) from None
+
+
+def _as_array(dtype: DType, value: Any) -> Any:
     kind = type(value)
     if kind is float and dtype.kind == "f" and -_LARGE < value < _LARGE:
         return np.array(value, dtype.numpy)
-    if isinstance(value, np.generic) and value.dtype == dtype.numpy:
-        return np.asarray(value)
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+        if value.dtype == dtype.numpy:
+            return value
     if dtype.kind == "s":
-        return _strings(tensor, value)
-    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
-        if not dtype.min <= value <= dtype.max:
-            raise TypeError(
-                f"Type of feed value {value} with type {type(value)} is not compatible with Tensor "
-                f"type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor "
-                "to a larger type (e.g. int64)."
-            )
+        return _strings(value)
     source = np.asarray(value)
+    # An array may be of a wider type, which wraps around, as in TF; Python's integers may not.
+    if source is not value and dtype.is_integer and source.dtype.kind in "iuO" and source.size:
+        if not (dtype.min <= source.min() and source.max() <= dtype.max):
+            raise _Misfit
     if source.dtype.fields:
         source = source.view(dtype.numpy)
     with np.errstate(all="ignore"):
         return source.astype(dtype.numpy, order="C", copy=source is value)
 
 
-def _strings(tensor: Tensor, value: Any) -> Any:
+def _strings(value: Any) -> Any:
     if isinstance(value, (int, float)):
-        raise TypeError(
-            f"Type of feed value {value} with type {type(value)} is not compatible with Tensor type "
-            f"{tensor.dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor to a "
-            "larger type (e.g. int64)."
-        )
+        raise _Misfit
     source = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
     out = np.empty(source.shape, dtype=object)
     flat, items = out.reshape(-1), source.reshape(-1)

@@ -16,6 +16,7 @@ from headrace.core.errors import (
     InvalidArgumentError,
     NotFoundError,
     OpError,
+    at,
 )
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
@@ -225,6 +226,8 @@ class BaseSession:
         return signature.rebuild(values)
 
     def _timeout(self, options: Any) -> int:
+        if options is not None and not hasattr(options, "timeout_in_ms"):
+            raise TypeError(f"options must be a tf.RunOptions, but got {type(options)}")
         if options is not None and options.timeout_in_ms:
             return int(options.timeout_in_ms)
         return self._settings.timeout_in_ms
@@ -271,6 +274,8 @@ class BaseSession:
 
     def _named(self, error: BaseException) -> BaseException:
         """A failure names the user's node, not the plan's copy of it."""
+        if isinstance(error, MemoryError):
+            error = at(error, None)
         if isinstance(error, OpError) and error._op is not None and not isinstance(error._op, Node):
             node = self._graph._nodes.get(error._op.name)
             if node is not None:

@@ -148,7 +148,9 @@ def _gradients(built: Built, xs: list[Any], ys: list[Any], weights: list[Any]) -
 
 # -- refusals ------------------------------------------------------------------------------------
 def check_refusal(op: Op, sample: ErrorSample) -> None:
-    """The op refuses the sample, when it is built or when it runs, in the declared words."""
-    with pytest.raises((ValueError, TypeError, tf.errors.OpError), match=sample.raises):
-        built = Built(op, sample)
-        built.run(built.outputs or built.node)
+    """The op refuses the sample, when it is built or when it runs, in the declared words; also where
+    all but the first input are constants, so that a compiled rule knows axes and sizes."""
+    for known in (None, 1):
+        with pytest.raises((ValueError, TypeError, tf.errors.OpError), match=sample.raises):
+            built = Built(op, sample, known=known)
+            built.run(built.outputs or built.node)

@@ -54,10 +54,14 @@ def samples(kind: type[Sample] = Sample) -> Iterator[tuple[str, Op, Sample]]:
 
 
 class Built:
-    """An op built on placeholders (or, `known`, on constants), in a graph of its own."""
+    """An op built on placeholders, in a graph of its own.
+
+    hide: (position of an input, axis) whose size is not known, or axis -1 for the whole shape.
+    known: the inputs from this position on are constants.
+    """
 
     def __init__(
-        self, op: Op, sample: Sample, hide: tuple[int, int] | None = None, known: bool = False
+        self, op: Op, sample: Sample, hide: tuple[int, int] | None = None, known: int | None = None
     ) -> None:
         self.graph, self.op, self.sample = tf.Graph(), op, sample
         self.feeds: dict[Tensor, Any] = {}
@@ -79,7 +83,7 @@ class Built:
 
     def _placeholder(self, position: int, value: Any) -> Tensor:
         array = np.asarray(value)
-        if self.known:
+        if self.known is not None and position >= self.known:
             return tf.constant(array)
         shape: list[int | None] | None = list(array.shape)
         if self.hide is not None and self.hide[0] == position:

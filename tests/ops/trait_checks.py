@@ -94,20 +94,20 @@ def is_its_value(op: Op, sample: Sample) -> None:
 
 
 def is_static(op: Op, sample: Sample) -> None:
-    found = tf.get_static_value(Built(op, sample, known=True).outputs[0])
+    found = tf.get_static_value(Built(op, sample, known=0).outputs[0])
     assert found is not None, "tf.get_static_value says nothing"
     same([found], run(op, sample))
 
 
 def is_replaceable(op: Op, sample: Sample) -> None:
-    found = constant(Built(op, sample, known=True).outputs[0])
+    found = constant(Built(op, sample, known=0).outputs[0])
     assert found is None, f"its value counts as known while building: {found}"
 
 
 # -- of passes -----------------------------------------------------------------------------------
 def stays_apart(op: Op, sample: Sample) -> None:
     """Two equal nodes on constants are still two of their kind after all passes."""
-    built = Built(op, sample, known=True)
+    built = Built(op, sample, known=0)
     nodes = [built.node, _again(built.node)]
     fetches = [t for n in nodes for t in n.outputs]
     plan = improve(prune(built.graph, [], fetches, [] if fetches else nodes))
