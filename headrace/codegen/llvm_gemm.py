@@ -375,9 +375,13 @@ class Writer:
         first, so that the last one itself has the last word."""
         b, s = self.b, self.s
         b_step = self.p["b_step"] if s.b == DIRECT else i64(s.tile_n)
+        to_next = b.op("mul", self.p["b_step"], i64(s.tile_n))
 
         def step(k: Value, *sums: Value) -> list[Value]:
             line = self.at(bb, b.op("mul", k, b_step))
+            if s.b == PANELS:  # the next panel comes while this one is used
+                for v in range(s.vectors):
+                    b.prefetch(self.at(self.at(line, to_next), i64(v * s.lanes)), "2")
             right = []
             for v in range(s.vectors):
                 at = self.at(line, i64(v * s.lanes))

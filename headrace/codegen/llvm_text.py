@@ -209,9 +209,10 @@ class Builder:
         align = bits_of(x.element) // 8 or 1
         self.do(f"store {x.type} {x.text}, ptr {address.text}, align {align}")
 
-    def prefetch(self, address: Value) -> None:
-        """The line will be read soon; any address will do."""
-        self.call_void("llvm.prefetch.p0", address, *(Value(t, "i32") for t in ("0", "3", "1")))
+    def prefetch(self, address: Value, near: str = "3") -> None:
+        """The line will be read soon; any address will do.  near: 3 the first cache, 2 the
+        second."""
+        self.call_void("llvm.prefetch.p0", address, *(Value(t, "i32") for t in ("0", near, "1")))
 
     def masked_load(self, address: Value, type: str, mask: Value) -> Value:
         shape = Value("", type)
