@@ -14,6 +14,7 @@ NAMES: dict[str, str] = {
         "{,io.}parse_single_sequence_example"
     ),
     "headrace.functions.decoding": "{,io.}decode_raw {,io.}decode_csv",
+    "headrace.ops.proto_fields": "io.decode_proto=decode_proto_v2 io.encode_proto",
     "headrace.ops.decode_raw": (
         "{,io.}decode_compressed {,io.}parse_tensor {,io.}serialize_tensor"
     ),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import text_format
-
 from headrace.core import log
 from headrace.formats import durable, files, proto
 from headrace.graph.defaults import get_default_graph
@@ -138,7 +136,7 @@ class SavedModelBuilder:
         files.makedirs(self._export_dir)
         if as_text:
             path = places.text_path(self._export_dir)
-            durable.write(path, text_format.MessageToString(self._saved_model))
+            durable.write(path, proto.to_text(self._saved_model))
         else:
             path = places.binary_path(self._export_dir)
             durable.write(path, self._saved_model.SerializeToString())

@@ -44,7 +44,7 @@ def parse_saved_model(export_dir: Any) -> Any:
             raise OSError(f"Cannot parse file {binary}: {error}.") from None
     if files.exists(text):
         try:
-            return text_format.Parse(files.read_bytes(text).decode(), proto.SavedModel())
+            return proto.from_text(files.read_bytes(text).decode(), proto.SavedModel())
         except (text_format.ParseError, UnicodeDecodeError) as error:
             raise OSError(f"Cannot parse file {text}: {error}.") from None
     raise OSError(
