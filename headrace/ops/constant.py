@@ -20,8 +20,16 @@ from headrace.ops.signature import Int, TensorAttr, Type
 from headrace.ops.traits import CONSTANT
 
 
+def const_shape(*, value, dtype):
+    require(
+        value.dtype is dtype,
+        f"Type mismatch between value ({value.dtype.name}) and dtype ({dtype.name})",
+    )
+    return make_shape(value.array.shape)
+
+
 @op("Const", "-> output: dtype", value=TensorAttr(), dtype=Type(), traits={CONSTANT},
-    shape=lambda *, value: make_shape(value.array.shape))  # fmt: skip
+    shape=const_shape)  # fmt: skip
 def const(*, value):
     """The attribute `value`."""
     return value.array
@@ -54,6 +62,7 @@ def constant(
 
 @const.samples
 def _(rng):
+    yield ErrorSample(value=np.array(1), dtype=dtypes.float32, raises="Type mismatch")
     yield Sample(value=np.arange(6, dtype=np.float32).reshape(2, 3), dtype=dtypes.float32)
     yield Sample(value=np.array(b"text", dtype=object), dtype=dtypes.string)
 

@@ -58,7 +58,11 @@ class Input(Shape):
 
     @property
     def as_shape(self) -> Shape:
-        """The shape that this vector describes."""
+        """The shape that this vector describes; -1 stands for an unknown size."""
+        value = self.value
+        if value is not None and value.size:
+            least = int(value.min())
+            require(least >= -1, f"Invalid value in tensor used for shape: {least}")
         sizes = self.as_sizes
         if sizes is not None:
             return make_shape(sizes)
