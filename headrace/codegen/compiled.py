@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections import OrderedDict
+from math import prod
 from typing import Any
 
 from headrace.codegen.regions import Cutter, Key, Region
@@ -20,9 +21,17 @@ PATIENCE = 1.0  # seconds of compilation after which the user is told
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def warm_up() -> int:
-    """How often a shape is interpreted before it is compiled.  HEADRACE_COMPILE=always: never."""
-    return 0 if os.environ.get("HEADRACE_COMPILE") == "always" else 1
+# Numbers that go into a region; one with fewer is interpreted when it first runs, since many never
+# run again.  The first limit is for regions with matrix products and the like.
+FEW, MANY = 1 << 18, 1 << 22
+
+
+def warm_up(region: Region) -> int:
+    """How many numbers may go in, at most, for the first run to be interpreted.
+    HEADRACE_COMPILE=always: it never is."""
+    if os.environ.get("HEADRACE_COMPILE") == "always":
+        return -1
+    return FEW if any(n.op.library_rules for n in region.nodes) else MANY
 
 
 # One compilation at a time: expressions are shared by identity.
@@ -48,8 +57,8 @@ class CompiledRegion:
     def __init__(self, plan: Plan, region: Region, cutter: Cutter) -> None:
         self.plan, self.region, self.keys = plan, region, cutter.keys
         self.programs: OrderedDict[Shapes, Specialized | None] = OrderedDict()
-        self.seen: dict[Shapes, int] = {}
-        self.needed = warm_up()
+        self.seen: dict[Shapes, None] = {}
+        self.light = warm_up(region)
 
     def program_for(
         self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]]
@@ -59,10 +68,11 @@ class CompiledRegion:
         if found is not False:
             return found  # type: ignore[return-value]
         with _compiling:
-            times = self.seen[shapes] = self.seen.get(shapes, 0) + 1
-            if times <= self.needed:
+            if shapes not in self.seen:
+                self.seen[shapes] = None
                 self._forget(self.seen)
-                return None
+                if sum(map(prod, shapes)) <= self.light:
+                    return None
             if shapes not in self.programs:
                 self.programs[shapes] = self._compile(shapes, held)
                 self._forget(self.programs)

@@ -76,13 +76,14 @@ class MixedProgram:
             return None  # a fed tensor is fetched
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
-        if self.whole is not None and step.trace is None:
-            unit, inputs, results = self.whole
-            outputs = unit.attempt([arguments[i] for i in inputs], step)
+        tried = None
+        if self.whole is not None and step.trace is None and not options.verify():
+            tried, inputs, results = self.whole
+            outputs = tried.attempt([arguments[i] for i in inputs], step)
             if outputs is not None:
-                self.remember(unit, inputs, results)
-                return [unit.value(outputs[i], i) for i in results]
-        return self.run_units(step, arguments)
+                self.remember(tried, inputs, results)
+                return [tried.value(outputs[i], i) for i in results]
+        return self.run_units(step, arguments, tried)
 
     def remember(self, unit: RegionUnit, inputs: list[int], results: list[int]) -> None:
         """The next step with these shapes and variables may take the quick way."""
@@ -93,7 +94,10 @@ class MixedProgram:
             self.quick = Quick(last[1], slots, inputs, results)
 
     @flushing
-    def run_units(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+    def run_units(
+        self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None = None
+    ) -> list[Any]:
+        """Unit after unit; the nodes of one that was `tried` in vain run one by one."""
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value
@@ -101,7 +105,10 @@ class MixedProgram:
         for unit in list(self.units):
             if cancel.reason is not None:
                 raise cancel.reason
-            unit.run(registers, step)
+            if unit is tried:
+                tried.interpret(registers, step)
+            else:
+                unit.run(registers, step)
             for index in unit.dead:
                 registers[index] = None
         return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
@@ -191,8 +198,6 @@ class RegionUnit:
         self, values: list[Any], step: Step, given: dict[int, Any] | None = None
     ) -> list[Any] | None:
         """The region's outputs, or None where its nodes must run one by one."""
-        if options.verify() and given is None:
-            return None
         slots = self.slots(step, given or {})
         if slots is None:
             return None

@@ -27,7 +27,7 @@ class Runner:
     def program_units(self) -> None:
         for unit in self.program.units:
             if isinstance(unit, RegionUnit):
-                unit.compiled.needed = 0  # no warm-up
+                unit.compiled.light = -1  # compiled at once
 
     def run(self, resources: Containers, arrays: Sequence[Any]) -> list[Any]:
         results = self.program.run(Step(resources), arrays)
