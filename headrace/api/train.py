@@ -15,6 +15,15 @@ NAMES: dict[str, str] = {
         "train.NewCheckpointReader train.load_checkpoint train.load_variable "
         "train.list_variables train.checkpoints_iterator"
     ),
+    "headrace.train.input_producers": (
+        "{io.,train.}match_filenames_once train.limit_epochs train.input_producer "
+        "train.string_input_producer train.range_input_producer train.slice_input_producer"
+    ),
+    "headrace.train.batching": (
+        "train.batch train.maybe_batch train.batch_join train.maybe_batch_join "
+        "train.shuffle_batch train.maybe_shuffle_batch train.shuffle_batch_join "
+        "train.maybe_shuffle_batch_join"
+    ),
     "headrace.train.coordinator": "train.Coordinator train.LooperThread",
     "headrace.train.queue_runners": (
         "{train.,train.queue_runner.}QueueRunner {train.,train.queue_runner.}add_queue_runner "

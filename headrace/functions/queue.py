@@ -301,7 +301,7 @@ class FIFOQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "fifo_queue",
+        name: str | None = "fifo_queue",
     ) -> None:
         """Args:
         capacity: how many elements it holds.
@@ -331,7 +331,7 @@ class PaddingFIFOQueue(QueueBase):
         shapes: Any,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "padding_fifo_queue",
+        name: str | None = "padding_fifo_queue",
     ) -> None:
         """Args:
         capacity: how many elements it holds.
@@ -368,7 +368,7 @@ class RandomShuffleQueue(QueueBase):
         names: Any = None,
         seed: int | None = None,
         shared_name: str | None = None,
-        name: str = "random_shuffle_queue",
+        name: str | None = "random_shuffle_queue",
     ) -> None:
         """Args:
         capacity: how many elements it holds.
@@ -408,7 +408,7 @@ class PriorityQueue(QueueBase):
         shapes: Any = None,
         names: Any = None,
         shared_name: str | None = None,
-        name: str = "priority_queue",
+        name: str | None = "priority_queue",
     ) -> None:
         """Args:
         capacity: how many elements it holds.
