@@ -40,6 +40,13 @@ class Declined(Exception):
         self.node, self.reason = node, reason
 
 
+# What a rule, or a reference that computes ahead, may say of values that it can not take: the node
+# then fails in its own place, if it fails.
+_REFUSALS = (
+    Decline, OpError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError,
+)  # fmt: skip
+
+
 class Concrete(Input):
     """What a shape rule sees: all sizes, and the value where it is known."""
 
@@ -104,7 +111,7 @@ class Specializer:
             self.emitter.node = node
             try:
                 self.add(node)
-            except (Decline, OpError, ValueError, TypeError, IndexError, NotImplementedError) as e:
+            except _REFUSALS as e:
                 raise Declined(node, f"{type(e).__name__}: {e}") from e
         return self.assembled(inputs)
 

@@ -155,6 +155,7 @@ class Graph(Collections, Contexts):
         """Take back the nodes added since `self.version` had this value: an import has failed."""
         for node in self._ordered[version:]:
             del self._nodes[node.name]
+            self._names_in_use.pop(node.name.lower(), None)
             for source in node.inputs:
                 source.op.users.pop(node, None)
         del self._ordered[version:]

@@ -81,7 +81,7 @@ def _evaluate(tensor: Tensor, depth: int) -> Any:
     try:
         with np.errstate(all="ignore"):
             result = op.compute(group(values, op, node.attrs), node.attrs)
-    except (OpError, ValueError, IndexError, TypeError, ArithmeticError):
+    except (OpError, ValueError, IndexError, TypeError, ArithmeticError, MemoryError):
         return None  # it will fail with a proper message when it runs
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     flat = [x for o in outputs for x in (o if isinstance(o, list) else (o,))]

@@ -142,7 +142,9 @@ class Import:
                         self._make(place)
                     self._close_loops()
                 found = None if wanted is None else [self._find(name) for name in wanted]
-            except (InvalidArgumentError, ValueError):
+                self._update_groups()
+                self._set_devices()
+            except BaseException:  # whatever it was, nothing of the message stays
                 graph.forget_since(before)
                 graph._producer_version = versions.producer
                 graph._min_consumer_version = versions.min_consumer
@@ -150,8 +152,6 @@ class Import:
                 for name in added:
                     del graph._functions[name]
                 raise
-            self._update_groups()
-            self._set_devices()
         self._note_unknown_keys()
         return found
 
