@@ -118,7 +118,6 @@ def other_tensor():
         ({"a": object()}, TypeError, "has invalid type"),
         (other_tensor(), ValueError, "is not an element of this graph"),
     ],
-    ids=repr,
 )
 def test_fetches(fetch, error, message):
     x = tf.placeholder_with_default([1.0], [1], name="x")
@@ -139,7 +138,6 @@ def test_fetches(fetch, error, message):
         ([1 << 40, 1], TypeError, "is not compatible with Tensor type .*int32"),
         ([1 << 70, 1], TypeError, "is not compatible with Tensor type"),
     ],
-    ids=repr,
 )
 def test_feeds(value, error, message):
     x = tf.placeholder(tf.int32, [2], name="x")  # fed
@@ -161,7 +159,6 @@ def test_feeds(value, error, message):
         ([1, 2], TypeError, "feed_dict must be a dictionary"),
         ({("x:0", "y:0"): [1]}, ValueError, "Could not flatten dictionary"),
     ],
-    ids=repr,
 )
 def test_keys_of_feeds(feeds, error, message):
     x = tf.placeholder(tf.float32, [], name="x")
