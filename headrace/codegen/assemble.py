@@ -17,7 +17,7 @@ from headrace.codegen.cache import kernel_address
 from headrace.codegen.fusion import AssembleItem, CallItem, Fusion, Group, Item, ScatterItem
 from headrace.codegen.gemm import Products
 from headrace.codegen.inline import weight
-from headrace.codegen.kernel_ir import Compute, Tensor, Var, loads, var
+from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
 from headrace.codegen.program import CheckInfo, Entry, Program
@@ -30,6 +30,7 @@ from headrace.codegen.schedule import (
 )
 from headrace.codegen.stages import Check, Update
 from headrace.codegen.stages import memory as memory_of
+from headrace.codegen.walks import loads
 from headrace.core import options
 
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
@@ -257,7 +258,7 @@ def parallel(kernel: Kernel) -> tuple[int, int]:
 
 
 def _folded(value: Any) -> int:
-    from headrace.codegen.kernel_ir import walk
+    from headrace.codegen.walks import walk
 
     return sum(2 * prod(v.extent for v in x.extra[1]) for x in walk(value) if x.op == "reduce")
 

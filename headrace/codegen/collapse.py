@@ -15,6 +15,7 @@ from headrace.codegen.kernel_ir import Expr, Tensor, Var, const, var
 from headrace.codegen.lift import in_bounds, linear, strides
 from headrace.codegen.loops import Action, Store
 from headrace.codegen.stages import ViewOf, memory
+from headrace.codegen.walks import rewrite, walk
 
 
 class _Access:
@@ -55,7 +56,7 @@ def _examine(
     root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]
 ) -> None:
     """Note every load; a loop that is used as data cannot merge."""
-    for x in ir.walk(root):
+    for x in walk(root):
         if x.op == "load":
             _note(id(x), x.extra, x.args, accesses, pinned)
             keep.append(x)
@@ -65,7 +66,7 @@ def _examine(
 def _examine_index(
     root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]
 ) -> None:
-    for x in ir.walk(root):
+    for x in walk(root):
         if x.op == "load":
             _note(id(x), x.extra, x.args, accesses, pinned)
             keep.append(x)
@@ -140,7 +141,7 @@ def _rewrite(action: Action, accesses: dict[int, _Access], merged: dict[Var, Var
             if target is not _GONE:
                 total = total + var(target) * step
         for term, step in access.rest:
-            total = total + ir.rewrite(term, change) * step
+            total = total + rewrite(term, change) * step
         return total
 
     def change(x: Expr, args: tuple[Expr, ...]) -> Expr | None:
@@ -149,12 +150,12 @@ def _rewrite(action: Action, accesses: dict[int, _Access], merged: dict[Var, Var
 
     if not merged:
         return action
-    value = ir.rewrite(action.value, change)
+    value = rewrite(action.value, change)
     if not isinstance(action, Store):
         return replace(action, value=value)
     access = accesses.get(id(action))
     if access is None:
-        index = tuple(ir.rewrite(i, change) for i in action.index)
+        index = tuple(rewrite(i, change) for i in action.index)
         return replace(action, value=value, index=index)
     return replace(action, tensor=flat_view(access.tensor), index=(flat(access),), value=value)
 

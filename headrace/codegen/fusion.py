@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from headrace.codegen.inline import Inlining, collect, has_reduction, weight
-from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, loads, var, walk
+from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.split import split
 from headrace.codegen.stages import Assembled, Called, Check, Scatter, Update, memory
+from headrace.codegen.walks import loads, walk
 
 MAX_MEMBERS, MAX_WEIGHT = 48, 400
 FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle

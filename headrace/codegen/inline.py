@@ -12,18 +12,9 @@ from collections.abc import Iterable
 from math import prod
 
 from headrace.codegen import kernel_ir as ir
-from headrace.codegen.kernel_ir import (
-    Compute,
-    Expr,
-    Tensor,
-    Var,
-    const,
-    loads,
-    substitute,
-    var,
-    walk,
-)
+from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, const, var
 from headrace.codegen.stages import Assembled, Called, Scatter, ViewOf, memory
+from headrace.codegen.walks import loads, rewrite, substitute, walk
 
 _FUNCTIONS = (
     "exp expm1 log log1p sigmoid tanh pow sin cos tan asin acos atan atan2 sinh cosh asinh "
@@ -140,7 +131,7 @@ class Inlining:
                 return substitute(made.body, dict(zip(made.vars, args)))
             return None
 
-        return ir.rewrite(body, change)
+        return rewrite(body, change)
 
     def is_worth(self, tensor: Tensor, body: Expr) -> bool:
         if has_reduction(body) or len(walk(body)) > MAX_INLINE:
@@ -204,7 +195,7 @@ def reshaped(made: Compute, shape: tuple[int, ...]) -> Compute | None:
             return Tensor(shape, root.dtype, value=root.value, source=ViewOf(root))[index]
         return None
 
-    return Compute(loops, ir.rewrite(made.body, change))
+    return Compute(loops, rewrite(made.body, change))
 
 
 def _is_flat(x: Expr, own: tuple[Expr, ...], shape: tuple[int, ...]) -> bool:

@@ -16,69 +16,26 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from headrace.codegen.kinds import BF16 as BF16
+from headrace.codegen.kinds import BOOL as BOOL
+from headrace.codegen.kinds import F16 as F16
+from headrace.codegen.kinds import F32 as F32
+from headrace.codegen.kinds import F64 as F64
+from headrace.codegen.kinds import I8 as I8
+from headrace.codegen.kinds import I16 as I16
+from headrace.codegen.kinds import I32 as I32
+from headrace.codegen.kinds import I64 as I64
+from headrace.codegen.kinds import INDEX as INDEX
+from headrace.codegen.kinds import TO_DTYPE
+from headrace.codegen.kinds import U8 as U8
+from headrace.codegen.kinds import U16 as U16
+from headrace.codegen.kinds import U32 as U32
+from headrace.codegen.kinds import U64 as U64
+from headrace.codegen.kinds import Kind as Kind
+from headrace.codegen.kinds import kind_of as kind_of
+from headrace.codegen.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
-from headrace.ops.emit import Decline
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """An element type as the machine sees it."""
-
-    name: str
-    bits: int
-    family: str  # f float, i signed, u unsigned, b bool, x index
-
-    @property
-    def is_float(self) -> bool:
-        return self.family == "f"
-
-    @property
-    def is_integer(self) -> bool:
-        return self.family in "iux"
-
-    @property
-    def is_signed(self) -> bool:
-        return self.family in "ix"
-
-    @property
-    def bytes(self) -> int:
-        return max(self.bits // 8, 1)
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-F16, BF16, F32, F64 = (
-    Kind("f16", 16, "f"),
-    Kind("bf16", 16, "f"),
-    Kind("f32", 32, "f"),
-    Kind("f64", 64, "f"),
-)
-I8, I16, I32, I64 = (Kind(f"i{b}", b, "i") for b in (8, 16, 32, 64))
-U8, U16, U32, U64 = (Kind(f"u{b}", b, "u") for b in (8, 16, 32, 64))
-BOOL, INDEX = Kind("bool", 1, "b"), Kind("index", 64, "x")
-
-_OF_DTYPE = {
-    dtypes.float16: F16, dtypes.bfloat16: BF16, dtypes.float32: F32, dtypes.float64: F64,
-    dtypes.int8: I8, dtypes.int16: I16, dtypes.int32: I32, dtypes.int64: I64,
-    dtypes.uint8: U8, dtypes.uint16: U16, dtypes.uint32: U32, dtypes.uint64: U64,
-    dtypes.bool_: BOOL,
-    dtypes.qint8: I8, dtypes.quint8: U8, dtypes.qint16: I16, dtypes.quint16: U16,
-    dtypes.qint32: I32,
-}  # fmt: skip
-_TO_DTYPE = {kind: dtype for dtype, kind in reversed(_OF_DTYPE.items())} | {INDEX: dtypes.int64}
-
-
-def kind_of(dtype: Any) -> Kind:
-    """The kind of a DType, or of what names one."""
-    if isinstance(dtype, Kind):
-        return dtype
-    found = _OF_DTYPE.get(dtypes.as_dtype(dtype).base_dtype)
-    if found is None:
-        raise Decline(f"{dtype} is not compiled")
-    return found
-
 
 _serial = itertools.count()
 
@@ -111,7 +68,7 @@ class Expr:
 
     @property
     def dtype(self) -> DType:
-        return _TO_DTYPE[self.kind]
+        return TO_DTYPE[self.kind]
 
     def __repr__(self) -> str:
         inner = [repr(a) for a in self.args]
@@ -245,7 +202,7 @@ def _rounded(value: Any, kind: Kind) -> Any:
         return bool(value)
     if kind.is_integer:
         return int(value)
-    return float(np.asarray(value, _TO_DTYPE[kind].numpy)).hex()  # tells 0.0 from -0.0, finds NaN
+    return float(np.asarray(value, TO_DTYPE[kind].numpy)).hex()  # tells 0.0 from -0.0, finds NaN
 
 
 def constant_value(x: Expr) -> Any:
@@ -287,7 +244,7 @@ def pair(x: Any, y: Any) -> tuple[Expr, Expr]:
 def binary(op: str, x: Any, y: Any) -> Expr:
     a, b = pair(x, y)
     if a.kind is INDEX:
-        return _index_binary(op, a, b)
+        return index_binary(op, a, b)
     if op == "div" and not a.kind.is_float:
         raise TypeError(f"/ is for floats, not {a.kind}: use // or e.truncate_div")
     return make(op, (a, b), a.kind)
@@ -304,7 +261,7 @@ _FOLD: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _index_binary(op: str, a: Expr, b: Expr) -> Expr:
+def index_binary(op: str, a: Expr, b: Expr) -> Expr:
     """Index arithmetic is exact, so it is simplified on the way."""
     if a.op == "const" and b.op == "const" and op in _FOLD and not (b.extra == 0 and "floor" in op):
         return const(_FOLD[op](a.extra, b.extra), INDEX)
@@ -385,7 +342,7 @@ class Tensor:
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
         self.kind = kind_of(dtype)
-        self.dtype = _TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
+        self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
         self.serial = next(_serial)
 
@@ -416,133 +373,3 @@ class Compute:
 
     vars: tuple[Var, ...]
     body: Expr
-
-
-# -- walking -------------------------------------------------------------------------------------
-def walk(*roots: Expr) -> list[Expr]:
-    """Every expression below the roots, arguments first, each once."""
-    seen: set[int] = set()
-    order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        expr, done = stack.pop()
-        if done:
-            order.append(expr)
-        elif id(expr) not in seen:
-            seen.add(id(expr))
-            stack.append((expr, True))
-            stack.extend((a, False) for a in reversed(expr.args))
-    return order
-
-
-def loads(*roots: Expr) -> list[Expr]:
-    return [x for x in walk(*roots) if x.op == "load"]
-
-
-def rewrite(root: Expr, change: Callable[[Expr, tuple[Expr, ...]], Expr | None]) -> Expr:
-    """Rebuild from the leaves up: change(old, new arguments) is the replacement; None keeps."""
-    made: dict[int, Expr] = {}
-    for old in walk(root):
-        args = tuple(made[id(a)] for a in old.args)
-        new = change(old, args)
-        if new is None:
-            new = old if all(a is b for a, b in zip(args, old.args)) else rebuild(old, args)
-        made[id(old)] = new
-    return made[id(root)]
-
-
-def rebuild(old: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The same operation on other arguments, simplified again where that is exact."""
-    if old.kind is INDEX and len(args) == 2 and args[0].kind is INDEX:
-        return _index_binary(old.op, *args)
-    if old.op == "select":
-        return select(*args)
-    if old.op == "cast":
-        return cast(args[0], old.kind)
-    return make(old.op, args, old.kind, old.extra)
-
-
-def substitute(root: Expr, values: dict[Var, Expr]) -> Expr:
-    """The expression with loops replaced; its own reductions get fresh loops."""
-    renamed: dict[Var, Expr] = dict(values)
-    for x in walk(root):
-        if x.op == "reduce":
-            for loop in x.extra[1]:
-                renamed.setdefault(loop, var(Var(loop.extent)))
-
-    def change(old: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        if old.op == "var":
-            return renamed.get(old.extra)
-        if old.op == "reduce":
-            fresh = tuple(renamed[v].extra for v in old.extra[1])
-            return make("reduce", args, old.kind, (old.extra[0], fresh))
-        return None
-
-    return rewrite(root, change)
-
-
-# -- ranges --------------------------------------------------------------------------------------
-_ANY = (-(1 << 63), (1 << 63) - 1)
-
-
-def interval(x: Expr) -> tuple[int, int]:
-    """Bounds of an integer expression, from the extents of its loops.  Sound, not tight."""
-    match x.op:
-        case "const":
-            return (x.extra, x.extra) if x.kind.is_integer else _ANY
-        case "size":
-            return (x.extra, x.extra)
-        case "var":
-            return (0, max(x.extra.extent - 1, 0))
-        case "clamp":
-            low, high = interval(x.args[0])
-            top = max(x.extra - 1, 0)
-            return (min(max(low, 0), top), min(max(high, 0), top))
-        case "cast" if x.args[0].kind.is_integer and x.kind in (INDEX, I64):
-            return interval(x.args[0])
-        case "select":
-            return _hull(interval(x.args[1]), interval(x.args[2]))
-        case "load" if x.extra.value is not None and x.extra.count and x.kind.is_integer:
-            return (int(x.extra.value.min()), int(x.extra.value.max()))
-    if x.op in _COMBINE and x.kind is INDEX:
-        return _COMBINE[x.op](interval(x.args[0]), interval(x.args[1]))
-    if x.kind.family in "iu" and x.kind is not U64:
-        low = -(1 << (x.kind.bits - 1)) if x.kind.is_signed else 0
-        return (low, low + (1 << x.kind.bits) - 1)
-    return _ANY
-
-
-Range = tuple[int, int]
-
-
-def _hull(a: Range, b: Range) -> Range:
-    return (min(a[0], b[0]), max(a[1], b[1]))
-
-
-def _product(a: Range, b: Range) -> Range:
-    ends = [x * y for x in a for y in b]
-    return (min(ends), max(ends))
-
-
-def _quotient(a: Range, b: Range) -> Range:
-    if b[0] <= 0:
-        return _ANY
-    ends = [x // y for x in a for y in b]
-    return (min(ends), max(ends))
-
-
-def _remainder(a: Range, b: Range) -> Range:
-    if b[0] <= 0:
-        return _ANY
-    return a if 0 <= a[0] and a[1] < b[0] else (0, b[1] - 1)
-
-
-_COMBINE: dict[str, Callable[[Range, Range], Range]] = {
-    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    "mul": _product,
-    "floordiv": _quotient,
-    "floormod": _remainder,
-    "min": lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    "max": lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
-}

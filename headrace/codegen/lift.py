@@ -10,20 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from headrace.codegen.kernel_ir import (
-    BOOL,
-    INDEX,
-    Expr,
-    Kind,
-    Tensor,
-    Var,
-    const,
-    interval,
-    make,
-    walk,
-)
+from headrace.codegen.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, interval, make
 from headrace.codegen.loops import Acc, Accumulate, Kernel, Store
 from headrace.codegen.stages import memory
+from headrace.codegen.walks import walk
 
 STRUCTURAL = (0, 1, -1)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.codegen.kernel_ir import Expr, make, walk
+from headrace.codegen.kernel_ir import Expr, make
 from headrace.codegen.lift import LiftedStore, LiftedSweep
 from headrace.codegen.llvm_ops import from_memory, memory_type
 from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_offset
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
+from headrace.codegen.walks import walk
 
 if TYPE_CHECKING:
     from headrace.codegen.llvm import KernelWriter

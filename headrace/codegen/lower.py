@@ -16,6 +16,7 @@ import numpy as np
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import BOOL, INDEX, Compute, Expr, Tensor, Var, kind_of, var
 from headrace.codegen.stages import NO_PLACE, Assembled, Check, Scatter, Update, ViewOf
+from headrace.codegen.walks import substitute
 from headrace.ops.declare import Op
 from headrace.ops.emit import Decline
 from headrace.ops.traits import ELEMENTWISE
@@ -112,14 +113,14 @@ class Emitter:
     def check(self, holds: Expr, message: str, value: Expr | None, extent: int) -> None:
         """Stages that find the first place where it does not hold, and the value there."""
         ones = {v: ir.const(0, INDEX) for v in _loops(holds) if v.extent == 1}
-        holds = ir.substitute(holds, ones)
+        holds = substitute(holds, ones)
         loops = _loops(holds)
         shape = tuple(v.extent for v in loops)
         steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
 
         def place(*at: Expr) -> Expr:
             flat = sum((i * n for i, n in zip(at, steps)), ir.const(0, INDEX))
-            here = ir.substitute(holds, dict(zip(loops, at)))
+            here = substitute(holds, dict(zip(loops, at)))
             return ir.select(here, ir.const(NO_PLACE, ir.I64), ir.cast(flat, ir.I64))
 
         if loops:
@@ -130,7 +131,7 @@ class Emitter:
         if value is not None:
             first = ir.index_expr(bad[()])
             at = [first // n % extent for n, extent in zip(steps, shape)]
-            there = ir.substitute(value, {**ones, **dict(zip(loops, at))})
+            there = substitute(value, {**ones, **dict(zip(loops, at))})
             found = self.compute((), lambda: ir.cast(there, ir.I64))
         self.checks.append(Check(bad, shape, message, found, extent, self.node))
 

@@ -98,12 +98,6 @@ def _looks_known(array: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def holders() -> int:
-    """The count of an array that a slot and a list hold."""
-
-    class Held:
-        __slots__ = ("value",)
-
-    slot = Held()
-    slot.value = np.zeros(1)  # type: ignore[attr-defined]
-    arrays = [h.value for h in [slot]]  # type: ignore[attr-defined]
+    """The count of an array that only a list holds."""
+    arrays = [np.zeros(1)]
     return ctypes.c_int64.from_address(id(arrays[0]) + _COUNT).value

@@ -224,10 +224,7 @@ class Program:
 
     def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
         if self.uses_team:
-            with threads.team:
-                code = self.run_native(frame.address, id(arrays), how)
-                while code == native.PAUSED and cancel.reason is None:
-                    code = self.run_native(frame.address, None, native.RESUME)
+            code = self.with_team(frame, arrays, how, cancel)
         else:
             code = self.run_native(frame.address, id(arrays), how)
             while code == native.PAUSED and cancel.reason is None:
@@ -237,6 +234,21 @@ class Program:
         if code == native.MISFIT:
             return False
         raise self.failure(code, frame, cancel)
+
+    def with_team(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> int:
+        """All cores, for a while at a time: others have their turn where this program pauses."""
+        team = threads.team
+        team.acquire(cancel)
+        try:
+            code: int = self.run_native(frame.address, id(arrays), how)
+            while code == native.PAUSED and cancel.reason is None:
+                if team.is_wanted:
+                    team.release()
+                    team.acquire(cancel)
+                code = self.run_native(frame.address, None, native.RESUME)
+        finally:
+            team.release()
+        return code
 
     def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
         if code == native.PAUSED:

@@ -14,11 +14,12 @@ from headrace.codegen import kernel_ir as ir
 from headrace.codegen.collapse import collapse
 from headrace.codegen.fusion import Group, Member
 from headrace.codegen.inline import CHEAP, weight
-from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, loads, substitute, var, walk
+from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.loops import Acc, Accumulate, Action, Kernel, Store, Sweep
 from headrace.codegen.stages import Scatter
 from headrace.codegen.target import host
+from headrace.codegen.walks import loads, rebuild, rewrite, substitute, walk
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +95,7 @@ class RowSchedule:
         ready = 0
         for x in walk(body):
             args = tuple(made[id(a)] for a in x.args)
-            new = x if all(a is b for a, b in zip(args, x.args)) else ir.rebuild(x, args)
+            new = x if all(a is b for a, b in zip(args, x.args)) else rebuild(x, args)
             if x.op == "reduce" and not any(
                 isinstance(v, Var) and v not in self.rows for v in x.free
             ):
@@ -167,7 +168,7 @@ class RowSchedule:
                     return substitute_loops(made.value, dict(zip(made.home.loops, at)))
             return self.from_memory(x, args, at, made)
 
-        return ir.rewrite(body, change)
+        return rewrite(body, change)
 
     def from_memory(
         self, load: Expr, args: tuple[Expr, ...], at: tuple[Expr, ...], made: _Made
@@ -196,7 +197,7 @@ def substitute_loops(body: Expr, values: dict[Var, Expr]) -> Expr:
     """Only the given loops change; reductions keep theirs."""
     if not values:
         return body
-    return ir.rewrite(body, lambda x, args: values.get(x.extra) if x.op == "var" else None)
+    return rewrite(body, lambda x, args: values.get(x.extra) if x.op == "var" else None)
 
 
 def flat_kernel(group: Group, stored: set[Tensor], name: str) -> Kernel:
@@ -207,7 +208,7 @@ def flat_kernel(group: Group, stored: set[Tensor], name: str) -> Kernel:
     actions: list[Action] = []
     for m in group.members:
         body = substitute_loops(m.body, dict(zip(m.loops, index)))
-        value = ir.rewrite(body, lambda x, args: values.get(x.extra) if x.op == "load" else None)
+        value = rewrite(body, lambda x, args: values.get(x.extra) if x.op == "load" else None)
         values[m.tensor] = value
         if m.tensor in stored:
             own = iter(index)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from math import prod
 
 from headrace.codegen import kernel_ir as ir
-from headrace.codegen.kernel_ir import BF16, F16, F32, Compute, Expr, Tensor, Var, var, walk
+from headrace.codegen.kernel_ir import BF16, F16, F32, Compute, Expr, Tensor, Var, var
+from headrace.codegen.walks import rewrite, substitute, walk
 
 # Results that a thread computes side by side count as one; rows can be shared one by one.
 FEW_COLUMNS, FEW_ROWS, LONG = 512, 32, 1 << 16
@@ -36,7 +37,7 @@ def split(
                 parts.append(part)
     if not parts:
         return made, []
-    body = ir.rewrite(made.body, lambda old, args: changed.get(id(old)))
+    body = rewrite(made.body, lambda old, args: changed.get(id(old)))
     return Compute(made.vars, body), parts
 
 
@@ -69,7 +70,7 @@ def _in_parts(
     values[cut] = var(stretch) * (cut.extent // count) + var(inner[cut])
     zero = ir.const(0, ir.INDEX)
     values |= {v: zero for v in made.vars if v.extent == 1}
-    term = ir.cast(ir.substitute(x.args[0], values), kind)
+    term = ir.cast(substitute(x.args[0], values), kind)
     folded = ir.make("reduce", (term,), kind, (how, tuple(inner.values())))
     part = Tensor((count, *tensor.shape), kind, name="part")
     place = tuple(var(v) if v.extent != 1 else zero for v in made.vars)

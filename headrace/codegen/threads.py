@@ -12,10 +12,14 @@ import ctypes
 import ctypes.util
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
+
+from headrace.core import forks
 
 SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
 BUSY = 10  # processes that want to run, per core
@@ -72,16 +76,80 @@ def count() -> int:
     return cores
 
 
-# Programs that use the team take turns: two teams would only share the same cores.
-team = threading.Lock()
+class Team:
+    """Programs that use all cores take turns, first come first served: two teams would only share
+    the same cores.  A long program gives way between its pauses."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._taken = False
+        self._queue: deque[threading.Lock] = deque()
+
+    @property
+    def is_wanted(self) -> bool:
+        return bool(self._queue)
+
+    def acquire(self, cancel: Any) -> None:
+        """Raises `cancel.reason` once there is one."""
+        with self._mutex:
+            if not self._taken:
+                self._taken = True
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            self._queue.append(turn)
+        try:
+            while not turn.acquire(timeout=_GLANCE):
+                if cancel.reason is not None:
+                    raise cancel.reason
+        except BaseException:
+            self._leave(turn)
+            raise
+
+    def _leave(self, turn: threading.Lock) -> None:
+        with self._mutex:
+            if turn in self._queue:
+                self._queue.remove(turn)
+                return
+        self.release()  # it was handed over meanwhile
+
+    def release(self) -> None:
+        with self._mutex:
+            if self._queue:
+                self._queue.popleft().release()
+            else:
+                self._taken = False
 
 
-def _fresh_lock() -> None:
-    global team
-    team = threading.Lock()  # another thread may have held it when the process forked
+_GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the team
+team = Team()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)
+class _Late:
+    """The token of a fork that waits for the team."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + forks.PATIENCE
+
+    @property
+    def reason(self) -> TimeoutError | None:
+        return TimeoutError() if time.monotonic() > self._until else None
+
+
+def _quiet() -> Callable[[], None]:
+    """Nobody is in a parallel region while the process forks."""
+    try:
+        team.acquire(_Late())
+    except TimeoutError:
+        return lambda: None
+    return team.release
+
+
+def _renew() -> None:
+    team.__init__()  # type: ignore[misc]
+
+
+forks.guard(forks.TEAM, _quiet, _renew)
 
 
 @contextmanager
