@@ -18,7 +18,7 @@ from pathlib import Path
 
 from headrace.codegen import compile as compiler
 from headrace.codegen.target import host
-from headrace.core import options
+from headrace.core import forks, options
 
 _addresses: dict[str, int] = {}
 _lock = threading.RLock()
@@ -86,9 +86,15 @@ def _write(key: str, data: bytes) -> None:
         return
 
 
-def _fresh_lock() -> None:
+def _quiet() -> Callable[[], None]:
+    """Nobody is inside LLVM while the process forks."""
+    held = _lock.acquire(timeout=forks.PATIENCE)
+    return _lock.release if held else lambda: None
+
+
+def _renew() -> None:
     global _lock
     _lock = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)
+forks.guard(forks.COMPILER, _quiet, _renew)

@@ -8,11 +8,13 @@ import sys
 import threading
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.codegen.specialize import Declined, Specialized, Specializer
+from headrace.core import forks
 from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
 
@@ -38,12 +40,18 @@ def warm_up(region: Region) -> int:
 _compiling = threading.RLock()
 
 
-def _fresh_lock() -> None:
+def _quiet() -> Callable[[], None]:
+    """Nobody makes oneDNN's primitives while the process forks."""
+    held = _compiling.acquire(timeout=forks.PATIENCE)
+    return _compiling.release if held else lambda: None
+
+
+def _renew() -> None:
     global _compiling
-    _compiling = threading.RLock()  # another thread may have held it when the process forked
+    _compiling = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)
+forks.guard(forks.COMPILER, _quiet, _renew)
 
 
 def _say(text: str) -> None:

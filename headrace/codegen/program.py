@@ -237,18 +237,20 @@ class Program:
 
     def with_team(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> int:
         """All cores, for a while at a time: others have their turn where this program pauses."""
-        team = threads.team
-        team.acquire(cancel)
-        try:
-            code: int = self.run_native(frame.address, id(arrays), how)
-            while code == native.PAUSED and cancel.reason is None:
-                if team.is_wanted:
-                    team.release()
-                    team.acquire(cancel)
-                code = self.run_native(frame.address, None, native.RESUME)
-        finally:
-            team.release()
-        return code
+        where: int | None = id(arrays)
+        while True:
+            threads.team.acquire(cancel)
+            try:
+                code: int = self.run_native(frame.address, where, how)
+                while code == native.PAUSED and cancel.reason is None:
+                    if threads.team.is_wanted:
+                        break
+                    code = self.run_native(frame.address, None, native.RESUME)
+            finally:
+                threads.team.release()
+            if code != native.PAUSED or cancel.reason is not None:
+                return code
+            how, where = native.RESUME, None
 
     def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
         if code == native.PAUSED:

@@ -23,6 +23,7 @@ from headrace.core.denormals import flushing
 from headrace.core.errors import at
 from headrace.ops.resources import Handle, Slot
 from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.runtime.cancel import acquire, release
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
 
@@ -91,7 +92,7 @@ class MixedProgram:
         if last is None or slots is None or not last[1].program.is_plain:
             self.quick = None
         elif quick is None or quick.binding is not last[1] or quick.slots is not slots:
-            self.quick = Quick(last[1], slots, inputs, results)
+            self.quick = Quick(last[1], slots, inputs, results, len(self.arguments))
 
     @flushing
     def run_units(
@@ -207,13 +208,12 @@ class RegionUnit:
         shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
         last = self._last
         try:
-            if last is not None and last[0] == shapes:
-                return last[1].run(arrays, slots, step.cancel)
-            found = self.find(shapes, slots)
-            if found is None:
-                return None
-            self._last = (shapes, Binding(found, self.keys))
-            return self._last[1].run(arrays, slots, step.cancel)
+            if last is None or last[0] != shapes:
+                found = self.find(shapes, slots)
+                if found is None:
+                    return None
+                last = self._last = (shapes, Binding(found, self.keys))
+            return last[1].run(arrays, slots, shapes, step.cancel)
         except CheckFailed:
             return None  # the reference fails too, and says it in TF's words
         except Declined as reason:
@@ -222,7 +222,8 @@ class RegionUnit:
             return None
 
     def find(self, shapes: Shapes, slots: list[Slot]) -> Specialized | None:
-        held = {k: (s.value.shape, s.dtype.base) for k, s in zip(self.keys, slots)}
+        given = shapes[len(self.inputs) :]
+        held = {k: (n, s.dtype.base) for k, n, s in zip(self.keys, given, slots)}
         return self.compiled.program_for(shapes, held)
 
     # -- variables ---------------------------------------------------------------------------
@@ -339,21 +340,32 @@ class Binding:
         self.updated = [keys.index(k) for k in found.updated]
         self.keys = keys
 
-    def run(self, arrays: list[Any], slots: list[Slot], cancel: Any) -> list[Any]:
-        # Locks in one order for everybody, so that two steps never wait for each other.
+    def run(
+        self, arrays: list[Any], slots: list[Slot], shapes: Shapes, cancel: Any
+    ) -> list[Any] | None:
+        """The outputs; None where a variable has got another shape meanwhile."""
         changed = [slots[i] for i in self.updated]
-        held = sorted(changed, key=id) if len(changed) > 1 else changed
-        for slot in held:
-            slot.lock.acquire()
+        # Locks in one order for everybody, so that two steps never wait for each other.
+        locks = [s.lock for s in sorted(changed, key=id)]
+        acquire(locks, cancel)
         try:
-            free = [sys.getrefcount(s.value) <= _FREE and _owns(s.value) for s in changed]
-            arrays += [slots[i].value for i in self.variables]
-            outputs, news = self.program.run(arrays, free, cancel)
-            for slot, value in zip(changed, news):
-                slot.value = value
+            values = [s.value for s in slots]
+            if any(v is None or v.shape != n for v, n in zip(values, shapes[len(arrays) :])):
+                return None
+            arrays += [values[i] for i in self.variables]
+            news = [values[i] for i in self.updated]
+            # Out of the slot: whoever has the array now is counted, whoever wants it now waits.
+            for slot in changed:
+                del slot.value
+            try:
+                del values
+                free = [_is_free(news, k) for k in range(len(news))]
+                outputs, news = self.program.run(arrays, free, cancel)
+            finally:
+                for slot, value in zip(changed, news):
+                    slot.value = value
         finally:
-            for slot in held:
-                slot.lock.release()
+            release(locks)
         if self.in_order:
             return outputs
         return [outputs[p] if isinstance(p, int) else _HANDLE for p in self.outputs]
@@ -363,13 +375,16 @@ class Quick:
     """A step that is one program, with the variables of one session: nothing is looked up."""
 
     def __init__(
-        self, binding: Binding, slots: Slots, inputs: list[int], results: list[int]
+        self, binding: Binding, slots: Slots, inputs: list[int], results: list[int], fed: int
     ) -> None:
         self.binding, self.slots, self.program = binding, slots, binding.program
         held = slots.slots
         self.variables = [held[i] for i in binding.variables]
-        self.locks = [s.lock for s in sorted((held[i] for i in binding.updated), key=id)]
-        self.order = None if inputs == list(range(len(inputs))) else inputs
+        self.changed = [held[i] for i in binding.updated]
+        first = len(inputs)
+        self.places = [(s, first + self.variables.index(s)) for s in self.changed]
+        self.locks = [s.lock for s in sorted(self.changed, key=id)]
+        self.order = None if inputs == list(range(fed)) else inputs
         self.takes = [self.take(place) for place in results]
 
     def take(self, place: int) -> Callable[[list[Any]], Any]:
@@ -398,18 +413,22 @@ class Quick:
         if not self.slots.are_of(resources):
             return None
         arrays = values if self.order is None else [values[i] for i in self.order]
-        for lock in self.locks:
-            lock.acquire()
+        acquire(self.locks, cancel)
         try:
             arrays += [s.value for s in self.variables]
-            if not self.program.run_checked(arrays, cancel):
+            for slot in self.changed:  # see Binding.run
+                del slot.value
+            try:
+                if not self.program.run_checked(arrays, cancel):
+                    return None
+            except CheckFailed:
                 return None
+            finally:
+                for slot, place in self.places:
+                    slot.value = arrays[place]
             return [take(arrays) for take in self.takes]
-        except CheckFailed:
-            return None
         finally:
-            for lock in self.locks:
-                lock.release()
+            release(self.locks)
 
 
 def _given(value: Any) -> Any:
@@ -417,16 +436,25 @@ def _given(value: Any) -> Any:
     return value.copy() if value.ndim else value[()]
 
 
-def _owns(value: Any) -> bool:
-    flags = value.flags
-    return bool(flags.writeable and flags.owndata and flags.c_contiguous)
+def _is_free(values: list[Any], place: int) -> bool:
+    """Whether only this run holds the array: then it may change."""
+    flags = values[place].flags
+    sole = sys.getrefcount(values[place]) <= _FREE
+    return bool(sole and flags.writeable and flags.owndata and flags.c_contiguous)
+
+
+_FREE = 1 << 30
 
 
 def _count_when_free() -> int:
-    """What getrefcount says of an array that only a slot holds."""
-    slot = Slot("", None, None)  # type: ignore[arg-type]
-    slot.value = np.zeros(1)
-    return max(sys.getrefcount(s.value) for s in [slot])
+    """What `_is_free` counts of an array that is in two lists alone."""
+    global _FREE
+    arrays = [np.zeros(1)]
+    values = list(arrays)
+    _FREE = 1
+    while not _is_free(values, 0):
+        _FREE += 1
+    return _FREE
 
 
 _FREE = _count_when_free()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from headrace.core import dtypes
+from headrace.core import dtypes, forks
 from headrace.core.dtypes import DType
 from headrace.core.errors import FailedPreconditionError, NotFoundError
 from headrace.core.shapes import UNKNOWN, Shape
@@ -25,7 +28,9 @@ class Slot:
     """The state of one variable.  `value` is an array or None (not initialised).
 
     A value that somebody read never changes: an update happens in place only where the slot is the
-    array's only holder (`writable`), else in a copy.
+    array's only holder, else in a copy.  While an array is changed in place it is not in the slot
+    (`del slot.value`, holding `lock`), and who asks for `value` waits until it is back: nobody sees
+    half an update.
     """
 
     __slots__ = ("name", "dtype", "shape", "value", "lock", "__weakref__")
@@ -34,6 +39,20 @@ class Slot:
         self.name, self.dtype, self.shape = name, dtype, shape
         self.value: Any = None
         self.lock = threading.RLock()
+        _slots.add(self)
+
+    def __getattr__(self, name: str) -> Any:
+        """`value` while somebody changes it.  Only its return is waited for, not the lock: two
+        steps may each hold a lock and read the other's variable."""
+        if name != "value":
+            raise AttributeError(name)
+        while True:
+            if self.lock.acquire(timeout=_GLANCE):
+                self.lock.release()
+            try:
+                return object.__getattribute__(self, "value")
+            except AttributeError:
+                continue
 
     def read(self) -> Any:
         value = self.value
@@ -45,37 +64,80 @@ class Slot:
 
     def assign(self, value: Any) -> None:
         """Take a value; it may be shared, since arrays that were produced never change."""
-        self.value = keep(value)
+        value = keep(value)
+        with self.lock:
+            self.value = value
 
     def update(self, function: Callable[..., Any], *operands: Any) -> Any:
         """value = function(value, *operands), a NumPy function with `out`.  Atomic."""
         with self.lock:
             if _in_place(function, self.read(), operands):
-                value = self.writable()
-                function(value, *operands, out=value)
+                with self.changing() as value:
+                    function(value, *operands, out=value)
             else:
                 old = self.value
                 self.value = np.asarray(function(old, *operands), dtype=old.dtype)
             return self.value
 
-    def writable(self) -> Any:
-        """The array, for writing into: a copy first where somebody else holds it.  Hold `lock`."""
-        if self.read() is not None and self.holders() > _SOLE:
-            self.value = np.array(self.value)
-        elif not (self.value.flags.writeable and self.value.flags.owndata):
-            self.value = np.array(self.value)
-        return self.value
+    @contextmanager
+    def changing(self) -> Iterator[Any]:
+        """The array, for writing into; a copy of it where somebody else holds it too.  Hold
+        `lock`."""
+        value = self.read()
+        del self.value
+        try:
+            if not _is_own(value) or sys.getrefcount(value) > _SOLE:
+                value = np.array(value)
+            yield value
+        finally:
+            self.value = value
 
-    def holders(self) -> int:
-        """References to the array, plus those of this call itself (see `_SOLE`)."""
-        return sys.getrefcount(self.value)
+
+_GLANCE = 0.002  # seconds between two looks at a slot whose value is being changed
+_slots: weakref.WeakSet[Slot] = weakref.WeakSet()
+
+
+def _is_own(value: Any) -> bool:
+    return bool(value.flags.writeable and value.flags.owndata)
 
 
 def _count_for_sole_holder() -> int:
-    """What `holders` says of an array that only the slot holds: differs between Python versions."""
+    """What `changing` counts of an array that only the slot held: differs between Pythons."""
     slot = Slot("", dtypes.float32, UNKNOWN)
     slot.value = np.zeros(1)
-    return slot.holders()
+    value = slot.read()
+    del slot.value
+    return sys.getrefcount(value)
+
+
+# -- forks ---------------------------------------------------------------------------------------
+def _quiet() -> Callable[[], None]:
+    """No variable is being changed while the process forks."""
+    until = time.monotonic() + forks.PATIENCE
+    taken = [
+        slot
+        for slot in sorted(_slots, key=id)
+        if slot.lock.acquire(timeout=max(until - time.monotonic(), 0.0))
+    ]
+
+    def release() -> None:
+        for slot in taken:
+            slot.lock.release()
+
+    return release
+
+
+def _renew() -> None:
+    """A variable that a long step of another thread was changing has no value in the child."""
+    for slot in _slots:
+        slot.lock = threading.RLock()
+        try:
+            object.__getattribute__(slot, "value")
+        except AttributeError:
+            slot.value = None
+
+
+forks.guard(forks.VARIABLES, _quiet, _renew)
 
 
 def _in_place(function: Any, old: Any, operands: tuple[Any, ...]) -> bool:

@@ -94,9 +94,8 @@ def _scatter(kind, target, indices, updates):
 
 def _apply(kind, slot, at, updates):
     """A single index per row needs no accumulation, which NumPy does one element at a time."""
-    params = slot.writable()
     plain = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum}
-    with np.errstate(all="ignore"):
+    with slot.changing() as params, np.errstate(all="ignore"):
         if kind in plain and len(at) == 1 and len(np.unique(at[0])) == at[0].size:
             params[at] = plain[kind](params[at], updates)
         else:
@@ -239,8 +238,9 @@ def _scatter_nd(kind, target, indices, updates):
         if depth and updates.size:
             _apply(kind, slot, at, updates)
         elif updates.size:  # an empty vector names the whole variable
-            for whole in updates.reshape(-1, *shape):
-                _KINDS[kind](slot.writable(), ..., whole)
+            with slot.changing() as params:
+                for whole in updates.reshape(-1, *shape):
+                    _KINDS[kind](params, ..., whole)
     return slot
 
 

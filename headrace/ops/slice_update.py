@@ -31,8 +31,7 @@ def _check(target, value):
 
 
 def _assign(slot, begin, end, strides, value, masks):
-    with slot.lock:
-        target = slot.writable()
+    with slot.lock, slot.changing() as target:
         place = index_of(target.shape, begin, end, strides, masks)
         _check(target[place], value)
         if target[place].size:

@@ -207,7 +207,8 @@ def _sparse_body(made: Update, by_handle: bool) -> Callable[..., Any]:
                 with np.errstate(all="ignore"):
                     new = made.rule(*(s.read()[rows] for s in slots), *others, **chosen)
                 for slot, value in zip(slots, new):
-                    slot.writable()[rows] = value
+                    with slot.changing() as target:
+                        target[rows] = value
         return () if by_handle else slots[0]
 
     return body

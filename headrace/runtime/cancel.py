@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from headrace.core.errors import CancelledError, OpError
 
@@ -50,3 +51,25 @@ class Cancel:
     def _drop(self, key: int) -> None:
         with self._lock:
             self._callbacks.pop(key, None)
+
+
+_GLANCE = 0.1  # seconds between two looks at the token while somebody else holds a lock
+
+
+def acquire(locks: Sequence[Any], cancel: Any) -> None:
+    """Take all the locks; none, if the step is cancelled or interrupted while it waits."""
+    held = 0
+    try:
+        for lock in locks:
+            while not lock.acquire(timeout=_GLANCE):
+                if cancel.reason is not None:
+                    raise cancel.reason
+            held += 1
+    except BaseException:
+        release(locks[:held])
+        raise
+
+
+def release(locks: Sequence[Any]) -> None:
+    for lock in locks:
+        lock.release()
