@@ -5,10 +5,7 @@ read, see test_golden.py)."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import textwrap
 
 import numpy as np
 import pytest
@@ -19,33 +16,15 @@ from headrace.formats.checkpoint import open_checkpoint
 from headrace.formats.checkpoint_v1 import Item, write
 from headrace.formats.tensor_slice import full_slice, parse_slice
 from tests.formats import golden_values
+from tests.tensorflow_peer import needs_tensorflow, tensorflow
 
-TF_PYTHON = os.environ.get("HEADRACE_TF_PYTHON")
-pytestmark = [
-    pytest.mark.process,
-    pytest.mark.skipif(
-        not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow"
-    ),
-]
+pytestmark = [pytest.mark.process, needs_tensorflow]
 
 
 @pytest.fixture(autouse=True)
 def graph():
     with tf.Graph().as_default() as fresh:
         yield fresh
-
-
-def tensorflow(folder, program):
-    """Run a program with TensorFlow in a folder; returns the JSON that it prints last."""
-    head = "import json, os; import numpy as np; import tensorflow as tf; v1 = tf.compat.v1\n"
-    done = subprocess.run(
-        [TF_PYTHON, "-c", head + textwrap.dedent(program)],
-        cwd=folder, capture_output=True, text=True, timeout=300,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def plain(value):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 
 import headrace as tf
 from headrace.formats import proto
+from tests.tensorflow_peer import needs_tensorflow, tensorflow
 
 GOLDEN = Path(__file__).parent / "golden"
 SERVING = tf.saved_model.SERVING
@@ -149,29 +149,16 @@ def test_models_of_tensorflow(name):
     np.testing.assert_allclose(found["y"], np.load(GOLDEN / f"{name}.npy"), rtol=1e-6)
 
 
-TF_PYTHON = os.environ.get("HEADRACE_TF_PYTHON")
-
-
 @pytest.mark.process
-@pytest.mark.skipif(
-    not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow"
-)
+@needs_tensorflow
 def test_tensorflow_runs_our_model(tmp_path):
     (tmp_path / "words.txt").write_text("a b")
     expected = save(tmp_path / "model", tmp_path / "words.txt")
     program = """
-import tensorflow as tf
-v1 = tf.compat.v1
-with v1.Session(graph=tf.Graph()) as sess:
-    model = v1.saved_model.load(sess, ["serve"], "model")
-    outputs = model.signature_def["serving_default"].outputs
-    y, text = (sess.run(outputs[k].name, {"x:0": [[1, 2, 3]]}) for k in ("y", "text"))
-    print([y.tolist(), text])
-"""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(
-        [TF_PYTHON, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-        env=environment | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == str([expected.tolist(), b"a b"])
+        with v1.Session(graph=tf.Graph()) as sess:
+            model = v1.saved_model.load(sess, ["serve"], "model")
+            outputs = model.signature_def["serving_default"].outputs
+            y, text = (sess.run(outputs[k].name, {"x:0": [[1, 2, 3]]}) for k in ("y", "text"))
+            print(json.dumps([y.tolist(), text.decode()]))
+    """
+    assert tensorflow(tmp_path, program) == [expected.tolist(), "a b"]

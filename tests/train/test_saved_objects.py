@@ -1,7 +1,5 @@
 """SavedModels made of objects: saved, loaded, saved again; and by TensorFlow where it is at hand."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 
 import headrace as tf
 from headrace.train.saved_model.structure_coder import NotEncodable, decode, encode
+from tests.tensorflow_peer import needs_tensorflow, tensorflow
 
 GOLDEN = Path(__file__).parent / "golden"
 X = [[1.0, 2.0, 3.0]]
@@ -119,27 +118,15 @@ def test_other_values_have_no_message():
         encode([object()])
 
 
-TF_PYTHON = os.environ.get("HEADRACE_TF_PYTHON")
-
-
 @pytest.mark.process
-@pytest.mark.skipif(
-    not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow"
-)
+@needs_tensorflow
 def test_tensorflow_loads_our_objects(tmp_path):
     expected = saved(tmp_path / "model")
     program = """
-import tensorflow as tf
-model = tf.saved_model.load("model")
-x = tf.constant([[1.0, 2.0, 3.0]])
-called = model(x)["y"].numpy().tolist()
-served = model.signatures["serving_default"](x=x)["y"].numpy().tolist()
-print([called, served, model.add(tf.zeros([2]), 3).numpy().tolist()])
-"""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(
-        [TF_PYTHON, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300,
-        env=environment | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == str([expected.tolist()] * 2 + [[3.0, 6.0]])
+        model = tf.saved_model.load("model")
+        x = tf.constant([[1.0, 2.0, 3.0]])
+        called = model(x)["y"].numpy().tolist()
+        served = model.signatures["serving_default"](x=x)["y"].numpy().tolist()
+        print(json.dumps([called, served, model.add(tf.zeros([2]), 3).numpy().tolist()]))
+    """
+    assert tensorflow(tmp_path, program) == [expected.tolist()] * 2 + [[3.0, 6.0]]
