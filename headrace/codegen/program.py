@@ -148,7 +148,7 @@ class Program:
         self.run_native = native.runner()
         self.reads_objects = native.reads_objects()
         # Whether `run_checked` serves it.
-        self.is_plain = self.reads_objects and all(in_place.values()) and bool(entries)
+        self.is_plain = self.reads_objects and all(in_place.values())
         self.spec = self._spec()
         self.times: Array | None = None  # ticks per entry, once `measure` was called
         self._frames: list[Frame] = []
