@@ -23,9 +23,12 @@ from headrace.core.denormals import flushing
 from headrace.core.errors import at
 from headrace.ops.resources import Handle, Slot
 from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import is_unit
 from headrace.runtime.cancel import acquire, release
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
+from headrace.runtime.straight import StraightProgram
+from headrace.runtime.units import unit_call
 
 
 class MixedProgram:
@@ -125,7 +128,10 @@ class MixedProgram:
     def kernel(self, node: PlanNode) -> Call:
         found = self.kernels.get(node.name)
         if found is None:
-            found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
+            if is_unit(node):
+                found = unit_call(node, StraightProgram, MixedProgram)
+            else:
+                found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
             self.kernels[node.name] = found
         return found
 
@@ -133,7 +139,7 @@ class MixedProgram:
         """One node on the host."""
         try:
             inputs = [registers[self.registers[e]] for e in node.inputs]
-            if step.trace is not None:
+            if step.trace is not None and not is_unit(node):
                 with step.trace.kernel(node):
                     values = self.kernel(node)(inputs, step)
             else:

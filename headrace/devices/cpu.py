@@ -6,12 +6,14 @@ from headrace.core import options
 from headrace.devices import reference
 from headrace.devices.reference import Program
 from headrace.plan.plan import Plan
+from headrace.plan.structure import structured
 from headrace.runtime.straight import is_straight
 
 
 def prepare(piece: Plan) -> Program:
     """May be slow; the result is kept."""
-    if options.compile_enabled() and is_straight(piece):
+    straight = _straightened(piece) if options.compile_enabled() else None
+    if straight is not None:
         from headrace.codegen.target import is_available
 
         if is_available():
@@ -20,5 +22,13 @@ def prepare(piece: Plan) -> Program:
 
             checksum.install()
             random.install()
-            return MixedProgram(piece)
+            return MixedProgram(straight)
     return reference.prepare(piece)
+
+
+def _straightened(piece: Plan) -> Plan | None:
+    """The piece without primitives of control flow; None where it can not do without."""
+    if is_straight(piece):
+        return piece
+    found = structured(piece)
+    return found if found is not None and is_straight(found) else None

@@ -15,8 +15,10 @@ from headrace.core.errors import at
 from headrace.ops.resources import Slot
 from headrace.ops.traits import BLOCKING, CONTROL_FLOW, DEFERRED
 from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import inner_plans, is_unit
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
+from headrace.runtime.units import unit_call
 
 
 class StraightProgram:
@@ -37,7 +39,11 @@ class StraightProgram:
         for node in plan.nodes.values():
             if node.name in feeds:
                 continue
-            call = kernel_of(node, [plan.dtype(e) for e in node.inputs])
+            call = (
+                unit_call(node, StraightProgram)
+                if is_unit(node)
+                else kernel_of(node, [plan.dtype(e) for e in node.inputs])
+            )
             outputs = tuple(registers[Edge(node.name, i)] for i in range(len(node.outputs)))
             dead = {registers[e] for e in last.get(node.name, ())}
             dead |= {r for i, r in enumerate(outputs) if Edge(node.name, i) not in used}
@@ -55,7 +61,7 @@ class StraightProgram:
             if cancel.reason is not None:
                 raise cancel.reason
             try:
-                if trace is not None:
+                if trace is not None and not is_unit(node):
                     with trace.kernel(node):
                         values = call([registers[i] for i in inputs], step)
                 else:
@@ -101,6 +107,8 @@ def is_straight(plan: Plan) -> bool:
     followers: set[str] | None = None  # of the last node that answers later, itself included
     for node in plan.nodes.values():
         if node.op.traits & {CONTROL_FLOW, BLOCKING}:
+            return False
+        if not all(map(is_straight, inner_plans(node))):
             return False
         follows = followers is not None and not followers.isdisjoint(
             [*(e.node for e in node.inputs), *node.control]

@@ -1,0 +1,77 @@
+"""Under which conditions each node of one frame is alive.
+
+A guard is a sequence of (predicate, side): what the Switches on the way to a node demand, the outermost
+first.  A Merge takes away the condition in which its two inputs differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.ops.traits import IDENTITY, MERGE, SWITCH
+from headrace.plan.plan import Edge, PlanNode
+
+Guard = tuple[tuple[Edge, int], ...]
+
+
+class Unstructured(Exception):
+    """These primitives are no loops and conditionals, one inside of the other."""
+
+
+class Guards:
+    """The guards of the nodes that `add` was called with, in running order."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, Guard] = {}
+        self.merged: dict[str, Edge] = {}  # Merge -> the predicate that it joins
+        self._nodes: dict[str, PlanNode] = {}
+
+    def add(self, node: PlanNode, is_free: bool = False) -> None:
+        """`is_free`: alive in any case."""
+        self._nodes[node.name] = node
+        if is_free:
+            self.of[node.name] = ()
+        elif MERGE in node.op.traits:
+            self.of[node.name] = self._join(node)
+        else:
+            edges = [self.of_edge(e) for e in node.inputs]
+            self.of[node.name] = united([*edges, *(self.of.get(c, ()) for c in node.control)])
+
+    def of_edge(self, edge: Edge) -> Guard:
+        node = self._nodes.get(edge.node)
+        if node is None:
+            return ()
+        found = self.of[edge.node]
+        if SWITCH in node.op.traits:
+            return united([found, ((self.predicate(node.inputs[1]), edge.index),)])
+        return found
+
+    def predicate(self, edge: Edge) -> Edge:
+        """The same predicate, past identities."""
+        node = self._nodes.get(edge.node)
+        while node is not None and IDENTITY in node.op.traits:
+            edge = node.inputs[0]
+            node = self._nodes.get(edge.node)
+        return edge
+
+    def _join(self, node: PlanNode) -> Guard:
+        guards = [self.of_edge(e) for e in node.inputs]
+        if len(guards) != 2:
+            raise Unstructured(f"{node.name} joins {len(guards)} values")
+        first, second = map(dict, guards)
+        differing = [p for p in first if p in second and first[p] != second[p]]
+        if len(differing) != 1 or first.keys() != second.keys():
+            raise Unstructured(f"{node.name} does not join the two sides of one condition")
+        self.merged[node.name] = differing[0]
+        return tuple(g for g in guards[0] if g[0] != differing[0])
+
+
+def united(guards: Iterable[Guard]) -> Guard:
+    """All conditions at once, the longest chain of them first."""
+    chains = sorted(guards, key=len, reverse=True)
+    found = dict(chains[0]) if chains else {}
+    for chain in chains[1:]:
+        for predicate, side in chain:
+            if found.setdefault(predicate, side) != side:
+                raise Unstructured("a node depends on both sides of one condition")
+    return tuple(found.items())

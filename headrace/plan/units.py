@@ -1,0 +1,78 @@
+"""Loops and conditionals as single nodes, with plans inside: what `structure` makes of primitives.
+
+    loop:    while condition(carried, invariants): carried = body(carried, invariants, shared)
+    branch:  one of two plans runs, as the first input says
+
+The inputs of a loop's node are the carried values at the start, then the invariants; its outputs are
+the carried values at the end.  `shared` are values of the condition's plan that the body uses too.
+The inputs of a branch's node are the condition, what the false side captures, what the true side does.
+An output that only one side gives has no value where the other one runs: who uses it knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.ops.declare import Op
+from headrace.ops.shape_rules import none
+from headrace.ops.signature import parse
+from headrace.ops.traits import STATEFUL
+from headrace.plan.plan import Plan, PlanNode
+
+LOOP = Op("_Loop", parse("->", {}), None, none, frozenset({STATEFUL}))
+BRANCH = Op("_Branch", parse("->", {}), None, none, frozenset({STATEFUL}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    condition: Plan  # fetches: the condition, then the shared values
+    body: Plan  # fetches: the carried values of the next iteration
+    carried: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    sides: tuple[Plan, Plan]  # false, true
+    gives: tuple[tuple[int | None, ...], tuple[int | None, ...]]  # output -> fetch of that side
+
+
+def loop_of(node: PlanNode) -> Loop:
+    found: Loop = node.attrs["loop"]
+    return found
+
+
+def branch_of(node: PlanNode) -> Branch:
+    found: Branch = node.attrs["branch"]
+    return found
+
+
+def is_unit(node: PlanNode) -> bool:
+    return node.op is LOOP or node.op is BRANCH
+
+
+def inner_plans(node: PlanNode) -> tuple[Plan, ...]:
+    """The plans inside of a unit; none for other nodes."""
+    if node.op is LOOP:
+        loop = loop_of(node)
+        return loop.condition, loop.body
+    return branch_of(node).sides if node.op is BRANCH else ()
+
+
+def inner_nodes(node: PlanNode) -> Iterator[PlanNode]:
+    """All nodes inside of a unit, at any depth, without what is fed to it."""
+    for plan in inner_plans(node):
+        feeds = set(plan.feeds)
+        for inner in plan.nodes.values():
+            if inner.name not in feeds:
+                yield inner
+                yield from inner_nodes(inner)
+
+
+def has_units(plan: Plan) -> bool:
+    return any(is_unit(n) for n in plan.nodes.values())
+
+
+def unit_attrs(unit: Loop | Branch) -> dict[str, Any]:
+    return {"loop" if isinstance(unit, Loop) else "branch": unit}

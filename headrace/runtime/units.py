@@ -1,0 +1,71 @@
+"""Loops and branches (plan.units) as Python calls over the programs of their plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.plan.plan import Plan, PlanNode
+from headrace.plan.units import LOOP, branch_of, loop_of
+from headrace.runtime.kernel import Call
+from headrace.runtime.step import Step
+
+Prepare = Callable[[Plan], Any]  # a plan -> what runs it
+HOT = 32  # iterations after which compiling the body pays
+
+
+def unit_call(node: PlanNode, prepare: Prepare, prepare_hot: Prepare | None = None) -> Call:
+    """`prepare_hot`: for a loop that turns out to be long."""
+    if node.op is LOOP:
+        return _LoopCall(node, prepare, prepare_hot or prepare)
+    return _BranchCall(node, prepare_hot or prepare)
+
+
+class _Lazy:
+    """A program that is made when it is first needed."""
+
+    def __init__(self, plan: Plan, prepare: Prepare) -> None:
+        self.plan, self.prepare = plan, prepare
+        self.program: Any = None
+
+    def run(self, step: Step, values: Sequence[Any]) -> list[Any]:
+        if self.program is None:
+            self.program = self.prepare(self.plan)
+        found: list[Any] = self.program.run(step, values)
+        return found
+
+
+class _LoopCall:
+    def __init__(self, node: PlanNode, prepare: Prepare, prepare_hot: Prepare) -> None:
+        loop = loop_of(node)
+        self.carried = loop.carried
+        self.cold = _Lazy(loop.condition, prepare), _Lazy(loop.body, prepare)
+        self.hot = _Lazy(loop.condition, prepare_hot), _Lazy(loop.body, prepare_hot)
+
+    def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
+        carried, invariants = list(values[: self.carried]), list(values[self.carried :])
+        (condition, body), count = self.cold, 0
+        while True:
+            if step.cancel.reason is not None:
+                raise step.cancel.reason
+            goes_on, *shared = condition.run(step, [*carried, *invariants])
+            if not goes_on:
+                return carried
+            carried = body.run(step, [*carried, *invariants, *shared])
+            count += 1
+            if count == HOT:
+                condition, body = self.hot
+
+
+class _BranchCall:
+    def __init__(self, node: PlanNode, prepare: Prepare) -> None:
+        branch = branch_of(node)
+        self.sides = [_Lazy(plan, prepare) for plan in branch.sides]
+        self.gives = branch.gives
+        self.first = len(branch.sides[0].feeds)
+
+    def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
+        side = 1 if values[0] else 0
+        captured = values[1 + self.first :] if side else values[1 : 1 + self.first]
+        found = self.sides[side].run(step, captured)
+        return [None if place is None else found[place] for place in self.gives[side]]
