@@ -97,4 +97,4 @@ def _renew() -> None:
     _lock = threading.RLock()
 
 
-forks.guard(forks.COMPILER, _quiet, _renew)
+forks.guard(forks.CODE, _quiet, _renew)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core import forks
 from headrace.core.errors import CancelledError, OpError
 
 
@@ -58,6 +59,8 @@ _GLANCE = 0.1  # seconds between two looks at the token while somebody else hold
 
 def acquire(locks: Sequence[Any], cancel: Any) -> None:
     """Take all the locks; none, if the step is cancelled or interrupted while it waits."""
+    if forks.pending:
+        forks.let_pass()
     held = 0
     try:
         for lock in locks:
