@@ -3,6 +3,9 @@ where values enter and leave a function."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.declare import op, primitive
 from headrace.ops.shape_rules import none, unknown
@@ -15,18 +18,21 @@ _ENDS = {
 }  # fmt: skip
 
 
-def rendezvous_key(node, attrs):
-    """TF's key: both devices, the incarnation of the sender, the edge, frame and iteration."""
+ONCE = "0:0"  # outside of loops
+
+
+def rendezvous_key(attrs: Mapping[str, Any], tag: str = ONCE) -> str:
+    """TF's key: both devices, the incarnation of the sender, the edge; `tag`: frame and iteration."""
     return (
         f"{attrs['send_device']};{attrs['send_device_incarnation']:016x};{attrs['recv_device']};"
-        f"{attrs['tensor_name']};0:0"
+        f"{attrs['tensor_name']};{tag}"
     )
 
 
 @op("_Send", "tensor: T ->", attrs={"T": Type()} | _ENDS, traits={STATEFUL}, shape=none)
 def send(ctx, tensor):
     """Leave a value under its key for another device."""
-    ctx.step.rendezvous.send(rendezvous_key(ctx.node, ctx.node.attrs), tensor)
+    ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
     return ()
 
 
@@ -34,7 +40,7 @@ def send(ctx, tensor):
     traits={STATEFUL, BLOCKING}, shape=unknown)  # fmt: skip
 def recv(ctx):
     """The value that another device has left, or will leave, under its key."""
-    return ctx.step.rendezvous.receive(rendezvous_key(ctx.node, ctx.node.attrs))
+    return ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
 
 
 arg = primitive("_Arg", "-> output: T", shape=lambda *, index: UNKNOWN, traits={STATEFUL, SOURCE},

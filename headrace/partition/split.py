@@ -1,6 +1,9 @@
 """Cut a placed plan at device borders.  In: a Plan with a device on every node.  Out: one Piece per
 device; every crossing tensor became one Send and one Recv with the same key, however many nodes of the
 other device use it; a crossing control edge became a transfer of an empty constant.
+
+Pieces meet at the rendezvous alone.  A Send leaves a dead value as such, and its Recv gives it on; inside
+a loop both run once in every iteration (see control_loops), and the key says in which.
 """
 
 from __future__ import annotations
@@ -13,8 +16,15 @@ from headrace.core import dtypes
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.constant import const
-from headrace.ops.traits import CONTROL_FLOW
 from headrace.ops.transfer import recv, send
+from headrace.partition.control_loops import (
+    ControlLoops,
+    check_crossing,
+    localized,
+    loops_of,
+    slug,
+)
+from headrace.plan.frames import Path, frames_of
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 
@@ -30,42 +40,63 @@ class Piece:
 
 def split(plan: Plan) -> list[Piece]:
     devices = list(dict.fromkeys(n.device for n in plan.nodes.values()))
-    if len(devices) <= 1 or _has_frames(plan):
+    if len(devices) <= 1:
         device = devices[0] if devices else ""
         everything = tuple(range(len(plan.feeds))), tuple(range(len(plan.fetches)))
         return [Piece(device, plan, *everything)]
-    return _Cutter(plan).pieces(devices)
-
-
-def _has_frames(plan: Plan) -> bool:
-    """Frames stay whole: the devices of one process share memory, so one executor may run them."""
-    return any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values())
+    return _Cutter(localized(plan)).pieces()
 
 
 class _Cutter:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self.frames = frames_of(plan)
         self.nodes: dict[str, dict[str, PlanNode]] = {}  # by device
         self.received: dict[tuple[Edge, str], Edge] = {}  # (edge, device) -> what arrives there
         self.signals: dict[tuple[str, str], str] = {}  # (node, device) -> Recv of its signal
         self.sends: dict[str, list[str]] = {}
+        self.loops = loops_of(plan, self.frames)
+        self.control = ControlLoops(self.loops, self._add, self._local)
 
-    def pieces(self, devices: list[str]) -> list[Piece]:
+    def pieces(self) -> list[Piece]:
         for node in self.plan.nodes.values():
-            inputs = tuple(self._local(edge, node.device) for edge in node.inputs)
+            self.nodes.setdefault(node.device, {})
+        for node in self.plan.nodes.values():
+            inputs = tuple(self._arriving(edge, node) for edge in node.inputs)
             control = tuple(self._signal(name, node.device) for name in node.control)
             self._add(replace(node, inputs=inputs, control=control))
-        return [self._piece(device) for device in devices]
+        self._run_iterations()
+        return [self._piece(device) for device in self.nodes]
+
+    def _run_iterations(self) -> None:
+        """A device with a part of a loop runs its iterations, too; the owner of the condition does
+        so in any case."""
+        taking_part: set[tuple[Path, str]] = set()
+        for node in self.plan.nodes.values():
+            longest = max(self.frames.takes[node.name], self.frames.gives[node.name], key=len)
+            taking_part |= {(longest[: i + 1], node.device) for i in range(len(longest))}
+        for path, device in sorted(taking_part):
+            owner = self.loops[path].condition
+            alone = sum(p == path for p, _ in taking_part) == 1
+            if not alone and (owner is None or owner.device != device):
+                self.control.beat(path, device)
 
     def _add(self, node: PlanNode) -> None:
         self.nodes.setdefault(node.device, {})[node.name] = node
+
+    def _arriving(self, edge: Edge, node: PlanNode) -> Edge:
+        source = self.plan.nodes[edge.node]
+        if source.device != node.device:
+            check_crossing(source, node)
+        return self._local(edge, node.device)
 
     def _local(self, edge: Edge, device: str) -> Edge:
         source = self.plan.nodes[edge.node]
         if source.device == device:
             return edge
+        waits = self._beat(edge.node, device)
         if (edge, device) not in self.received:
-            self.received[edge, device] = self._transfer(edge, source, device)
+            self.received[edge, device] = self._transfer(edge, source, device, waits)
         return self.received[edge, device]
 
     def _signal(self, name: str, device: str) -> str:
@@ -80,14 +111,21 @@ class _Cutter:
                 source.number,
             )  # fmt: skip
             self._add(marker)
-            self.signals[name, device] = self._transfer(Edge(marker.name, 0), marker, device).node
+            waits = self._beat(name, device)
+            arrived = self._transfer(Edge(marker.name, 0), marker, device, waits)
+            self.signals[name, device] = arrived.node
         return self.signals[name, device]
 
-    def _transfer(self, edge: Edge, source: PlanNode, device: str) -> Edge:
+    def _beat(self, name: str, device: str) -> tuple[str, ...]:
+        """What makes a Recv of this node's value run in every iteration of its frame."""
+        path = self.frames.gives[name]
+        return (self.control.beat(path, device),) if path else ()
+
+    def _transfer(self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...]) -> Edge:
         """A Send on the source's device, a Recv on the other; returns what arrives."""
         output = source.outputs[edge.index]
         dtype = output.dtype.base
-        label = f"{edge.node}_{edge.index}/_to_{device.rsplit(':', 1)[-1]}_{device.count('/')}"
+        label = f"{edge.node}_{edge.index}/_to_{slug(device)}"
         ends = {
             "tensor_name": f"edge_{edge.node}_{edge.index}",
             "send_device": source.device,
@@ -100,7 +138,7 @@ class _Cutter:
             source.origins, source.number,
         )  # fmt: skip
         receiver = PlanNode(
-            f"{label}_recv", recv, (), (), {"tensor_type": dtype} | ends,
+            f"{label}_recv", recv, (), waits, {"tensor_type": dtype} | ends,
             (Output(dtype, output.shape),), (), device, source.origins, source.number,
         )  # fmt: skip
         self._add(sender)

@@ -37,14 +37,9 @@ def colocated(plan: Plan) -> dict[str, list[PlanNode]]:
             else:  # the node itself was pruned: its class still holds together
                 groups.join(node.name, classes.setdefault(target, node.name))
         for edge, declared in zip(node.inputs, node.input_types):
-            if declared.is_ref or _holds_state(plan, edge.node, declared.kind):
+            if declared.is_ref or declared.kind == "r":  # state is used where it is
                 groups.join(node.name, edge.node)
     out: dict[str, list[PlanNode]] = {}
     for node in plan.nodes.values():
         out.setdefault(groups.find(node.name), []).append(node)
     return out
-
-
-def _holds_state(plan: Plan, source: str, kind: str) -> bool:
-    """A resource is used where it is made."""
-    return kind == "r" and plan.nodes[source].op.is_stateful

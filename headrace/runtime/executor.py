@@ -26,6 +26,8 @@ from headrace.ops.traits import (
     NEXT_ITERATION,
     SWITCH,
 )
+from headrace.ops.transfer import recv, rendezvous_key, send
+from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
 from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
 from headrace.runtime.kernel import Call, kernel_of
@@ -48,7 +50,7 @@ class DataflowProgram:
     """A piece as items and kernels; each run has its own StepState."""
 
     def __init__(self, plan: Plan) -> None:
-        check_frames(plan)
+        frames_of(plan)  # refuses what is not well formed
         self.plan = plan
         self.nodes = list(plan.nodes.values())
         self.items = _items(plan)
@@ -59,6 +61,7 @@ class DataflowProgram:
             for i, (item, node) in enumerate(zip(self.items, self.nodes))
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
+        self.transfers = {i for i, n in enumerate(self.nodes) if n.op in (send, recv)}
         numbers = {n.name: i for i, n in enumerate(self.nodes)}
         self.fetched: dict[int, list[tuple[int, int]]] = {}  # item -> (output, place in fetches)
         for place, edge in enumerate(plan.fetches):
@@ -72,35 +75,6 @@ class DataflowProgram:
 
 def _call(plan: Plan, node: PlanNode) -> Call:
     return kernel_of(node, [plan.dtype(e) for e in node.inputs])
-
-
-def check_frames(plan: Plan) -> None:
-    """All inputs of a node come from one iteration of one frame: the graph says so, or is refused."""
-    frames: dict[str, tuple[str, ...]] = {}
-    for node in plan.nodes.values():
-        kind = kind_of(node.op)
-        sources = [e.node for e in node.inputs if e.node in frames]  # back edges come later
-        found = {frames[s] for s in [*sources, *node.control] if s in frames}
-        if len(found) > 1:
-            first, second = sorted(found)[:2]
-            named = {frames[s]: s for s in [*sources, *node.control] if s in frames}
-            raise InvalidArgumentError(
-                None,
-                node,
-                f"{{{{node {node.name}}}}} has inputs from different frames. The input "
-                f"{{{{node {named[first]}}}}} is in frame '{'/'.join(first)}'. The input "
-                f"{{{{node {named[second]}}}}} is in frame '{'/'.join(second)}'.",
-            )
-        frame = next(iter(found), ())
-        if kind is Kind.ENTER:
-            frame = (*frame, node.attrs["frame_name"])
-        elif kind is Kind.EXIT:
-            if not frame:
-                raise InvalidArgumentError(
-                    None, node, f"{node.name} leaves a frame that it is not in"
-                )
-            frame = frame[:-1]
-        frames[node.name] = frame
 
 
 def _items(plan: Plan) -> list[Item]:
@@ -162,6 +136,9 @@ class _Run:
             raise cancel.reason
         number = item.item.number
         node = self.program.nodes[number]
+        if number in self.program.transfers and (node.op is send or not item.dead):
+            self._transfer(item, node, ready)
+            return
         if item.dead:
             outputs: Any = [DEAD] * len(node.outputs)
         elif self.program.blocking[number]:
@@ -214,6 +191,31 @@ class _Run:
                 raise at(error, node) from None
         return value
 
+    # -- values of other pieces ------------------------------------------------------------------
+    def _transfer(self, item: Ready, node: PlanNode, ready: deque[Ready]) -> None:
+        """Send and Recv meet under a key that names the iteration; dead values are sent as such."""
+        key = rendezvous_key(node.attrs, item.iteration.tag)
+        meeting = self.step.rendezvous
+        if node.op is recv:
+            future = meeting.receive(key)
+            if future.done() and future.exception() is None:
+                self._received(item, future.result(), ready)
+            else:
+                self._await(item, future)
+            return
+        meeting.send(key, DEAD if item.dead else self._sent(item.values[0], node))
+        self._done(item, [], ready)
+
+    def _sent(self, value: Any, node: PlanNode) -> Any:
+        try:
+            return value.read() if isinstance(value, Slot) else value
+        except OpError as error:
+            raise at(error, node) from None
+
+    def _received(self, item: Ready, value: Any, ready: deque[Ready]) -> None:
+        item.dead = value is DEAD
+        self._done(item, [value], ready)
+
     # -- kernels that may wait -----------------------------------------------------------------
     def _launch_blocking(self, item: Ready, node: PlanNode) -> None:
         self.waiting += 1
@@ -252,7 +254,10 @@ class _Run:
                 answer = [answer] if not isinstance(answer, (list, tuple)) else answer
         if isinstance(answer, BaseException):
             raise at(answer, node)
-        self._done(item, answer, ready)
+        if node.op is recv:
+            self._received(item, answer[0], ready)
+        else:
+            self._done(item, answer, ready)
 
     # -- results -------------------------------------------------------------------------------
     def _done(self, item: Ready, outputs: Sequence[Any], ready: deque[Ready]) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from hashlib import blake2b
 from typing import Any
 
 
@@ -62,6 +63,11 @@ class Iteration:
     dead: dict[int, int] = field(default_factory=dict)  # dead inputs that have
     outstanding: int = 0  # ready or running items, and child frames
 
+    @property
+    def tag(self) -> str:
+        """Frame and iteration, the same in every piece of a step."""
+        return f"{self.frame.id}:{self.number}"
+
 
 @dataclass(slots=True)
 class Frame:
@@ -76,6 +82,17 @@ class Frame:
     children: dict[str, Frame] = field(default_factory=dict)
     dead_exits: dict[int, Item] = field(default_factory=dict)
     live_exits: set[int] = field(default_factory=set)
+    _id: int = -1
+
+    @property
+    def id(self) -> int:
+        """A number for the frame's name and all iterations around it; 0 is the root."""
+        if self._id < 0:
+            self._id = 0
+            if self.parent is not None:
+                text = f"{self.parent.tag};{self.name}".encode()
+                self._id = int.from_bytes(blake2b(text, digest_size=8).digest())
+        return self._id
 
 
 @dataclass(slots=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from headrace.runtime.cancel import Cancel
@@ -27,6 +28,12 @@ class Step:
         self.trace: Any = None  # runtime.profile.Trace where the user asked for one
         self.session = session
         self.local: dict[str, Any] = {}  # resources that end with the step, by name
+
+    def nested(self) -> Step:
+        """The same step, with a meeting place of its own: for the pieces of one call of a function."""
+        inner = copy(self)
+        inner.rendezvous = Rendezvous()
+        return inner
 
 
 class KernelContext:

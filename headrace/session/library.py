@@ -24,7 +24,7 @@ class Library:
                 if prepared is None:
                     prepared = self._prepare(function)
                     self._prepared[function] = prepared
-        result: list[Any] = prepared.run(step, inputs)
+        result: list[Any] = prepared.run(step if prepared.only else step.nested(), inputs)
         return result
 
     def _prepare(self, function: Any) -> Any:

@@ -62,6 +62,7 @@ class Prepared:
                 values = program.run(step, [arguments[i] for i in piece.feeds])
                 for place_, value in zip(piece.fetches, values):
                     results[place_] = value
+                step.rendezvous.ended(piece.device)
             except BaseException as error:
                 errors.append(error)
                 step.rendezvous.abort(error)
