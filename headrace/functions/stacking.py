@@ -77,7 +77,7 @@ def unstack(
     return unpack(value, num, axis, name=name)
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     """Tensors joined along one of their dimensions.
 
     Args:
@@ -85,11 +85,17 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
       axis: a scalar; negative numbers count from the end.
       name: name of the node.
 
+    Ragged tensors among them make the result ragged.
+
     Example:
       >>> tf.concat([[[1, 2]], [[3, 4]]], 0)       # [[1, 2], [3, 4]]
     """
     if not isinstance(values, (list, tuple)):
         values = [values]
+    if any(hasattr(v, "row_splits") for v in values):
+        from headrace.functions import ragged_stack
+
+        return ragged_stack.concat(values, axis, name)
     if len(values) == 1:
         with name_scope(name):
             convert_to_tensor(axis, dtypes.int32, "concat_dim").shape.assert_has_rank(0)
