@@ -14,13 +14,14 @@ import numpy as np
 
 from headrace.codegen import library, llvm, memory, native, threads
 from headrace.codegen.cache import kernel_address
+from headrace.codegen.compile import naming
 from headrace.codegen.fusion import AssembleItem, CallItem, Fusion, Group, Item, ScatterItem
 from headrace.codegen.gemm import Products
 from headrace.codegen.inline import weight
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
-from headrace.codegen.program import CheckInfo, Entry, Program
+from headrace.codegen.program import NEVER, CheckInfo, Entry, Program
 from headrace.codegen.schedule import (
     is_flat,
     schedule_group,
@@ -66,8 +67,9 @@ def assemble(
     updates: list[Update],
     checks: list[Check],
     kept: list[Tensor] | None = None,
+    cancel: Any = NEVER,
 ) -> Program:
-    """`kept` are computed though nobody sees them."""
+    """`kept` are computed though nobody sees them.  Stops once `cancel.reason` is not None."""
     a = Assembly(inputs, outputs, own_values(updates, outputs), checks)
     fusion = Fusion([*outputs, *(kept or ())], a.updates, checks)
     items = order(fusion)
@@ -75,6 +77,8 @@ def assemble(
     stored = stored_tensors(fusion)
     products = Products(item.called.call for item in items if isinstance(item, CallItem))
     for item in items:
+        if cancel.reason is not None:
+            raise cancel.reason
         a.steps.extend(steps_of(item, stored, fusion, products))
         a.steps.extend(check_steps(a, item, fusion))
     a.in_place = in_place_updates(a.updates, items)
@@ -217,7 +221,8 @@ def scatter_steps(
 def kernel_step(kernel: Kernel) -> Step:
     lifted = lift(kernel)
     options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
-    address = kernel_address(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
+    with naming(kernel.name):
+        address = kernel_address(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
     params = (ctypes.c_int64 * max(len(lifted.params), 1))(*lifted.params)
     team, grain = parallel(kernel)
     entry = Entry(

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from headrace.codegen.compile import CompilerFault
+from headrace.codegen.program import NEVER
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.codegen.specialize import Declined, Specialized, Specializer
 from headrace.core import forks
@@ -36,6 +38,7 @@ def warm_up(region: Region) -> int:
     return FEW if any(n.op.library_rules for n in region.nodes) else MANY
 
 
+_GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
 # One compilation at a time: expressions are shared by identity.
 _compiling = threading.RLock()
 
@@ -67,43 +70,59 @@ class CompiledRegion:
         self.programs: OrderedDict[Shapes, Specialized | None] = OrderedDict()
         self.seen: dict[Shapes, None] = {}
         self.light = warm_up(region)
+        self.failed = False
 
     def program_for(
-        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]]
+        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]], cancel: Any = NEVER
     ) -> Specialized | None:
-        """The program for these shapes.  Raises Declined where a node turns out not to compile."""
+        """The program for these shapes.  Raises Declined where a node turns out not to compile, and
+        `cancel.reason` once there is one."""
         found = self.programs.get(shapes, False)
         if found is not False:
             return found  # type: ignore[return-value]
-        with _compiling:
+        lock = _compiling
+        while not lock.acquire(timeout=_GLANCE):
+            if cancel.reason is not None:
+                raise cancel.reason
+        try:
             if shapes not in self.seen:
                 self.seen[shapes] = None
                 self._forget(self.seen)
                 if sum(map(prod, shapes)) <= self.light:
                     return None
             if shapes not in self.programs:
-                self.programs[shapes] = self._compile(shapes, held)
+                self.programs[shapes] = self._compile(shapes, held, cancel)
                 self._forget(self.programs)
             return self.programs[shapes]
+        finally:
+            lock.release()
 
     def _compile(
-        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]]
+        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]], cancel: Any
     ) -> Specialized | None:
         count = len(self.region.inputs)
         notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
         notice.daemon = True
         notice.start()
         try:
-            return Specializer(self.plan, self.region, self.keys).run(shapes[:count], held)
-        except Declined:
-            raise
+            made = Specializer(self.plan, self.region, self.keys, cancel)
+            return made.run(shapes[:count], held)
         except Exception as error:  # a fault of the compiler must not be one of the user's program
-            warnings.warn(f"{self.region.name} runs uncompiled: {error!r}", stacklevel=2)
+            if isinstance(error, Declined) or error is cancel.reason:
+                raise
             if os.environ.get("HEADRACE_COMPILE") == "always":
                 raise
+            self._warn(error)
             return None
         finally:
             notice.cancel()
+
+    def _warn(self, error: Exception) -> None:
+        """Once per region, however many shapes it meets."""
+        if not self.failed:
+            what = str(error) if isinstance(error, CompilerFault) else repr(error)
+            warnings.warn(f"{self.region.name} runs uncompiled: {what}", stacklevel=2)
+        self.failed = True
 
     def _forget(self, table: Any) -> None:
         while len(table) > LIMIT:

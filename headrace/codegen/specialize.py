@@ -17,7 +17,7 @@ from headrace.codegen import fallback, library
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
-from headrace.codegen.program import Program
+from headrace.codegen.program import NEVER, Program
 from headrace.codegen.regions import VARIABLES, Key, Region, is_handle, is_nothing
 from headrace.codegen.stages import Called, Update
 from headrace.core.dtypes import DType
@@ -90,8 +90,10 @@ class Specialized:
 
 
 class Specializer:
-    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key]) -> None:
-        self.plan, self.region, self.keys = plan, region, keys
+    def __init__(
+        self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Any = NEVER
+    ) -> None:
+        self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
         self.values: dict[Edge, Tensor] = {}
         self.first: dict[Key, Tensor] = {}
@@ -108,6 +110,8 @@ class Specializer:
         for key, (shape, dtype) in held.items():
             self.first[key] = self.current[key] = Tensor(shape, dtype, name=str(key[-1]))
         for node in self.region.nodes:
+            if self.cancel.reason is not None:
+                raise self.cancel.reason
             self.emitter.node = node
             try:
                 self.add(node)
@@ -129,7 +133,7 @@ class Specializer:
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
         kept = [self.values[edge] for edge in self.region.kept]
-        program = assemble(everything, outputs, updates, self.emitter.checks, kept)
+        program = assemble(everything, outputs, updates, self.emitter.checks, kept, self.cancel)
         return Specialized(program, variables, changed, found)
 
     # -- nodes -------------------------------------------------------------------------------

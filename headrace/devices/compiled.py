@@ -21,7 +21,7 @@ from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
-from headrace.ops.resources import Handle, Slot
+from headrace.ops.resources import Handle, Slot, waiting
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import is_unit
 from headrace.runtime.cancel import acquire, release
@@ -80,6 +80,7 @@ class MixedProgram:
             return None  # a fed tensor is fetched
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        waiting.cancel = step.cancel
         tried = None
         if self.whole is not None and step.trace is None and not options.verify():
             tried, inputs, results = self.whole
@@ -215,7 +216,7 @@ class RegionUnit:
         last = self._last
         try:
             if last is None or last[0] != shapes:
-                found = self.find(shapes, slots)
+                found = self.find(shapes, slots, step.cancel)
                 if found is None:
                     return None
                 last = self._last = (shapes, Binding(found, self.keys))
@@ -227,10 +228,10 @@ class RegionUnit:
             self.program.cut()
             return None
 
-    def find(self, shapes: Shapes, slots: list[Slot]) -> Specialized | None:
+    def find(self, shapes: Shapes, slots: list[Slot], cancel: Any) -> Specialized | None:
         given = shapes[len(self.inputs) :]
         held = {k: (n, s.dtype.base) for k, n, s in zip(self.keys, given, slots)}
-        return self.compiled.program_for(shapes, held)
+        return self.compiled.program_for(shapes, held, cancel)
 
     # -- variables ---------------------------------------------------------------------------
     def slots(self, step: Step, given: dict[int, Any]) -> list[Slot] | None:

@@ -18,6 +18,15 @@ from headrace.core.errors import FailedPreconditionError, NotFoundError
 from headrace.core.shapes import UNKNOWN, Shape
 
 
+class Waiting(threading.local):
+    """The cancel token of the step that this thread runs: ends its waiting for a variable."""
+
+    cancel: Any = None
+
+
+waiting = Waiting()
+
+
 def keep(value: Any) -> Any:
     """A value that may outlive its step: what only looks into another array (a fed one, say) is
     copied, because its owner may write there later."""
@@ -52,7 +61,8 @@ class Slot:
             try:
                 return object.__getattribute__(self, "value")
             except AttributeError:
-                continue
+                if waiting.cancel is not None and waiting.cancel.reason is not None:
+                    raise waiting.cancel.reason from None
 
     def read(self) -> Any:
         value = self.value

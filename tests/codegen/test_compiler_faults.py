@@ -1,0 +1,93 @@
+"""A failure of the compiler is a warning, and the reference runs; a slow one says so."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import headrace as tf
+from headrace.codegen import cache, compiled
+from headrace.codegen import compile as compiler
+
+pytestmark = pytest.mark.native
+
+
+def test_a_fault_is_one_warning_that_names_the_kernel(monkeypatch):
+    def refuse(*args):
+        raise RuntimeError("on purpose")
+
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.constant(1.0))  # what every process compiles first
+        monkeypatch.setattr(compiler, "to_object", refuse)
+        monkeypatch.setattr(cache, "_read", lambda key: None)
+        x = tf.placeholder(tf.float32, [None])
+        v = tf.Variable(tf.zeros([3]))
+        y = tf.cumsum(tf.exp(x * 1.2345678) + 0.25, name="odd_one")
+        moved = v.assign_add(tf.ones([3]))
+        sess.run(v.initializer)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for size in (3, 3, 3, 4, 4, 4):
+                array = np.arange(size, dtype=np.float32)
+                found = sess.run([y, moved], {x: array})[0]
+                want = np.cumsum(np.exp(array * np.float32(1.2345678)) + 0.25)
+                np.testing.assert_allclose(found, want, rtol=1e-5)
+        np.testing.assert_array_equal(sess.run(v), np.full(3, 6.0))
+        texts = [str(w.message) for w in seen if "uncompiled" in str(w.message)]
+        assert len(texts) == 1, texts
+        assert "kernel " in texts[0] and "on purpose" in texts[0]
+
+
+def test_a_long_compilation_says_so(monkeypatch, capsys):
+    original = compiled.Specializer.run
+
+    def slow(*args):
+        time.sleep(0.3)
+        return original(*args)
+
+    monkeypatch.setattr(compiled, "PATIENCE", 0.1)
+    monkeypatch.setattr(compiled.Specializer, "run", slow)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [3])
+        y = x * 3.0
+        for _ in range(3):
+            sess.run(y, {x: np.ones(3, np.float32)})
+    assert capsys.readouterr().err.count("headrace: compiling a region") == 1
+
+
+def test_a_batch_size_costs_no_compilation(monkeypatch):
+    """Kernels know no shapes: a new one is a new program of known kernels."""
+    made = []
+    original = compiler.load
+    monkeypatch.setattr(compiler, "load", lambda *a: made.append(1) or original(*a))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None, 12])
+        labels = tf.placeholder(tf.int32, [None])
+        w = tf.Variable(tf.ones([12, 5]) * 0.125)
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=tf.matmul(x, w))
+        )
+        train = tf.train.AdamOptimizer().minimize(loss)
+        sess.run(tf.global_variables_initializer())
+        counts = []
+        for batch in (40, 56, 96, 128, 200):
+            for _ in range(3):
+                feed = {x: np.ones((batch, 12), np.float32), labels: np.zeros(batch, np.int32)}
+                sess.run([loss, train], feed)
+            counts.append(len(made))
+    assert counts[0] and counts == [counts[0]] * 5, counts
+
+
+def test_programs_are_forgotten():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [None])
+        y = x * 2.0
+        for size in range(1, compiled.LIMIT + 20):
+            for _ in range(2):
+                sess.run(y, {x: np.ones(size, np.float32)})
+        (unit,) = sess._known(y, {x: 0}).prepared.only.units
+        assert len(unit.compiled.programs) <= compiled.LIMIT
+        assert len(unit.compiled.seen) <= compiled.LIMIT
