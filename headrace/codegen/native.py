@@ -14,6 +14,10 @@ the answer is MISFIT and nothing has happened.  RESUME: go on where the last cal
 program that takes long stops now and then (PAUSED), so that the interpreter sees signals.  After
 FAILED_CHECK and FAILED_LIBRARY, the frame's `number` tells which entry it was.  Where `times` is
 not 0, the ticks that every entry takes are added up there.
+
+Entries that jump make loops and branches; some change what a base points to: a cell of an array, the
+next place of a stack, the other one of two buffers.  REFUSED: an array was used in a way that it does
+not allow.  FULL: a stack has no more room; the same entry is run again once it has.
 """
 
 from __future__ import annotations
@@ -28,8 +32,9 @@ import numpy as np
 from headrace.codegen import native_loop, threads
 
 KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
+JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW = range(7, 16)
 RT_WORDS = 8
-OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT = range(5)
+OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT, REFUSED, FULL = range(7)
 RESUME, PLAIN, CHECKED = range(3)
 FRAME = "words count bases rt scratch spec inputs updates fresh position number times".split()
 # A NumPy array as an object: count, type, data, dimensions, sizes, (strides, base), dtype, flags.

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import platform
 
+from headrace.codegen.native_control import CONTROL
+from headrace.codegen.native_objects import OBJECTS
+from headrace.codegen.native_team import TEAM
+
 _LOOP = r"""
 ; kernel entry: kind, length, function, params, work, threads, grain, count, (base, offset)*
 define internal void @pointers(ptr %pairs, i64 %count, ptr %bases, ptr %out) #0 {
@@ -39,188 +43,10 @@ define internal i64 @word(ptr %entry, i64 %i) #1 {
   ret i64 %v
 }
 
-; job: function, buffers, params, work, grain, rt, parts, -, then a counter per part, 8 words apart.
-; The work is cut into as many parts as threads were asked for, a part into a few stretches.  A thread
-; begins with the part of its own number and then helps with the others: one that comes late, because
-; the machine is busy, finds less left to do.
-define internal void @share(ptr %job) #0 {
-entry:
-  %saved = alloca i32, align 4
-  %rt = call i64 @word(ptr %job, i64 5)
-  %rtp = inttoptr i64 %rt to ptr
-  %f1 = call i64 @word(ptr %rtp, i64 1)
-  %num = inttoptr i64 %f1 to ptr
-  %t32 = call i32 %num()
-  %t = sext i32 %t32 to i64
-  %f = call i64 @word(ptr %job, i64 0)
-  %fp = inttoptr i64 %f to ptr
-  %b = call i64 @word(ptr %job, i64 1)
-  %bp = inttoptr i64 %b to ptr
-  %p = call i64 @word(ptr %job, i64 2)
-  %pp = inttoptr i64 %p to ptr
-  %work = call i64 @word(ptr %job, i64 3)
-  %grain = call i64 @word(ptr %job, i64 4)
-  %parts = call i64 @word(ptr %job, i64 6)
-  %g1 = sub i64 %grain, 1
-  %up = add i64 %work, %g1
-  %blocks = udiv i64 %up, %grain
-  %many = shl i64 %parts, 2
-  %s0 = udiv i64 %blocks, %many
-  %sz = icmp eq i64 %s0, 0
-  %stretch = select i1 %sz, i64 1, i64 %s0
-  call void @flush(ptr %saved)
-  br label %outer
-outer:
-  %k = phi i64 [ 0, %entry ], [ %k1, %part_done ]
-  %more = icmp slt i64 %k, %parts
-  br i1 %more, label %part, label %done
-part:
-  %tk = add i64 %t, %k
-  %r = urem i64 %tk, %parts
-  %l0 = mul i64 %blocks, %r
-  %low = udiv i64 %l0, %parts
-  %r1 = add i64 %r, 1
-  %h0 = mul i64 %blocks, %r1
-  %high = udiv i64 %h0, %parts
-  %c0 = shl i64 %r, 3
-  %c1 = add i64 %c0, 8
-  %counter = getelementptr i64, ptr %job, i64 %c1
-  br label %inner
-inner:
-  %old = atomicrmw add ptr %counter, i64 %stretch monotonic, align 8
-  %first = add i64 %low, %old
-  %some = icmp slt i64 %first, %high
-  br i1 %some, label %go, label %part_done
-go:
-  %l = add i64 %first, %stretch
-  %lc = icmp slt i64 %l, %high
-  %last = select i1 %lc, i64 %l, i64 %high
-  %begin = mul i64 %first, %grain
-  %e0 = mul i64 %last, %grain
-  %ec = icmp slt i64 %e0, %work
-  %end = select i1 %ec, i64 %e0, i64 %work
-  call void %fp(ptr %bp, ptr %pp, i64 %begin, i64 %end, i64 %t)
-  br label %inner
-part_done:
-  %k1 = add i64 %k, 1
-  br label %outer
-done:
-  call void @unflush(ptr %saved)
-  ret void
-}
-
 define internal ptr @pointer(ptr %entry, i64 %i) #1 {
   %p = getelementptr ptr, ptr %entry, i64 %i
   %v = load ptr, ptr %p
   ret ptr %v
-}
-
-; bases[first + i] = the data of array i of the list, from `skip` on
-define internal void @bind(ptr %list, i64 %skip, i64 %count, ptr %bases, i64 %first) #0 {
-entry:
-  %ip = getelementptr i8, ptr %list, i64 24
-  %items = load ptr, ptr %ip
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %i1, %body ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %done
-body:
-  %k = add i64 %skip, %i
-  %object = call ptr @pointer(ptr %items, i64 %k)
-  %dp = getelementptr i8, ptr %object, i64 16
-  %data = load ptr, ptr %dp
-  %b = add i64 %first, %i
-  %bp = getelementptr ptr, ptr %bases, i64 %b
-  store ptr %data, ptr %bp
-  %i1 = add i64 %i, 1
-  br label %head
-done:
-  ret void
-}
-
-; Whether the list's first arrays are what the program was made for.  spec, per input: dimensions,
-; dtype, flags that must be set, the most holders it may have, the sizes.
-define internal i1 @fits(ptr %list, i64 %count, ptr %spec, i64 %type) #0 {
-entry:
-  %ip = getelementptr i8, ptr %list, i64 24
-  %items = load ptr, ptr %ip
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %i1, %good ]
-  %s = phi ptr [ %spec, %entry ], [ %s1, %good ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %yes
-body:
-  %object = call ptr @pointer(ptr %items, i64 %i)
-  %c0 = load i64, ptr %object
-  %t0 = call i64 @word(ptr %object, i64 1)
-  %is_array = icmp eq i64 %t0, %type
-  br i1 %is_array, label %array, label %no
-array:
-  %np = getelementptr i8, ptr %object, i64 24
-  %n32 = load i32, ptr %np
-  %n = sext i32 %n32 to i64
-  %d0 = call i64 @word(ptr %object, i64 7)
-  %fp = getelementptr i8, ptr %object, i64 64
-  %f32 = load i32, ptr %fp
-  %f = sext i32 %f32 to i64
-  %want_n = call i64 @word(ptr %s, i64 0)
-  %want_d = call i64 @word(ptr %s, i64 1)
-  %want_f = call i64 @word(ptr %s, i64 2)
-  %want_c = call i64 @word(ptr %s, i64 3)
-  %ok1 = icmp eq i64 %n, %want_n
-  %ok2 = icmp eq i64 %d0, %want_d
-  %fm = and i64 %f, %want_f
-  %ok3 = icmp eq i64 %fm, %want_f
-  %ok4 = icmp sle i64 %c0, %want_c
-  %ok12 = and i1 %ok1, %ok2
-  %ok34 = and i1 %ok3, %ok4
-  %ok = and i1 %ok12, %ok34
-  br i1 %ok, label %sizes, label %no
-sizes:
-  %have = call ptr @pointer(ptr %object, i64 4)
-  %want = getelementptr i64, ptr %s, i64 4
-  br label %shead
-shead:
-  %j = phi i64 [ 0, %sizes ], [ %j1, %sbody ]
-  %smore = icmp slt i64 %j, %n
-  br i1 %smore, label %sbody, label %good
-sbody:
-  %a = call i64 @word(ptr %have, i64 %j)
-  %b = call i64 @word(ptr %want, i64 %j)
-  %same = icmp eq i64 %a, %b
-  %j1 = add i64 %j, 1
-  br i1 %same, label %shead, label %no
-good:
-  %s1 = getelementptr i64, ptr %want, i64 %n
-  %i1 = add i64 %i, 1
-  br label %head
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}
-
-; bases[first + k] = bases[1 + variables[k]]: updated where they are
-define internal void @in_place(ptr %variables, i64 %count, ptr %bases, i64 %first) #0 {
-entry:
-  br label %head
-head:
-  %k = phi i64 [ 0, %entry ], [ %k1, %body ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %body, label %done
-body:
-  %v = call i64 @word(ptr %variables, i64 %k)
-  %v1 = add i64 %v, 1
-  %data = call ptr @pointer(ptr %bases, i64 %v1)
-  %b = add i64 %first, %k
-  %bp = getelementptr ptr, ptr %bases, i64 %b
-  store ptr %data, ptr %bp
-  %k1 = add i64 %k, 1
-  br label %head
-done:
-  ret void
 }
 
 define i64 @run(ptr %frame, ptr %list, i64 %how) #0 {
@@ -270,6 +96,7 @@ go:
 define internal i64 @walk(ptr %frame) #0 {
 begin:
   %job = alloca [520 x i64], align 64
+  %words = call ptr @pointer(ptr %frame, i64 0)
   %count = call i64 @word(ptr %frame, i64 1)
   %bases = call ptr @pointer(ptr %frame, i64 2)
   %rt = call ptr @pointer(ptr %frame, i64 3)
@@ -285,8 +112,8 @@ begin:
   %timed = icmp ne ptr %times, null
   br label %head
 head:
-  %entry = phi ptr [ %position, %begin ], [ %following, %next ], [ %following, %clock ]
-  %i = phi i64 [ %number, %begin ], [ %i1, %next ], [ %i1, %clock ]
+  %entry = phi ptr [ %position, %begin ], [ %following, %next ], [ %following, %clock ], [ %target, %jump ]
+  %i = phi i64 [ %number, %begin ], [ %i1, %next ], [ %i1, %clock ], [ %target_number, %jump ]
   %more = icmp slt i64 %i, %count
   br i1 %more, label %body, label %finished
 finished:
@@ -307,7 +134,16 @@ dispatch:
                                   i64 3, label %gemm64
                                   i64 4, label %check
                                   i64 5, label %fill
-                                  i64 6, label %own ]
+                                  i64 6, label %own
+                                  i64 7, label %jump
+                                  i64 8, label %unless
+                                  i64 9, label %lea
+                                  i64 10, label %swap
+                                  i64 11, label %copy
+                                  i64 12, label %cell
+                                  i64 13, label %push
+                                  i64 14, label %pop
+                                  i64 15, label %row ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)
@@ -521,6 +357,66 @@ own:
   %wgood = icmp eq i32 %wr, 0
   br i1 %wgood, label %next, label %broken
 
+; jump entry: kind, length, words from the start, number of the entry there
+jump:
+  %jump_words = call i64 @word(ptr %entry, i64 2)
+  %target = getelementptr i64, ptr %words, i64 %jump_words
+  %target_number = call i64 @word(ptr %entry, i64 3)
+  br label %head
+
+; unless entry: kind, length, where to go if the byte is 0, its number, (base, offset) of the byte
+unless:
+  %flag = call ptr @address(ptr %entry, i64 4, ptr %bases)
+  %truth = load i8, ptr %flag
+  %is_true = icmp ne i8 %truth, 0
+  br i1 %is_true, label %next, label %jump
+
+; lea entry: kind, length, (base, -), (base, offset): the first base becomes the address
+lea:
+  %lea_from = call ptr @address(ptr %entry, i64 4, ptr %bases)
+  call void @set_base(ptr %entry, i64 2, ptr %bases, ptr %lea_from)
+  br label %next
+
+; swap entry: kind, length, (base, -), (base, -)
+swap:
+  %first_base = call ptr @address(ptr %entry, i64 2, ptr %bases)
+  %second_base = call ptr @address(ptr %entry, i64 4, ptr %bases)
+  call void @set_base(ptr %entry, i64 2, ptr %bases, ptr %second_base)
+  call void @set_base(ptr %entry, i64 4, ptr %bases, ptr %first_base)
+  br label %next
+
+; copy entry: kind, length, bytes, (base, offset) from, to
+copy:
+  %copied = call i64 @word(ptr %entry, i64 2)
+  %copy_from = call ptr @address(ptr %entry, i64 3, ptr %bases)
+  %copy_to = call ptr @address(ptr %entry, i64 5, ptr %bases)
+  call void @llvm.memmove.p0.p0.i64(ptr %copy_to, ptr %copy_from, i64 %copied, i1 false)
+  br label %next
+
+cell:
+  %cell_code = call i64 @cell(ptr %entry, ptr %bases)
+  switch i64 %cell_code, label %next [ i64 1, label %misused
+                                       i64 2, label %jump ]
+push:
+  %pushed = call i64 @push(ptr %entry, ptr %bases)
+  %has_room = icmp eq i64 %pushed, 0
+  br i1 %has_room, label %next, label %full
+full:
+  store ptr %entry, ptr %positionp
+  store i64 %i, ptr %numberp
+  ret i64 6
+pop:
+  %popped = call i64 @pop(ptr %entry, ptr %bases)
+  %had_some = icmp eq i64 %popped, 0
+  br i1 %had_some, label %next, label %misused
+row:
+  %row_code = call i64 @row(ptr %entry, ptr %bases)
+  %row_ok = icmp eq i64 %row_code, 0
+  br i1 %row_ok, label %next, label %misused
+misused:
+  store i64 %i, ptr %numberp
+  ret i64 5
+
 next:
   %length = call i64 @word(ptr %entry, i64 1)
   %following = getelementptr i64, ptr %entry, i64 %length
@@ -536,6 +432,7 @@ clock:
   br label %head
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 attributes #0 = { nounwind }
 attributes #1 = { nounwind alwaysinline }
 """
@@ -581,9 +478,9 @@ _NO_TICKS = "define internal i64 @ticks() #1 {\n  ret i64 0\n}\n"
 
 def text() -> tuple[str, int]:
     """The loop for this processor, and how many ticks it runs before it pauses."""
-    machine = platform.machine()
+    machine, loop = platform.machine(), _LOOP + TEAM + OBJECTS + CONTROL
     if machine in ("x86_64", "AMD64"):
-        return _LOOP + _FLUSH + _TICKS.format(counter="readcyclecounter"), 1 << 29
+        return loop + _FLUSH + _TICKS.format(counter="readcyclecounter"), 1 << 29
     if machine in ("aarch64", "arm64"):
-        return _LOOP + _NO_FLUSH + _TICKS.format(counter="readsteadycounter"), 1 << 23
-    return _LOOP + _NO_FLUSH + _NO_TICKS, 1
+        return loop + _NO_FLUSH + _TICKS.format(counter="readsteadycounter"), 1 << 23
+    return loop + _NO_FLUSH + _NO_TICKS, 1

@@ -1,0 +1,73 @@
+"""How the threads of a team share a kernel's work, as LLVM text: part of the loop of native_loop."""
+
+TEAM = r"""
+; job: function, buffers, params, work, grain, rt, parts, -, then a counter per part, 8 words apart.
+; The work is cut into as many parts as threads were asked for, a part into a few stretches.  A thread
+; begins with the part of its own number and then helps with the others: one that comes late, because
+; the machine is busy, finds less left to do.
+define internal void @share(ptr %job) #0 {
+entry:
+  %saved = alloca i32, align 4
+  %rt = call i64 @word(ptr %job, i64 5)
+  %rtp = inttoptr i64 %rt to ptr
+  %f1 = call i64 @word(ptr %rtp, i64 1)
+  %num = inttoptr i64 %f1 to ptr
+  %t32 = call i32 %num()
+  %t = sext i32 %t32 to i64
+  %f = call i64 @word(ptr %job, i64 0)
+  %fp = inttoptr i64 %f to ptr
+  %b = call i64 @word(ptr %job, i64 1)
+  %bp = inttoptr i64 %b to ptr
+  %p = call i64 @word(ptr %job, i64 2)
+  %pp = inttoptr i64 %p to ptr
+  %work = call i64 @word(ptr %job, i64 3)
+  %grain = call i64 @word(ptr %job, i64 4)
+  %parts = call i64 @word(ptr %job, i64 6)
+  %g1 = sub i64 %grain, 1
+  %up = add i64 %work, %g1
+  %blocks = udiv i64 %up, %grain
+  %many = shl i64 %parts, 2
+  %s0 = udiv i64 %blocks, %many
+  %sz = icmp eq i64 %s0, 0
+  %stretch = select i1 %sz, i64 1, i64 %s0
+  call void @flush(ptr %saved)
+  br label %outer
+outer:
+  %k = phi i64 [ 0, %entry ], [ %k1, %part_done ]
+  %more = icmp slt i64 %k, %parts
+  br i1 %more, label %part, label %done
+part:
+  %tk = add i64 %t, %k
+  %r = urem i64 %tk, %parts
+  %l0 = mul i64 %blocks, %r
+  %low = udiv i64 %l0, %parts
+  %r1 = add i64 %r, 1
+  %h0 = mul i64 %blocks, %r1
+  %high = udiv i64 %h0, %parts
+  %c0 = shl i64 %r, 3
+  %c1 = add i64 %c0, 8
+  %counter = getelementptr i64, ptr %job, i64 %c1
+  br label %inner
+inner:
+  %old = atomicrmw add ptr %counter, i64 %stretch monotonic, align 8
+  %first = add i64 %low, %old
+  %some = icmp slt i64 %first, %high
+  br i1 %some, label %go, label %part_done
+go:
+  %l = add i64 %first, %stretch
+  %lc = icmp slt i64 %l, %high
+  %last = select i1 %lc, i64 %l, i64 %high
+  %begin = mul i64 %first, %grain
+  %e0 = mul i64 %last, %grain
+  %ec = icmp slt i64 %e0, %work
+  %end = select i1 %ec, i64 %e0, i64 %work
+  call void %fp(ptr %bp, ptr %pp, i64 %begin, i64 %end, i64 %t)
+  br label %inner
+part_done:
+  %k1 = add i64 %k, 1
+  br label %outer
+done:
+  call void @unflush(ptr %saved)
+  ret void
+}
+"""
