@@ -9,11 +9,14 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import Dim, make_shape
+from headrace.functions.array import transpose
+from headrace.functions.indexing import gather
 from headrace.functions.linalg import matmul
+from headrace.functions.reduce import reduce_prod
+from headrace.functions.stacking import concat, stack
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import array, comparison, gather, reduce, where
-from headrace.ops.constant import pack
+from headrace.ops import array, comparison, where
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.sequence import range_
 from headrace.ops.unique import list_diff
@@ -50,7 +53,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
             sizes: Any = convert_to_tensor(a_free + b_free, dtype=dtypes.int32)
             return array.reshape(product, sizes, name=scope)
         parts = [convert_to_tensor(free, dtype=dtypes.int32) for free in (a_free, b_free)]
-        product = array.reshape(product, array.concat_v2(parts, 0), name=scope)
+        product = array.reshape(product, concat(parts, 0), name=scope)
         if a_static is not None and b_static is not None:
             product.set_shape(make_shape(a_static + b_static))
         return product
@@ -97,26 +100,26 @@ def _as_matrix(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor, Any, Any]:
     static: list[Dim] = [sizes[i] for i in free]
     if x.shape.is_full:
         shape = [math.prod(sizes[i] or 0 for i in part) for part in (free, summed)]
-        turned = array.transpose(x, perm)
+        turned = transpose(x, perm)
         return array.reshape(turned, shape[::-1] if is_right else shape), static, static
-    chosen = [convert_to_tensor(part, dtype=dtypes.int32) for part in (free, summed)]
-    return (*_flattened(x, chosen[0], chosen[1], perm, is_right), static)
+    given = convert_to_tensor(summed, dtype=dtypes.int32, name="axes")
+    rest = convert_to_tensor(free, dtype=dtypes.int32, name="free")
+    return (*_flattened(x, rest, given, array.shape(x), is_right), static)
 
 
 def _as_matrix_at_run_time(x: Tensor, axes: Any, is_right: bool) -> tuple[Tensor, Any, None]:
-    count = array.rank(x)
+    sizes, count = array.shape(x), array.rank(x)
     axes = convert_to_tensor(axes, dtype=dtypes.int32, name="axes")
     axes = where.select(comparison.greater_equal(axes, 0), axes, axes + count)
     free = list_diff(range_(0, count, 1), axes)[0]
-    perm = array.concat_v2([axes, free] if is_right else [free, axes], 0)
-    return (*_flattened(x, free, axes, perm, is_right), None)
+    return (*_flattened(x, free, axes, sizes, is_right), None)
 
 
 def _flattened(
-    x: Tensor, free: Tensor, summed: Tensor, perm: Any, is_right: bool
+    x: Tensor, free: Tensor, summed: Tensor, sizes: Tensor, is_right: bool
 ) -> tuple[Tensor, Tensor]:
-    sizes = array.shape(x)
-    free_sizes, summed_sizes = gather.gather(sizes, free), gather.gather(sizes, summed)
-    shape = [reduce.prod(part, 0) for part in (free_sizes, summed_sizes)]
-    turned = array.transpose(x, perm)
-    return array.reshape(turned, pack(shape[::-1] if is_right else shape)), free_sizes
+    free_sizes, summed_sizes = gather(sizes, free), gather(sizes, summed)
+    shape = [reduce_prod(part) for part in (free_sizes, summed_sizes)]
+    perm = concat([summed, free] if is_right else [free, summed], 0)
+    size = stack(shape[::-1] if is_right else shape)
+    return array.reshape(transpose(x, perm), size), free_sizes
