@@ -18,10 +18,11 @@ from headrace.codegen import native, threads
 from headrace.codegen.blas import matrix
 from headrace.codegen.cache import kernel_address
 from headrace.codegen.kernel_ir import F32, F64, Tensor
-from headrace.codegen.llvm_gemm import (
+from headrace.codegen.llvm_gemm_text import (
     COLUMNS,
     COLUMNS_DIRECT,
     COPIED,
+    DEPTH,
     DIRECT,
     PANELS,
     ROWS,
@@ -37,6 +38,8 @@ from headrace.ops.emit import LibraryCall, View
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
 POINTERS = 10  # rows that have a pointer each
+MEDIUM = 1 << 19  # elements of an operand
+NARROW = 16  # columns
 NEAR = 64  # elements between rows that lie close together
 
 
@@ -133,27 +136,46 @@ def _shapes(size: Size, in_panels: bool) -> list[Shape]:
     ]
 
 
-# Cycles per element that is copied, or read from far away, or read from a copy of panels.
-_COPY_A = {ROWS: 0.4, COLUMNS: 0.7}
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Cycles, fitted to measurements of every tile on products of 20 to 1024 rows."""
+
+    load: float  # a load or broadcast
+    copy_a: tuple[float, float]  # an element, from rows or from columns
+    near_a: float  # an element that is read where it is, if few panels follow or it stays close
+    far_a: float  # and if not
+    page_a: float  # a step of k to another page
+    far_b: float  # a vector on another line, for every panel of rows
+
+
+# With 512 bits: an Intel server.  Else: an AMD server with AVX2, 1 MB of second cache.
+_WIDE = _Costs(0.5, (0.4, 0.7), 0.04, 0.2, 5.0, 2.5)
+_NARROW = _Costs(0.56, (0.4, 0.7), 0.04, 0.12, 0.5, 0.4)
 _COPY_B = {PANELS: 0.1, DIRECT: 0.05, COPIED: 0.3, TURNED: 0.5}
+CLOSE = 1 << 17  # elements that stay in the second cache beside the rest
 
 
 def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, Choice]:
     """Cycles of one thread, roughly."""
+    c = _WIDE if s.has_cheap_masks else _NARROW
     cell_m, cell_n = _share(size.m, s.tile_m, cells_m), _share(size.n, s.tile_n, cells_n)
     rows, panels = cell_m // s.tile_m, cell_n // s.tile_n
-    # Two multiply-adds and two loads per cycle; a sum can be added to every fourth cycle.
-    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) / 2, 4.0) + 0.25 * s.vectors + 0.5
+    # Two multiply-adds per cycle; a sum can be added to every fourth cycle.
+    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) * c.load, 4.0)
+    step += 0.25 * s.vectors + 0.5
     cost = rows * panels * (size.k * step + 3.0 * s.tile_m * s.vectors + 60)
     cost += cell_n * size.k * _COPY_B[s.b] * -(-cell_m // s.height)
     if s.b == DIRECT and size.n > NEAR:  # lines far apart: a miss each, for every panel of rows
-        cost += rows * panels * size.k * 2.5 * s.vectors
+        cost += rows * panels * size.k * c.far_b * s.vectors
+    if s.b == DIRECT and c is _NARROW and size.n % s.tile_n:  # the last panel loads with masks
+        cost += rows * size.k * step
     if s.a_is_direct:
-        cost += rows * panels * size.k * s.tile_m * (0.04 if panels < 3 else 0.2)
+        is_near = panels < 3 or (c is _NARROW and cell_m * size.k <= CLOSE)
+        cost += rows * panels * size.k * s.tile_m * (c.near_a if is_near else c.far_a)
         if size.a_turned and size.m > NEAR and size.k > NEAR:  # a page for every k
-            cost += rows * panels * size.k * 5.0
+            cost += rows * panels * size.k * c.page_a
     else:
-        cost += cell_m * size.k * _COPY_A[s.a]
+        cost += cell_m * size.k * c.copy_a[s.a == COLUMNS]
     cost *= size.batch / min(size.batch, threads.count())
     return cost, Choice(s, cells_m, cells_n, cell_m, cell_n, 1)
 
@@ -161,6 +183,18 @@ def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, 
 def _share(extent: int, tile: int, cells: int) -> int:
     """How much of an extent a cell gets, in whole tiles."""
     return ceil(ceil(extent / tile) / cells) * tile
+
+
+def is_awkward(size: Size, a: tuple[bool, int] | None) -> bool:
+    """What the library is slow at without 512 bits.  Measured on one core, all ways side by side: it
+    reaches 80 GFLOP/s, but 30 to 65 where columns of A lie a multiple of 1 KB apart, and on products
+    that fit into the caches sometimes 83 and sometimes 55, as their arrays happen to lie.  Ours
+    reach 75 to 82 on both, and less on what is larger, or only a few columns wide."""
+    if size.batch > 1 or size.n < 4 * NARROW:
+        return False
+    if size.a_turned and a is not None and a[1] % 256 == 0:
+        return True
+    return max(size.m * size.k, size.k * size.n, size.m * size.n) <= MEDIUM
 
 
 class Products:
@@ -186,10 +220,13 @@ class Products:
         return few and alone and self.uses[self.key(call)] > 1
 
     def prefers(self, call: LibraryCall) -> bool:
-        """Whether this beats oneDNN, by measurement: with panels that several products share."""
-        return size_of(call).element == "double" or self.is_shared(call)
+        """Whether this beats oneDNN, by measurement."""
+        size = size_of(call)
+        if size.element == "double" or self.is_shared(call):
+            return True
+        return host().vector_bits < 512 and is_awkward(size, matrix(call.views["src"]))
 
-    def steps(self, call: LibraryCall, step: Any) -> list[Any]:
+    def steps(self, call: LibraryCall, step: Any, name: str) -> list[Any]:
         """The product, and before it the panels that it is the first to need."""
         size, found = size_of(call), []
         shared = self.is_shared(call)
@@ -217,8 +254,7 @@ class Products:
         entry = _entry(choice.shape, "gemm", params, work, min(choice.team, work))
         entry.places = [(a, False), (b, False), (c, True), ("scratch", 0)]
         scratch = choice.shape.scratch * choice.team
-        name = f"matmul {size.m}x{size.k}x{size.n}" + (f" x{size.batch}" if size.batch > 1 else "")
-        found.append(step([a, b], [c], entry, scratch, name=name))
+        found.append(step([a, b], [c], entry, scratch, name=f"own {name}"))
         return found
 
 
@@ -226,7 +262,7 @@ def _block(size: Size, shape: Shape) -> int:
     """How much of k is done at a time: all of it where nothing is copied."""
     if shape.a_is_direct and shape.b in (DIRECT, PANELS):
         return size.k
-    return ceil(size.k / ceil(size.k / code.DEPTH))
+    return ceil(size.k / ceil(size.k / DEPTH))
 
 
 def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:

@@ -8,6 +8,7 @@ declined.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from headrace.codegen import blas, gemm, native, onednn
@@ -46,20 +47,32 @@ def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Produ
         return [_zeros(memory_of(t), step) for t in outputs if t.count]
     own = gemm.supports(call)
     if own and (products.prefers(call) or not onednn.supports(call)):
-        return products.steps(call, step)
+        return products.steps(call, step, label(call))
     if onednn.supports(call):
         entry = onednn.product(call)
         if entry is not None:
-            return [_step(entry, call.kind, step)]
+            return [_step(entry, label(call), step)]
         try:
             made = onednn.executions(call)
         except LibraryError:
             pass
         else:
-            return [_step(onednn.entry_of(e), e.label or call.kind, step) for e in made]
+            return [_step(onednn.entry_of(e), e.label or label(call), step) for e in made]
     if own:
-        return products.steps(call, step)
-    return [_step(e, call.kind, step) for e in blas.entries(call)]
+        return products.steps(call, step, label(call))
+    return [_step(e, label(call), step) for e in blas.entries(call)]
+
+
+def label(call: LibraryCall) -> str:
+    """What a profile shows: a product with its sizes, as stored operands have them."""
+    if call.kind != "matmul":
+        return call.kind
+    (*lead, m, n), k = call.views["dst"].shape, call.views["src"].shape[-1]
+    turned = "".join(
+        "T" if (found := blas.matrix(call.views[name])) is not None and found[0] else "N"
+        for name in ("src", "weights")
+    )
+    return f"matmul {m}x{k}x{n} {turned}" + (f" x{prod(lead)}" if prod(lead) > 1 else "")
 
 
 def _zeros(tensor: Tensor, step: Any) -> Any:

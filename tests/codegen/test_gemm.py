@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,7 +112,18 @@ def test_weights_that_are_used_again_are_put_into_panels():
         outputs.append(out)
         source = out
     program = assemble([x, w], outputs[-1:], [], [])
-    assert [e.name.split()[0] for e in program.entries] == ["panels", *["matmul"] * 3]
+    assert [e.name.split()[0] for e in program.entries] == ["panels", *["own"] * 3]
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(t.shape).astype(np.float32) / 8 for t in (x, w))
     np.testing.assert_allclose(program.run([a, b])[0][0], a @ b @ b @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_who_does_a_product():
+    """Without 512 bits, what the library is slow at is ours; stacks and narrow results are not."""
+    awkward = gemm.is_awkward
+    size = gemm.Size(1024, 256, 1024, 1, True, False, "float")
+    assert awkward(size, (True, 1024)) and not awkward(size, (True, 1000))
+    medium = gemm.Size(128, 512, 784, 1, False, False, "float")
+    assert awkward(medium, (False, 784))
+    assert not awkward(replace(medium, n=10), (False, 784))
+    assert not awkward(replace(medium, batch=2), (False, 784))
