@@ -250,8 +250,10 @@ class Grower:
         if x is None or x.dtype.name == "bfloat16":
             return None
         axis = int(self.rng.integers(len(x.shape)))
-        flags = dict(exclusive=bool(self.rng.random() < 0.3), reverse=bool(self.rng.random() < 0.3))
-        return self.made(tf.cumsum(x.tensor, axis, **flags), x.shape, x, exact=x.dtype.is_integer)
+        exclusive, reverse = (bool(self.rng.random() < 0.3) for _ in range(2))
+        return self.made(
+            tf.cumsum(x.tensor, axis, exclusive, reverse), x.shape, x, exact=x.dtype.is_integer
+        )
 
     def softmax(self) -> Grown | None:
         x = self.pick(lambda g: g.dtype.is_floating and g.shape and g.shape[-1])
