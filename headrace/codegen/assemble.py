@@ -12,12 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import library, llvm, memory, native, threads
+from headrace.codegen import control_steps, library, llvm, memory, native, threads
 from headrace.codegen.cache import kernel_address
 from headrace.codegen.compile import naming
-from headrace.codegen.fusion import AssembleItem, CallItem, Fusion, Group, Item, ScatterItem
+from headrace.codegen.fusion import (
+    AssembleItem,
+    CallItem,
+    EffectItem,
+    Fusion,
+    Group,
+    Item,
+    ScatterItem,
+    UnitItem,
+)
 from headrace.codegen.gemm import Products
-from headrace.codegen.inline import weight
+from headrace.codegen.inline import dependencies, weight
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
@@ -29,7 +38,7 @@ from headrace.codegen.schedule import (
     schedule_scatter,
     schedule_store,
 )
-from headrace.codegen.stages import Check, Update
+from headrace.codegen.stages import PLACED, Check, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.codegen.walks import loads
 from headrace.core import options
@@ -56,9 +65,20 @@ class Assembly:
     inputs: list[Tensor]
     outputs: list[Tensor]
     updates: list[Update]
-    checks: list[Check]
+    cancel: Any = NEVER
+    checks: list[Check] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     in_place: dict[Tensor, bool] = field(default_factory=dict)
+    alias: dict[Tensor, Tensor] = field(default_factory=dict)  # arrays in the memory of others
+    moving: dict[Tensor, tuple[Tensor, ...]] = field(default_factory=dict)  # and now here, now there
+    loops: list[tuple[int, int]] = field(default_factory=list)  # first step, last step
+    growing: list[Tensor] = field(default_factory=list)  # stacks without a limit
+
+    def final(self, tensor: Tensor) -> Tensor:
+        """The array whose memory this one is in."""
+        while tensor in self.alias:
+            tensor = self.alias[tensor]
+        return tensor
 
 
 def assemble(
@@ -68,31 +88,55 @@ def assemble(
     checks: list[Check],
     kept: list[Tensor] | None = None,
     cancel: Any = NEVER,
+    effects: list[Tensor] | None = None,
 ) -> Program:
-    """`kept` are computed though nobody sees them.  Stops once `cancel.reason` is not None."""
-    a = Assembly(inputs, outputs, own_values(updates, outputs), checks)
-    fusion = Fusion([*outputs, *(kept or ())], a.updates, checks)
-    items = order(fusion)
-    options.show("regions", describe_items(items))
-    stored = stored_tensors(fusion)
-    products = Products(item.called.call for item in items if isinstance(item, CallItem))
-    for item in items:
-        if cancel.reason is not None:
-            raise cancel.reason
-        a.steps.extend(steps_of(item, stored, fusion, products))
-        a.steps.extend(check_steps(a, item, fusion))
-    a.in_place = in_place_updates(a.updates, items)
+    """`kept` are computed though nobody sees them, `effects` done though nobody needs them.  Stops once `cancel.reason` is not None."""
+    outputs = [_copied(t) if isinstance(memory_of(t).source, PLACED) else t for t in outputs]
+    a = Assembly(inputs, outputs, own_values(updates), cancel)
+    top = Schedule(a, [*outputs, *(kept or ()), *(effects or ())], a.updates, checks)
+    a.in_place = top.in_place
+    top.emit()
     return lay_out(a)
 
 
-def own_values(updates: list[Update], outputs: list[Tensor]) -> list[Update]:
+class Schedule:
+    """What runs of one part of a program, in order.  `emit` adds its steps."""
+
+    def __init__(
+        self, a: Assembly, roots: list[Tensor], updates: list[Update], checks: list[Check],
+        first: float = 0,
+    ) -> None:  # fmt: skip
+        self.assembly, self.updates, self.checks = a, updates, checks
+        self.fusion = Fusion(roots, updates, checks, first)
+        self.items = order(self.fusion)
+        options.show("regions", describe_items(self.items))
+        self.products = Products(i.called.call for i in self.items if isinstance(i, CallItem))
+        self.in_place = in_place_updates(updates, self.items)
+
+    def emit(self) -> None:
+        a, stored = self.assembly, stored_tensors(self.fusion)
+        for item in self.items:
+            if a.cancel.reason is not None:
+                raise a.cancel.reason
+            match item:
+                case UnitItem():
+                    control_steps.add_unit(a, item, Schedule)
+                case EffectItem():
+                    control_steps.add_effect(a, item)
+                case _:
+                    a.steps.extend(steps_of(item, stored, self.fusion, self.products))
+            a.steps.extend(check_steps(a, item, self.fusion, self.checks))
+
+
+def own_values(updates: list[Update], first: float = 0) -> list[Update]:
     """Each variable's new value gets memory of its own: an input, a constant or a value that
-    another variable takes too is copied."""
+    another variable takes too is copied; so is one from before `first`."""
     taken: set[Tensor] = set()
     found = []
     for u in updates:
         root = memory_of(u.value)
         shared = root.source is None or root in taken or root is not u.value
+        shared = shared or isinstance(root.source, PLACED) or root.serial < first
         value = _copied(u.value) if shared else u.value
         taken.add(value)
         found.append(Update(u.variable, value))
@@ -146,7 +190,10 @@ def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, b
             last[tensor] = position
     found = {}
     for u in updates:
-        at = made[u.value]
+        at = made.get(u.value)
+        if at is None:
+            found[u.variable] = False
+            continue
         found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at])
     return found
 
@@ -182,6 +229,10 @@ def reads_of(item: Item) -> set[Tensor]:
             return {memory_of(x.extra) for _, made in parts for x in loads(made.body)}
         case CallItem(called=called):
             return {memory_of(t) for t in called.inputs}
+        case UnitItem(stage=stage):
+            return {memory_of(t) for t in stage.reads}
+        case EffectItem(tensor=tensor):
+            return {memory_of(t) for t in dependencies(tensor)}
 
 
 # -- entries -------------------------------------------------------------------------------------
@@ -198,6 +249,7 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products
             return [kernel_step(k) for k in schedule_parts(tensor, parts)]
         case CallItem(called=called, outputs=outputs):
             return library.steps(called, outputs, Step, products)
+    raise AssertionError(item)
 
 
 def scatter_steps(
@@ -268,14 +320,15 @@ def _folded(value: Any) -> int:
     return sum(2 * prod(v.extent for v in x.extra[1]) for x in walk(value) if x.op == "reduce")
 
 
-def check_steps(a: Assembly, item: Item, fusion: Fusion) -> list[Step]:
+def check_steps(a: Assembly, item: Item, fusion: Fusion, checks: list[Check]) -> list[Step]:
     """A check follows the item that computes its last part."""
     found = []
-    for number, check in enumerate(a.checks):
+    for check in checks:
         last = check.value if check.value is not None else check.bad
         if fusion.items[fusion.place[last]] is item:
             entry = Entry(native.CHECK, [], [(check.bad, False)], [])
-            entry.check = number
+            entry.check = len(a.checks)
+            a.checks.append(check)
             reads = [check.bad] + ([check.value] if check.value is not None else [])
             found.append(Step(reads, [], entry, name="check"))
     return found
@@ -292,24 +345,27 @@ def lay_out(a: Assembly) -> Program:
         if tensor not in bases and tensor.source is not None:
             fresh.append(tensor)
             bases[tensor] = len(bases) + 1
-    read = (t for step in a.steps for t in step.reads)
+    read = (a.final(t) for step in a.steps for t in step.reads)
     constants = dict.fromkeys(t for t in read if t.source is None and t not in bases)
     blob, offsets = packed(list(constants))
     last = len(bases) + 1
     fixed = {t: (last, offset) for t, offset in zip(constants, offsets)}
-    blocks = arena_blocks(a, {*bases, *fixed})
+    blocks = arena_blocks(a, {*bases, *fixed, *a.growing})
     every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
     total = memory.plan(every)
     options.show("memory", memory.describe(every, total))
     where = fixed | {t: (b, 0) for t, b in bases.items()}
     where |= {t: (0, block.offset) for t, block in blocks.items()}
+    where |= {t: (last + 1 + i, 0) for i, t in enumerate([*a.moving, *a.growing])}
+    where |= {t: where[a.final(t)] for t in a.alias if a.final(t) in where}
     entries = [place(s, where) for s in a.steps]
     checks = [
         CheckInfo(c, where[c.bad], None if c.value is None else where[c.value]) for c in a.checks
     ]
     program = Program(
-        a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total
-    )
+        a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total,
+        len(a.moving) + len(a.growing),
+    )  # fmt: skip
     large = sorted(every, key=lambda b: -b.size)[:5]
     program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)
     return program
@@ -334,7 +390,8 @@ def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
 def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Block]:
     blocks: dict[Tensor, memory.Block] = {}
     for number, step in enumerate(a.steps):
-        for tensor in [*step.writes, *step.reads]:
+        used = map(a.final, [*step.writes, *step.reads])
+        for tensor in [m for t in used for m in a.moving.get(t, (t,))]:
             if tensor in elsewhere:
                 continue
             block = blocks.get(tensor)
@@ -344,6 +401,10 @@ def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Blo
                 block.last = number
         if step.scratch:
             step.block = memory.Block(step.scratch, number, number, f"scratch of {step.name}")
+    for first, last in sorted(a.loops, key=lambda loop: loop[1] - loop[0]):
+        for block in blocks.values():  # what is used in a loop, and is from before it, stays
+            if block.first < first <= block.last < last:
+                block.last = last
     return blocks
 
 
@@ -373,4 +434,8 @@ def describe_items(items: list[Item]) -> str:
                 lines.append(f"scatter {tensor!r}")
             case AssembleItem(tensor=tensor, parts=parts):
                 lines.append(f"assemble {tensor!r} of {len(parts)}")
+            case UnitItem(stage=stage, outputs=outputs):
+                lines.append(f"{type(stage).__name__} {stage.reads} -> {outputs}")
+            case EffectItem(tensor=tensor):
+                lines.append(f"{type(tensor.source).__name__} {tensor!r}")
     return "\n".join(lines)

@@ -13,11 +13,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
-from headrace.codegen.inline import Inlining, collect, has_reduction, weight
+from headrace.codegen.inline import Inlining, collect, dependencies, has_reduction, weight
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.split import split
-from headrace.codegen.stages import Assembled, Called, Check, Scatter, Update, memory
+from headrace.codegen.stages import (
+    Assembled,
+    BranchStage,
+    Called,
+    Cell,
+    Check,
+    LoopStage,
+    Made,
+    Row,
+    Scatter,
+    Stacked,
+    Update,
+    Zeroed,
+    memory,
+)
 from headrace.codegen.walks import loads, walk
 
 MAX_MEMBERS, MAX_WEIGHT = 48, 400
@@ -99,7 +113,22 @@ class CallItem:
     called: Called
 
 
-Item = Group | ScatterItem | AssembleItem | CallItem
+@dataclass(slots=True, eq=False)
+class UnitItem:
+    """A loop or a branch, with items of its own."""
+
+    outputs: list[Tensor]
+    stage: LoopStage | BranchStage
+
+
+@dataclass(slots=True, eq=False)
+class EffectItem:
+    """Something that is done to memory, at this moment: see stages."""
+
+    tensor: Tensor
+
+
+Item = Group | ScatterItem | AssembleItem | CallItem | UnitItem | EffectItem
 
 
 def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
@@ -113,13 +142,24 @@ def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 class Fusion:
-    """One program's items, in order."""
+    """One program's items, in order; or those of a part of it, whose arrays have numbers from
+    `first` on."""
 
-    def __init__(self, outputs: list[Tensor], updates: list[Update], checks: list[Check]) -> None:
+    def __init__(
+        self,
+        outputs: list[Tensor],
+        updates: list[Update],
+        checks: list[Check],
+        first: float = 0,
+    ) -> None:
         self.updates = {u.value: u.variable for u in updates}
-        self.checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
-        roots = [*outputs, *self.checked, *self.updates]
-        self.inlining = Inlining(collect(roots), {*roots, *scattered(self.updates)})
+        checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
+        roots = [*outputs, *checked, *self.updates]
+        order = collect(roots, first)
+        # What may fail comes before anything that can be seen is changed.
+        checked += [t for t in order if isinstance(t.source, (Made, Cell, Row, Stacked))]
+        self.checked = [] if first else checked
+        self.inlining = Inlining(order, {*roots, *scattered(self.updates)})
         self.bodies = self.inlining.bodies
         self.items: list[Item] = []
         self.place: dict[Tensor, int] = {}  # where an array is made
@@ -141,10 +181,26 @@ class Fusion:
                 self.append(item, [], source.inputs)
             item.outputs.append(tensor)
             self.place[tensor] = self.items.index(item)
+        elif isinstance(source, Made):
+            self.add_unit(tensor, source)
+        elif isinstance(source, (Zeroed, Cell, Row, Stacked)):
+            held = source.held if isinstance(source, Zeroed) else dependencies(tensor)
+            self.append(EffectItem(tensor), [tensor], held)
         elif isinstance(source, Scatter):
             self.add_scatter(tensor, source)
         elif isinstance(source, Assembled):
             self.add_assembled(tensor, source)
+
+    def add_unit(self, tensor: Tensor, source: Made) -> None:
+        for position, item in enumerate(self.items):
+            if isinstance(item, UnitItem) and item.stage is source.stage:
+                break
+        else:
+            item = UnitItem([], source.stage)
+            self.append(item, [], source.stage.reads)
+            position = len(self.items) - 1
+        item.outputs.append(tensor)
+        self.place[tensor] = position
 
     def append(self, item: Item, made: list[Tensor], read: object) -> None:
         self.items.append(item)

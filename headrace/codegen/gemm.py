@@ -219,6 +219,30 @@ class Products:
         alone = prod(call.views["weights"].shape[:-2]) == 1
         return few and alone and self.uses[self.key(call)] > 1
 
+    def hoisted(self, call: LibraryCall, first: float, step: Any) -> list[Any]:
+        """The panels of an operand from before a loop (with a lower number than `first`)."""
+        if not supports(call) or any(0 in v.shape for v in call.views.values()):
+            return []
+        if memory(call.views["weights"].operand).serial >= first:
+            return []
+        self.uses[self.key(call)] += 1  # in every iteration
+        if not self.is_shared(call):
+            return []
+        choice = choose(size_of(call), True)
+        return self._shared_panels(call, size_of(call), choice, step)
+
+    def _shared_panels(
+        self, call: LibraryCall, size: Size, choice: Choice, step: Any
+    ) -> list[Any]:
+        """The step that makes panels, if there are none yet."""
+        key = (*self.key(call), choice.shape.tile_n)
+        if key in self.panels:
+            return []
+        b, found = memory(call.views["weights"].operand), matrix(call.views["weights"])
+        assert found is not None
+        self.panels[key] = _panels(size, choice, _pitch(size, choice))
+        return [_panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)]
+
     def prefers(self, call: LibraryCall) -> bool:
         """Whether this beats oneDNN, by measurement."""
         size = size_of(call)
@@ -236,12 +260,9 @@ class Products:
         views = dict(zip(call.views, ld))
         b_step = views["weights"]
         if shared:
-            pitch = -(-size.k // choice.shape.lanes) * choice.shape.lanes
-            key = (*self.key(call), choice.shape.tile_n)
-            if key not in self.panels:
-                self.panels[key] = _panels(size, choice, pitch)
-                found.append(_panel_step(size, choice, b_step, pitch, b, self.panels[key], step))
-            b, b_step = self.panels[key], pitch
+            found += self._shared_panels(call, size, choice, step)
+            b = self.panels[*self.key(call), choice.shape.tile_n]
+            b_step = _pitch(size, choice)
         batches = [
             prod(v.shape[-2:]) if prod(v.shape[:-2]) > 1 else 0
             for v in (call.views[name] for name in ("src", "weights", "dst"))
@@ -263,6 +284,10 @@ def _block(size: Size, shape: Shape) -> int:
     if shape.a_is_direct and shape.b in (DIRECT, PANELS):
         return size.k
     return ceil(size.k / ceil(size.k / DEPTH))
+
+
+def _pitch(size: Size, choice: Choice) -> int:
+    return -(-size.k // choice.shape.lanes) * choice.shape.lanes
 
 
 def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:

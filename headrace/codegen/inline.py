@@ -13,7 +13,17 @@ from math import prod
 
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, const, var
-from headrace.codegen.stages import Assembled, Called, Scatter, ViewOf, memory
+from headrace.codegen.stages import (
+    Assembled,
+    Called,
+    Cell,
+    Made,
+    Row,
+    Scatter,
+    Stacked,
+    ViewOf,
+    memory,
+)
 from headrace.codegen.walks import loads, rewrite, substitute, walk
 
 _FUNCTIONS = (
@@ -43,16 +53,25 @@ def dependencies(tensor: Tensor) -> list[Tensor]:
             return [part for _, part in parts]
         case Called(inputs=inputs):
             return list(inputs)
+        case Made(stage=stage):
+            return list(stage.reads)
+        case Cell(array=array, index=index, flags=flags, value=value):
+            return [array, index, flags, *([] if value is None else [value])]
+        case Row(array=array, flags=flags):
+            return [array, flags]
+        case Stacked(stack=stack, height=height, value=value):
+            return [stack, height, *([] if value is None else [value])]
     return []
 
 
-def collect(roots: Iterable[Tensor]) -> list[Tensor]:
-    """Every stage that the roots need, in the order in which they were made."""
+def collect(roots: Iterable[Tensor], first: float = 0) -> list[Tensor]:
+    """Every stage that the roots need, in the order in which they were made; but for those with a
+    lower number than `first`."""
     seen: set[Tensor] = set()
     stack = list(roots)
     while stack:
         tensor = stack.pop()
-        if tensor not in seen:
+        if tensor not in seen and tensor.serial >= first:
             seen.add(tensor)
             stack.extend(dependencies(tensor))
     return sorted((t for t in seen if t.source is not None), key=lambda t: t.serial)
@@ -98,8 +117,8 @@ class Inlining:
 
     def require_inputs(self, tensor: Tensor) -> None:
         """Library calls read memory; a view of what cannot be recomputed shows memory."""
-        if isinstance(tensor.source, Called):
-            self.required.update(tensor.source.inputs)
+        if isinstance(tensor.source, (Called, Made, Cell, Row, Stacked)):
+            self.required.update(dependencies(tensor))
 
     def decide(self, tensor: Tensor) -> None:
         match tensor.source:
@@ -143,7 +162,7 @@ class Inlining:
         reads = sum(4 * x.extra.count > tensor.count for x in loads(body))
         users = self.users.get(tensor, [])
         evaluations = sum(domain(u) for u in users)
-        if any(isinstance(u.source, (Called, Assembled)) for u in users):
+        if any(not isinstance(u.source, (Compute, Scatter, ViewOf)) for u in users):
             return len(users) == 1 and isinstance(users[0].source, Assembled)
         if len(users) == 1:
             return evaluations <= tensor.count or (cost <= CHEAP and reads <= 1)

@@ -40,6 +40,13 @@ NEVER = Never()
 
 
 @dataclass(slots=True, eq=False)
+class Label:
+    """A place in a program: before entry `at`."""
+
+    at: int = -1
+
+
+@dataclass(slots=True, eq=False)
 class Entry:
     """Words of one entry: kind and length, `head`, the places of its arrays, `tail`."""
 
@@ -52,6 +59,8 @@ class Entry:
     uses_team: bool = False
     check: int = -1
     name: str = ""
+    jump: Label | None = None  # the first two words of `head` say where this is
+    grows: int = -1  # a push on a stack without a limit: its number
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
 
     def words(self) -> tuple[list[int], Any]:
@@ -81,11 +90,18 @@ class Frame:
         words: list[int] = []
         self.keep: list[Any] = []
         widest = 4
+        self.starts: list[int] = []  # of the entries, among the words
         for entry in program.entries:
             found, kept = entry.words()
+            self.starts.append(len(words))
             words += found
             self.keep.append(kept)
             widest = max(widest, len(entry.pairs))
+        for entry, start in zip(program.entries, self.starts):
+            if entry.jump is not None:
+                at = entry.jump.at
+                is_end = at == len(self.starts)
+                words[start + 2 : start + 4] = [len(words) if is_end else self.starts[at], at]
         self.words = np.array(words or [0], np.int64)
         self.scratch = (ctypes.c_int64 * widest)()
         start = self.words.ctypes.data
@@ -119,7 +135,8 @@ class Frame:
 
 
 class Program:
-    """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants."""
+    """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants, then
+    `moving` ones, which entries set."""
 
     def __init__(
         self,
@@ -132,11 +149,12 @@ class Program:
         entries: list[Entry],
         checks: list[CheckInfo],
         arena_bytes: int,
+        moving: int = 0,
     ) -> None:
         self.inputs, self.constants, self.entries, self.checks = inputs, constants, entries, checks
         self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
         self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
-        self.base_count = self.first_constant + 1
+        self.base_count = self.first_constant + 1 + moving
         self.is_large = arena_bytes >= LARGE
         self.largest = ""  # names and sizes, for who runs out of memory
         self.uses_team = any(e.uses_team for e in entries)
@@ -258,6 +276,9 @@ class Program:
             reason: BaseException = cancel.reason
             return reason
         entry = self.entries[frame.number]
+        if code == native.REFUSED:
+            self._frames.append(frame)
+            return CheckFailed(None, None, f"{entry.name}: refused")
         if code != native.FAILED_CHECK:
             return InternalError(None, None, f"native code failed with {code}")
         info = self.checks[entry.check]
