@@ -10,7 +10,31 @@ _SEQ2SEQ = "headrace.layers.contrib.seq2seq"
 _OPS = "contrib.seq2seq.python.ops"
 _CRF = "contrib.crf.,contrib.crf.python.ops.crf."
 
+_RNN = "headrace.layers.contrib.rnn"
+
 NAMES: dict[str, str] = {
+    "headrace.layers.rnn_cells": _all("contrib.rnn.", "RNNCell LayerRNNCell BasicRNNCell GRUCell"),
+    "headrace.layers.lstm_cells": _all("contrib.rnn.", "LSTMStateTuple BasicLSTMCell LSTMCell"),
+    "headrace.layers.rnn_wrappers": _all(
+        "contrib.rnn.", "DropoutWrapper ResidualWrapper DeviceWrapper MultiRNNCell"
+    ),
+    "headrace.nn.static_rnn": _all(
+        "contrib.rnn.", "static_rnn static_state_saving_rnn static_bidirectional_rnn"
+    ),
+    "headrace.nn.rnn": "contrib.rnn.transpose_batch_time=swapped",
+    "headrace.nn.rnn_parts": "contrib.rnn.best_effort_input_batch_size=batch_size_of",
+    f"{_RNN}.block_cells": _all("contrib.rnn.", "LSTMBlockCell GRUBlockCell GRUBlockCellV2"),
+    f"{_RNN}.fused": _all(
+        "contrib.rnn.",
+        "FusedRNNCell FusedRNNCellAdaptor TimeReversedFusedRNN LSTMBlockWrapper LSTMBlockFusedCell",
+    ),
+    f"{_RNN}.layer_norm_lstm": _all("contrib.rnn.", "LayerNormBasicLSTMCell"),
+    f"{_RNN}.bidirectional": _all(
+        "contrib.rnn.", "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn"
+    ),
+    f"{_RNN}.projections": _all(
+        "contrib.rnn.", "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper"
+    ),
     "headrace.variables.orthogonal": (
         "contrib.framework.convolutional_delta_orthogonal=ConvolutionDeltaOrthogonal "
         "contrib.framework.convolutional_orthogonal_1d=ConvolutionOrthogonal1D "

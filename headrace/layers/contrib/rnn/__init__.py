@@ -1,0 +1,1 @@
+"""tf.contrib.rnn: cells as single ops, whole sequences as single ops, and cells around cells."""
