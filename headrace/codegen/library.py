@@ -34,6 +34,7 @@ def choose(call: LibraryCall) -> str | None:
         except LibraryError:
             pass
         else:
+            onednn.pair(call)
             return "onednn"
     if gemm.supports(call):
         return "own"

@@ -18,13 +18,14 @@ from headrace.codegen import onednn_api as dnn
 from headrace.codegen.blas import bits_of, matrix
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lift import strides
-from headrace.codegen.onednn_api import ARG, Description, Layout
+from headrace.codegen.onednn_api import ARG, Description, Layout, Unsupported
 from headrace.codegen.program import Entry
-from headrace.codegen.stages import Temporary
+from headrace.codegen.stages import Called, Temporary
 from headrace.codegen.stages import memory as memory_of
 from headrace.ops.emit import LibraryCall, View
 
 LARGE_RESULT = 1_000_000  # elements
+MANY_TAPS = 9  # elements of a filter per channel
 TEAM_WORK = 8_000_000  # multiplications and additions below which one thread does a call
 
 
@@ -70,16 +71,20 @@ def supports(call: LibraryCall) -> bool:
 
 
 def describe(call: LibraryCall) -> list[Execution]:
-    """What would be executed, in order.  Raises LibraryError where the library cannot do it."""
+    """What would be executed, in order.  Raises LibraryError where the library cannot do it, or has
+    only its reference implementation for it, which is hundreds of times slower than ours."""
     with threads.limited_to(team_of(call)):
-        return _BUILDERS[call.kind](call)
+        made = _BUILDERS[call.kind](call)
+    for execution in made:
+        if execution.implementation.startswith(("ref", "simple:any")):
+            raise Unsupported(f"{execution.label or call.kind} by {execution.implementation}")
+    return made
 
 
 def executions(call: LibraryCall) -> list[Execution]:
     """Primitives in order.  They run with as many threads as they were made for."""
-    team = team_of(call)
+    team, made = team_of(call), describe(call)
     with threads.limited_to(team):
-        made = _BUILDERS[call.kind](call)
         for execution in made:
             execution.team = team
             execution.primitive = execution.description.primitive()
@@ -213,12 +218,14 @@ def _geometry(call: LibraryCall) -> tuple[Any, ...]:
     )
 
 
-def _forward_description(call: LibraryCall, attr: Any = None) -> Description:
-    src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
+def _forward_description(
+    call: LibraryCall, attr: Any = None, src: Layout | None = None, dst: Layout | None = None
+) -> Description:
     bias = call.views.get("bias")
     return Description(
         "convolution_forward", dnn.engine(), dnn.FORWARD_TRAINING, dnn.CONVOLUTION_DIRECT,
-        plain(src), free(weights), plain(bias) if bias else None, plain(dst), *_geometry(call),
+        src or plain(call.views["src"]), free(call.views["weights"]),
+        plain(bias) if bias else None, dst or plain(call.views["dst"]), *_geometry(call),
         attr or dnn.attributes(), keep=(attr,),
     )  # fmt: skip
 
@@ -250,17 +257,32 @@ def _convolution_data(call: LibraryCall) -> list[Execution]:
 
 
 def _convolution_weights(call: LibraryCall) -> list[Execution]:
-    src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
-    hint = _forward_description(call)
-    made = Description(
-        "convolution_backward_weights", dnn.engine(), dnn.CONVOLUTION_DIRECT, plain(src),
-        free(weights), None, plain(dst), *_geometry(call), hint, dnn.attributes(), keep=(hint,),
-    )  # fmt: skip
+    src, dst = call.views["src"], call.views["dst"]
+    made = _weights_description(call, plain(src), plain(dst))
+    if _gathers(call, made):
+        made = _weights_description(call, free(src), free(dst))
     run = _Sequence(made)
     run.read("src", src)
     run.read("diff_dst", dst)
-    run.write("diff_weights", weights)
+    run.write("diff_weights", call.views["weights"])
     return run.done()
+
+
+def _weights_description(call: LibraryCall, src: Layout, dst: Layout) -> Description:
+    hint = _forward_description(call, src=src, dst=dst)
+    return Description(
+        "convolution_backward_weights", dnn.engine(), dnn.CONVOLUTION_DIRECT, src,
+        free(call.views["weights"]), None, dst, *_geometry(call), hint, dnn.attributes(),
+        keep=(hint,),
+    )  # fmt: skip
+
+
+def _gathers(call: LibraryCall, made: Description) -> bool:
+    """A direct kernel without BRGEMM picks channels-last images together for every tap of the
+    filter: where there are many taps, images in the library's own layout are faster, their
+    reorders included (measured: by a fifth for filters of 3x3)."""
+    taps = prod(call.views["weights"].shape[-len(call.options["strides"]) :])
+    return taps >= MANY_TAPS and "brg" not in made.implementation
 
 
 # -- pooling -------------------------------------------------------------------------------------
@@ -289,12 +311,34 @@ def _pads(options: dict[str, Any]) -> tuple[Any, Any]:
 
 def _pool(algorithm: int) -> Callable[[LibraryCall], list[Execution]]:
     def build(call: LibraryCall) -> list[Execution]:
-        run = _Sequence(_pool_forward(call, algorithm, dnn.FORWARD_INFERENCE))
+        places = call.options.get("places")
+        kind = dnn.FORWARD_INFERENCE if places is None else dnn.FORWARD_TRAINING
+        run = _Sequence(_pool_forward(call, algorithm, kind))
         run.read("src", call.views["src"])
         run.write("dst", call.views["dst"])
+        if places is not None:
+            run.extra("workspace", run.description.layout("workspace"), places, written=True)
         return run.done()
 
     return build
+
+
+def pair(call: LibraryCall) -> None:
+    """Max pooling notes where the maxima were, if its gradient (this call) asks for them."""
+    if call.kind != "max_pool_data":
+        return
+    source = memory_of(call.views["dst"].operand).source
+    first = source.call if isinstance(source, Called) else None
+    if first is None or first.kind != "max_pool" or not supports(first):
+        return
+    same = all(first.options[k] == call.options[k] for k in ("window", "strides", "pads"))
+    x, y = (memory_of(c.views["src"].operand) for c in (first, call))
+    if x is not y or not same or first.views["src"].order != call.views["src"].order:
+        return
+    if "places" not in first.options:
+        made = _pool_forward(first, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
+        first.options["places"] = temporary(max(made.size("workspace"), 1))
+    call.options["places"] = first.options["places"]
 
 
 def _avg_pool_data(call: LibraryCall) -> list[Execution]:
@@ -306,20 +350,24 @@ def _avg_pool_data(call: LibraryCall) -> list[Execution]:
 
 
 def _max_pool_data(call: LibraryCall) -> list[Execution]:
-    """The library wants to know where the maxima were: the forward pass says so once more."""
-    forward = _pool_forward(call, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
-    places = temporary(max(forward.size("workspace"), 1))
-    again = _Sequence(forward)
-    again.read("src", call.views["src"])
-    spare = forward.layout("dst")
-    again.extra("dst", spare, temporary(spare.nbytes), written=True)
-    again.extra("workspace", forward.layout("workspace"), places, written=True)
+    """The library wants to know where the maxima were: from the forward call, or once more."""
+    places = call.options.get("places")
+    before: list[Execution] = []
+    if places is None:
+        forward = _pool_forward(call, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
+        places = temporary(max(forward.size("workspace"), 1))
+        again = _Sequence(forward)
+        again.read("src", call.views["src"])
+        spare = forward.layout("dst")
+        again.extra("dst", spare, temporary(spare.nbytes), written=True)
+        again.extra("workspace", forward.layout("workspace"), places, written=True)
+        before = again.done()
     back = _pool_backward(call, dnn.POOL_MAX, call.views["diff_src"], call.views["diff_dst"])
     run = _Sequence(back)
     run.read("diff_dst", call.views["diff_dst"])
     run.extra("workspace", back.layout("workspace"), places)
     run.write("diff_src", call.views["diff_src"])
-    return [*again.done(), *run.done()]
+    return [*before, *run.done()]
 
 
 _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {

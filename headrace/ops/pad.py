@@ -80,11 +80,22 @@ def _(node, dy):
     return _inside(x, paddings, dy), None
 
 
+SHORT = 16  # elements: too few for a loop of their own
+
+
 def _bordered(e, x, paddings, value):
     """Reading outside gives 0 and is safe, so the element is read first and chosen afterwards."""
     if paddings.value is None:
         raise Decline("the paddings are not known")
     pairs = [(int(a), int(b)) for a, b in paddings.value]
+    whole = [n + a + b for n, (a, b) in zip(x.shape, pairs)]
+    padded = [k for k, pair in enumerate(pairs) if any(pair)]
+    last = padded[-1] if padded else len(pairs)
+    few = int(np.prod(x.shape[last + 1 :])) if last < len(pairs) - 1 else SHORT
+    if 0 < few < SHORT:  # such as colours: they count as part of the dimension before
+        a, b = pairs[last]
+        x = e.view(x, (*x.shape[:last], x.shape[last] * few))
+        pairs = [*pairs[:last], (a * few, b * few)]
 
     def element(*i):
         place = tuple(k - a for k, (a, _) in zip(i, pairs))
@@ -94,7 +105,7 @@ def _bordered(e, x, paddings, value):
                 inside = test if inside is None else inside & test
         return x[place] if inside is None else e.select(inside, x[place], value)
 
-    return e.compute([n + a + b for n, (a, b) in zip(x.shape, pairs)], element)
+    return e.view(e.compute([n + a + b for n, (a, b) in zip(x.shape, pairs)], element), whole)
 
 
 @pad.lower
@@ -105,6 +116,7 @@ def _(e, x, paddings):
 @pad.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 3)), np.array([[1, 2], [0, 1]], np.int32))
+    yield Sample(rng.normal(size=(2, 4, 5, 3)), np.array([[0, 0], [1, 2], [2, 0], [0, 0]]))
     yield Sample(rng.normal(size=(0, 3)), np.array([[1, 0], [0, 1]]), note="empty")
     yield Sample(np.array(1.0), np.zeros((0, 2), np.int32), note="scalar")
     yield Sample(np.array([b"a"], object), np.array([[1, 0]]), note="text")

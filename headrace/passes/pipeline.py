@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.core import options
+from headrace.passes.absorb_padding import absorb_paddings
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.merge_products import merge_products
@@ -24,6 +25,7 @@ PIPELINE: tuple[Pass, ...] = (
     remove_identities,  # feeds and fetches stay
     fold_constants,  # never what has an effect
     simplify_arithmetic,  # keeps NaN, infinities and signed zero
+    absorb_paddings,  # after fold_constants: it must know how much is padded
     merge_common,
     merge_products,  # after merge_common: it looks for products that are used once
 )

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.codegen.regions import Region
 from headrace.devices import reference
 from headrace.devices.compiled import MixedProgram, RegionUnit
+from headrace.passes.pipeline import improve
 from headrace.plan.prune import prune
 from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
@@ -18,8 +19,13 @@ from headrace.runtime.step import Step
 class Runner:
     """One signature of a graph.  `compiled` and `reference` have state of their own."""
 
-    def __init__(self, graph: Any, feeds: Sequence[Any], fetches: Sequence[Any], targets: Any = ()):
+    def __init__(
+        self, graph: Any, feeds: Sequence[Any], fetches: Sequence[Any], targets: Any = (),
+        improved: bool = False,
+    ):  # fmt: skip
         self.plan = prune(graph, list(feeds), list(fetches), list(targets))
+        if improved:
+            self.plan = improve(self.plan)
         self.program = MixedProgram(self.plan)
         self.program_units()
         self.oracle = reference.prepare(self.plan)

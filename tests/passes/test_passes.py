@@ -7,6 +7,7 @@ import pytest
 
 import headrace as tf
 from headrace.core.origin import Origin
+from headrace.passes.absorb_padding import absorb_paddings
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.merge_products import merge_products
@@ -191,3 +192,47 @@ def test_gradients_of_shared_weights(rows):
                 sess.run(w.initializer)
                 found.append([sess.run(grad, feed) for _ in range(3)][-1])
         np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["VALID", "SAME"])
+@pytest.mark.parametrize(
+    "amounts", [[[0, 0], [1, 2], [2, 0], [0, 0]], [[0, 0], [1, 1], [1, 1], [0, 1]]]
+)
+def test_a_convolution_pads_by_itself(kind, amounts):
+    rng = np.random.default_rng(0)
+    channels = 2 + sum(amounts[3])
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [2, 6, 7, 2])
+        w = tf.placeholder(tf.float32, [3, 2, channels, 4])
+        y = tf.nn.conv2d(tf.pad(x, amounts), w, strides=[1, 2, 1, 1], padding=kind)
+        wanted = [y, *tf.gradients(y * y, [x, w])]
+        feed = {
+            x: rng.normal(size=(2, 6, 7, 2)).astype("f"),
+            w: rng.normal(size=(3, 2, channels, 4)).astype("f"),
+        }
+        with tf.Session(graph=graph) as session:
+            found = session.run(wanted, feed)
+            session.run([*wanted, tf.pad(x, amounts)], feed)
+    padded = np.pad(feed[x], amounts)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x2, w2 = tf.constant(padded), tf.constant(feed[w])
+        y2 = tf.nn.conv2d(x2, w2, strides=[1, 2, 1, 1], padding=kind)
+        whole, dx, dw = session.run([y2, *tf.gradients(y2 * y2, [x2, w2])])
+    np.testing.assert_allclose(found[0], whole, rtol=1e-5, atol=1e-5)
+    (a, b), (c, d) = amounts[1:3]
+    inside = dx[:, a : dx.shape[1] - b, c : dx.shape[2] - d, :2]
+    np.testing.assert_allclose(found[1], inside, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found[2], dw, rtol=1e-4, atol=1e-4)
+
+
+def test_only_plain_padding_is_absorbed():
+    text = (
+        "x = Placeholder() {dtype=f32; shape=[1,4,4,2]} : f32[1,4,4,2]\n"
+        "w = Placeholder() {dtype=f32; shape=[3,3,2,2]} : f32[3,3,2,2]\n"
+        "p = Placeholder() {dtype=i32; shape=[4,2]} : i32[4,2]\n"
+        "q = Pad(x, p) {Tpaddings=i32} : f32[1,6,6,2]\n"
+        'y = Conv2D(q, w) {strides=[1,1,1,1]; padding="VALID"} : f32[1,4,4,2]\n'
+        "feed x w p\nreturn y"
+    )
+    plan = from_text(text)
+    assert to_text(absorb_paddings(plan)) == to_text(plan)
