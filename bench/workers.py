@@ -76,6 +76,9 @@ def end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        with contextlib.suppress(OSError):
+            pipe.close()
 
 
 def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variables: str) -> Any:
