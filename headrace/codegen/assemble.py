@@ -145,7 +145,8 @@ def own_values(updates: list[Update], first: float = 0) -> list[Update]:
 
 def _copied(tensor: Tensor) -> Tensor:
     loops = tuple(Var(n) for n in tensor.shape)
-    return Tensor(tensor.shape, tensor.dtype, source=Compute(loops, tensor[tuple(map(var, loops))]))
+    source = Compute(loops, tensor[tuple(map(var, loops))])
+    return Tensor(tensor.shape, tensor.dtype, source=source, name=tensor.name)
 
 
 def order(fusion: Fusion) -> list[Item]:

@@ -34,7 +34,7 @@ def kernel_address(
             key = hashlib.sha256(f"{generator_hash()}\n{identity}".encode()).hexdigest()[:40]
             symbol = f"k_{key}"
             data = _read(key)
-            if data is None:
+            if data is None or "llvm" in options.shown():
                 text = write(symbol)
                 options.show("llvm", text)
                 data = compiler.to_object(text)

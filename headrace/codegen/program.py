@@ -109,7 +109,7 @@ class Frame:
             start, len(program.entries), ctypes.addressof(self.bases),
             ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
             program.spec.ctypes.data, len(program.inputs), len(program.updates), len(program.fresh),
-            start, 0, 0 if program.times is None else program.times.ctypes.data,
+            start, 0, 0,
         )  # fmt: skip
         self.address = ctypes.addressof(self.table)
 
@@ -168,7 +168,6 @@ class Program:
         # Whether `run_checked` serves it.
         self.is_plain = self.reads_objects and all(in_place.values())
         self.spec = self._spec()
-        self.times: Array | None = None  # ticks per entry, once `measure` was called
         self._frames: list[Frame] = []
 
     def _spec(self) -> Array:
@@ -184,11 +183,16 @@ class Program:
         return np.array(words or [0], np.int64)
 
     def run(
-        self, arrays: list[Array], is_free: Sequence[bool] = (), cancel: Any = NEVER
+        self,
+        arrays: list[Array],
+        is_free: Sequence[bool] = (),
+        cancel: Any = NEVER,
+        times: Array | None = None,
     ) -> tuple[list[Array], list[Array]]:
         """Outputs, and the new values of updated variables.  The arrays must have the inputs'
         shapes and types and be contiguous; `is_free` says per update whether the old value may
-        go.  Ends early with `cancel.reason` once that is not None."""
+        go.  Ends early with `cancel.reason` once that is not None.  Adds to `times` the ticks that
+        each entry takes."""
         try:
             frame = self._frames.pop()
         except IndexError:
@@ -205,11 +209,16 @@ class Program:
         fresh = [np.empty(shape, dtype) for shape, dtype in self.fresh]
         bound += news
         bound += fresh
-        if self.reads_objects:
-            self.call(frame, bound, native.PLAIN, cancel)
-        else:
-            frame.bind(bound)
-            self.call(frame, bound, native.RESUME, cancel)
+        if times is not None:
+            frame.table[11] = times.ctypes.data
+        try:
+            if self.reads_objects:
+                self.call(frame, bound, native.PLAIN, cancel)
+            else:
+                frame.bind(bound)
+                self.call(frame, bound, native.RESUME, cancel)
+        finally:
+            frame.table[11] = 0
         self._frames.append(frame)
         return [r.find(arrays, news, fresh) for r in self.results], news
 
@@ -292,12 +301,9 @@ class Program:
         error = CheckFailed(None, None, text)
         return error if info.check.node is None else at(error, info.check.node)
 
-    def measure(self) -> Array:
-        """From now on, add up how long each entry takes; the sums, in ticks of the processor."""
-        if self.times is None:
-            self.times = np.zeros(len(self.entries) + 1, np.int64)
-            self._frames.clear()
-        return self.times
+    def new_times(self) -> Array:
+        """Ticks of the processor per entry, for `run` to add to."""
+        return np.zeros(len(self.entries) + 1, np.int64)
 
     def too_large(self) -> str:
         return (

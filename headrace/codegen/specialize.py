@@ -169,6 +169,8 @@ class Specializer:
             for key, tensor in self.current.items():
                 if tensor is update.variable:
                     self.current[key] = update.value
+                    if not update.value.name and update.value.source is not None:
+                        update.value.name = self.emitter.node.name
                     break
             else:
                 raise Decline("an update of something that is no variable")

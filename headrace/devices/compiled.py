@@ -8,6 +8,7 @@ the reference runs beside every region and the results are compared.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -103,6 +104,8 @@ class MixedProgram:
         self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None = None
     ) -> list[Any]:
         """Unit after unit; the nodes of one that was `tried` in vain run one by one."""
+        if step.trace is not None:
+            step.trace.piece(self)
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value
@@ -190,9 +193,6 @@ class RegionUnit:
     def run(self, registers: list[Any], step: Step) -> None:
         values = [registers[i] for i in self.inputs]
         given = {i: registers[i] for i in self.handles}
-        if step.trace is not None:  # a trace names every node and its time
-            self.interpret(registers, step)
-            return
         if options.verify():
             self.verify(values, registers, step, given)
             return
@@ -220,6 +220,8 @@ class RegionUnit:
                 if found is None:
                     return None
                 last = self._last = (shapes, Binding(found, self.keys))
+            if step.trace is not None:
+                return self.traced(last[1], arrays, slots, shapes, step)
             return last[1].run(arrays, slots, shapes, step.cancel)
         except CheckFailed:
             return None  # the reference fails too, and says it in TF's words
@@ -227,6 +229,16 @@ class RegionUnit:
             self.program.declined[reason.node.name] = reason.reason
             self.program.cut()
             return None
+
+    def traced(
+        self, binding: Binding, arrays: list[Any], slots: list[Slot], shapes: Shapes, step: Step
+    ) -> list[Any] | None:
+        ticks = binding.program.new_times()
+        start = time.time()
+        outputs = binding.run(arrays, slots, shapes, step.cancel, ticks)
+        if outputs is not None:
+            step.trace.region(self.region, binding.program, ticks, start, time.time())
+        return outputs
 
     def find(self, shapes: Shapes, slots: list[Slot], cancel: Any) -> Specialized | None:
         given = shapes[len(self.inputs) :]
@@ -348,7 +360,12 @@ class Binding:
         self.keys = keys
 
     def run(
-        self, arrays: list[Any], slots: list[Slot], shapes: Shapes, cancel: Any
+        self,
+        arrays: list[Any],
+        slots: list[Slot],
+        shapes: Shapes,
+        cancel: Any,
+        ticks: Any = None,
     ) -> list[Any] | None:
         """The outputs; None where a variable has got another shape meanwhile."""
         changed = [slots[i] for i in self.updated]
@@ -367,7 +384,7 @@ class Binding:
             try:
                 del values
                 free = [_is_free(news, k) for k in range(len(news))]
-                outputs, news = self.program.run(arrays, free, cancel)
+                outputs, news = self.program.run(arrays, free, cancel, ticks)
             finally:
                 for slot, value in zip(changed, news):
                     slot.value = value

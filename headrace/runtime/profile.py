@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from headrace.codegen.attribution import spans
+
 
 class Trace:
     """Filled while a step runs; `fill` writes it into a RunMetadata."""
@@ -22,6 +24,16 @@ class Trace:
             yield
         finally:
             self.records.append((node, start, time.time(), threading.get_ident()))
+
+    def piece(self, program: Any) -> None:
+        """A piece with compiled regions (devices.compiled.MixedProgram) begins to run."""
+
+    def region(self, region: Any, program: Any, ticks: Any, start: float, end: float) -> None:
+        """A compiled region ran; `ticks` are what each entry of its program took."""
+        thread = threading.get_ident()
+        for node, begin, stop in spans(region, program, ticks):
+            took = end - start
+            self.records.append((node, start + begin * took, start + stop * took, thread))
 
     def fill(self, run_metadata: Any) -> None:
         devices: dict[str, Any] = {}

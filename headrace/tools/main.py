@@ -1,6 +1,7 @@
 """headrace WORD ...: run a TF1 program, say what is in use, list ops.
 
 headrace run program.py [args...]     run an unmodified TensorFlow 1.x program
+headrace explain program.py [args...] run it, then say what was compiled, what was not, and the times
 headrace doctor                       what this machine gives us, and why
 headrace ops [--missing RULE]         declared ops and what each has
 headrace inspect PATH                 what is in a graph, checkpoint, SavedModel, record or event file
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 
 WORDS = {
     "run": "headrace.tools.run",
+    "explain": "headrace.tools.explain",
     "doctor": "headrace.tools.doctor",
     "ops": "headrace.tools.coverage",
     "inspect": "headrace.tools.inspect",

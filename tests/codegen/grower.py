@@ -2,7 +2,8 @@
 
 A tensor is `exact` where the compiled and the reference value must be the same bits (moved, chosen or
 integer values); only those go into ops that jump (floor, comparisons, arg-max, casts to integers).
-`scale` is the largest magnitude on the way to it: rounding is measured against that.
+A denormal counts as zero or as itself (the processor decides, instruction by instruction): where
+one is fed, what an op makes of it by jumping is `vague` and not compared.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import headrace as tf
 
 SHAPES = [(), (1,), (5,), (17,), (3, 4), (1, 7), (6, 1), (2, 3, 5), (4, 1, 3), (0, 3), (33, 20),
           (2, 0), (70, 3), (1, 1, 1), (2, 1, 3, 2)]  # fmt: skip
-EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30, 1e-40, -1e-42, 6e4, 1e-7]
+EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30, 6e4, 1e-7]
+DENORMALS = [1e-40, -1e-42]
 FLOATS = [tf.float32, tf.float32, tf.float32, tf.float64, tf.float16, tf.bfloat16]
 INTEGERS = [tf.int32, tf.int64, tf.int8, tf.int16, tf.uint8]
 COMPLEX = [tf.complex64, tf.complex128]
@@ -30,6 +32,7 @@ class Grown:
     shape: tuple[int, ...]
     exact: bool = True
     parents: tuple[Any, ...] = ()
+    vague: bool = False
 
     @property
     def dtype(self):
@@ -47,6 +50,7 @@ class Grower:
     def __init__(self, seed: int, types: Any = None, edges: float = 0.3) -> None:
         self.rng = np.random.default_rng(seed)
         self.graph, self.feeds, self.edges = tf.Graph(), {}, edges
+        self.denormals = False
         families = types or [FLOATS, FLOATS, INTEGERS, [tf.bool]]
         family = families[seed % len(families)]
         self.dtype = family[self.rng.integers(len(family))]
@@ -69,6 +73,9 @@ class Grower:
         elif dtype.is_floating and array.size > 3 and rng.random() < self.edges:
             flat = array.reshape(-1)
             flat[rng.integers(flat.size, size=3)] = rng.choice(EDGES, 3)
+            if rng.random() < 0.3:
+                flat[rng.integers(flat.size)] = self.choice(DENORMALS)
+                self.denormals = True
         elif dtype.is_integer and array.size > 3 and rng.random() < self.edges:
             array.reshape(-1)[rng.integers(array.size, size=2)] = rng.choice([dtype.min, dtype.max])
         with np.errstate(all="ignore"):
@@ -97,9 +104,10 @@ class Grower:
             if one is not None and np.prod(one.shape) < 20_000:
                 self.pool.append(one)
 
-    def made(self, tensor: Any, shape: Any, *parents: Grown, exact: bool = True) -> Grown:
+    def made(self, tensor: Any, shape: Any, *parents: Grown, exact=True, jumps=False) -> Grown:
         exact = exact and all(p.exact for p in parents)
-        return Grown(tensor, tuple(shape), exact, parents)
+        vague = (jumps and self.denormals) or any(p.vague for p in parents)
+        return Grown(tensor, tuple(shape), exact, parents, vague)
 
     # -- element by element ----------------------------------------------------------------------
     def pair(self) -> Any:
@@ -140,7 +148,7 @@ class Grower:
         if x.exact and self.rng.random() < 0.5:
             op = self.choice([tf.abs, tf.negative, tf.nn.relu, tf.sign, tf.floor, tf.ceil, tf.rint,
                               tf.identity, tf.stop_gradient, tf.nn.relu6])  # fmt: skip
-            return self.made(op(t), x.shape, x)
+            return self.made(op(t), x.shape, x, jumps=True)
         op = self.choice([tf.abs, tf.negative, tf.square, tf.nn.relu, tf.identity, tf.nn.relu6])
         return self.made(op(t), x.shape, x, exact=False)
 
@@ -176,7 +184,7 @@ class Grower:
         if not (x.exact and y.exact) or x.dtype.is_bool or x.dtype.is_complex:
             return None
         op = self.choice([tf.less, tf.greater_equal, tf.equal, tf.not_equal, tf.less_equal])
-        return self.made(op(x.tensor, y.tensor), shape, x, y)
+        return self.made(op(x.tensor, y.tensor), shape, x, y, jumps=True)
 
     def select(self) -> Grown | None:
         x = self.pick()
@@ -185,7 +193,8 @@ class Grower:
         if c is not None:
             return self.made(tf.where(c.tensor, x.tensor, y.tensor), x.shape, x, y, c)
         if x.exact and y.exact and (x.dtype.is_floating or x.dtype.name in ("int32", "int64")):
-            return self.made(tf.where(x.tensor > y.tensor, x.tensor, y.tensor), x.shape, x, y)
+            larger = tf.where(x.tensor > y.tensor, x.tensor, y.tensor)
+            return self.made(larger, x.shape, x, y, jumps=True)
         return None
 
     def cast(self) -> Grown | None:
@@ -201,7 +210,7 @@ class Grower:
                 t = tf.where(tf.abs(t) < tf.cast(100.0, x.dtype), t, tf.zeros_like(t))
         if to.is_bool and x.dtype.is_floating:
             return None
-        return self.made(tf.cast(t, to), x.shape, x)
+        return self.made(tf.cast(t, to), x.shape, x, jumps=True)
 
     def clip(self) -> Grown | None:
         x = self.pick(lambda g: g.dtype.is_floating or g.dtype.name in ("int32", "int64"))
@@ -243,7 +252,8 @@ class Grower:
         clean = x.tensor
         if x.dtype.is_floating:  # which of several NaN is the largest is not defined
             clean = tf.where(tf.is_nan(clean), tf.zeros_like(clean), clean)
-        return self.made(op(clean, axis), [n for i, n in enumerate(x.shape) if i != axis], x)
+        out = [n for i, n in enumerate(x.shape) if i != axis]
+        return self.made(op(clean, axis), out, x, jumps=True)
 
     def cumulative(self) -> Grown | None:
         x = self.pick(lambda g: g.shape and not g.dtype.is_bool)

@@ -40,10 +40,12 @@ def assert_alike(grown, got, want, scale):
         np.testing.assert_array_equal(got, want, err_msg=name)
         return
     if grown.exact:
+        was, wanted = got, want
+        got, want = flushed(got), flushed(want)
         np.testing.assert_array_equal(got.astype(np.complex128), want.astype(np.complex128), name)
         if want.dtype.kind == "c":
             return
-        signs = np.signbit(got.astype(float)) == np.signbit(want.astype(float))
+        signs = np.signbit(was.astype(float)) == np.signbit(wanted.astype(float))
         assert (signs | (want != 0)).all(), f"{name}: signs of zeros"
         return
     types = {p.dtype.name for p in ancestors(grown)} & set(LOOSE)
@@ -53,6 +55,11 @@ def assert_alike(grown, got, want, scale):
     np.testing.assert_allclose(
         got, want, rtol=loose, atol=loose * max(scale, 1e-30), err_msg=name, equal_nan=True
     )
+
+
+def flushed(array):
+    """Denormals as zeros."""
+    return np.where(np.abs(array) < 1.2e-38, np.zeros_like(array), array)
 
 
 def ancestors(grown):
@@ -78,6 +85,8 @@ def compare(made):
         limit = {"float16": 6e4, "bfloat16": 1e38, "float32": 1e38}.get(g.dtype.name, 1e300)
         if wild and scale > limit / 100:
             continue  # whether rounding reaches infinity may differ
+        if g.vague:
+            continue
         assert_alike(g, value, want, scale)
     return runner
 

@@ -1,0 +1,185 @@
+"""headrace explain [--top N] program.py args...: run a TF1 program, then say what became of its steps.
+
+Every step is traced while the program runs (which costs a little time), so the figures are means over
+all its steps.  The report goes to stderr when the program ends, also when it fails.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.runtime import step
+from headrace.runtime.profile import Trace
+
+TOP = 12  # kernels shown per region
+
+
+@dataclass(eq=False)
+class Seen:
+    """One program of a region: what its entries took, summed over its runs."""
+
+    region: Any
+    program: Any
+    ticks: Any
+    runs: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Piece:
+    """One signature's piece, as compiled regions and nodes on the host."""
+
+    mixed: Any
+    runs: int = 0
+    programs: dict[int, Seen] = field(default_factory=dict)
+    nodes: dict[str, tuple[Any, int, float]] = field(default_factory=dict)  # run one by one
+
+
+class Report(Trace):
+    """A trace of all steps at once: sums instead of records."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: dict[int, Piece] = {}
+        self._lock = threading.Lock()
+        self._current = threading.local()
+        self.others: dict[str, tuple[Any, int, float]] = {}  # nodes of pieces that do not compile
+
+    def piece(self, program: Any) -> None:
+        with self._lock:
+            found = self.pieces.setdefault(id(program), Piece(program))
+            found.runs += 1
+        self._current.piece = found
+
+    def region(self, region: Any, program: Any, ticks: Any, start: float, end: float) -> None:
+        with self._lock:
+            programs = self._current.piece.programs
+            seen = programs.setdefault(id(program), Seen(region, program, ticks * 0))
+            seen.ticks = seen.ticks + ticks
+            seen.runs += 1
+            seen.seconds += end - start
+
+    @contextmanager
+    def kernel(self, node: Any) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - start
+            piece = getattr(self._current, "piece", None)
+            inside = piece is not None and node.name in piece.mixed.plan.nodes
+            with self._lock:
+                table = piece.nodes if piece is not None and inside else self.others
+                _, count, before = table.get(node.name, (node, 0, 0.0))
+                table[node.name] = (node, count + 1, before + took)
+
+    # -- as text -------------------------------------------------------------------------------
+    def text(self, top: int = TOP) -> str:
+        lines: list[str] = []
+        busy = sorted(self.pieces.values(), key=lambda p: -_seconds(p))
+        for number, piece in enumerate(busy, 1):
+            lines += describe(number, piece, top)
+        if self.others:
+            lines += ["", "not compiled as a piece (loops or waiting ops), node by node:"]
+            lines += _hosts(self.others, {}, 1, top)
+        return "\n".join(lines) or "no step ran"
+
+
+def _seconds(piece: Piece) -> float:
+    return sum(s.seconds for s in piece.programs.values()) + sum(n[2] for n in piece.nodes.values())
+
+
+def describe(number: int, piece: Piece, top: int) -> list[str]:
+    plan = piece.mixed.plan
+    wanted = [*(str(e) for e in plan.fetches), *plan.targets]
+    shown = ", ".join(wanted[:6]) + (", ..." if len(wanted) > 6 else "")
+    mean = _time(_seconds(piece) / max(piece.runs, 1))
+    lines = ["", f"step {number}: {shown or 'nothing'}", f"  run {piece.runs} times, {mean} each"]
+    for seen in piece.programs.values():
+        lines += _region(seen, top)
+    compiled = {n.name for s in piece.programs.values() for n in s.region.nodes}
+    hosts = {n: row for n, row in piece.nodes.items() if n not in compiled}
+    again = {n: row for n, row in piece.nodes.items() if n in compiled}
+    if again:
+        count = max(row[1] for row in again.values())
+        lines.append(
+            f"  {len(again)} of these nodes ran uncompiled, at most {count} times, at first"
+        )
+    lines += _hosts(hosts, piece.mixed.declined, piece.runs, top)
+    return lines
+
+
+def _region(seen: Seen, top: int) -> list[str]:
+    from headrace.codegen.attribution import stored
+
+    program, total = seen.program, max(float(seen.ticks.sum()), 1.0)
+    shapes = ", ".join(str(list(t.shape)) for t in program.inputs[:4])
+    lines = [
+        f"  {seen.region.name}",
+        f"    {len(program.entries)} kernels and calls, {_time(seen.seconds / seen.runs)} a run, "
+        f"{seen.runs} runs, for inputs {shapes or 'none'}{' ...' if len(program.inputs) > 4 else ''}",
+        f"    arena of {_size(program.arena_bytes)}"
+        + (f"; largest: {program.largest}" if program.arena_bytes else ""),
+    ]
+    order = sorted(range(len(program.entries)), key=lambda i: -seen.ticks[i])
+    for i in order[:top]:
+        entry, part = program.entries[i], float(seen.ticks[i]) / total
+        names = ", ".join(dict.fromkeys(stored(entry)))
+        threads = "all cores" if entry.uses_team else "one core"
+        lines.append(
+            f"    {part:6.1%} {_time(part * seen.seconds / seen.runs):>10}  {threads:<9} "
+            f"{entry.name}{f'  -> {names}' if names and names != entry.name else ''}"
+        )
+    rest = sum(float(seen.ticks[i]) for i in order[top:]) / total
+    if len(order) > top:
+        lines.append(f"    {rest:6.1%}  in {len(order) - top} more")
+    return lines
+
+
+def _hosts(
+    rows: dict[str, tuple[Any, int, float]], declined: dict[str, str], runs: int, top: int
+) -> list[str]:
+    from headrace.codegen.regions import why_not
+
+    lines = []
+    for name, (node, count, seconds) in sorted(rows.items(), key=lambda r: -r[1][2])[:top]:
+        reason = declined.get(name) or why_not(node) or "not compiled yet"
+        lines.append(
+            f"  host {_time(seconds / max(count, 1)):>10}  {name} ({node.op.name}): {reason}"
+        )
+    if len(rows) > top:
+        lines.append(f"  host: {len(rows) - top} more nodes")
+    return lines
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f} us" if seconds < 1e-3 else f"{seconds * 1e3:.2f} ms"
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MB" if count >= 2**20 else f"{count} bytes"
+
+
+def main(words: Sequence[str]) -> int:
+    from headrace.tools import run
+
+    words = list(words)
+    top = TOP
+    if words[:1] == ["--top"] and len(words) > 1 and words[1].isdigit():
+        top, words = int(words[1]), words[2:]
+    if not words:
+        print("usage: headrace explain [--top N] program.py [args...]", file=sys.stderr)
+        return 2
+    report = Report()
+    step.watcher = report
+    try:
+        return run.main(words)
+    finally:
+        step.watcher = None
+        print(report.text(top), file=sys.stderr, flush=True)
