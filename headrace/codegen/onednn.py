@@ -234,12 +234,28 @@ def _convolution(call: LibraryCall) -> list[Execution]:
     attr = dnn.attributes(call.options.get("post_ops", ()))
     run = _Sequence(_forward_description(call, attr))
     run.read("src", call.views["src"])
-    run.read("weights", call.views["weights"])
+    if "packed" in call.options:
+        run.extra("weights", run.description.layout("weights"), call.options["packed"])
+    else:
+        run.read("weights", call.views["weights"])
     if "bias" in call.views:
         bias = call.views["bias"]
         run.extra("bias", plain(bias), memory_of(bias.operand))
     run.write("dst", call.views["dst"])
     return run.done()
+
+
+def weights_layout(call: LibraryCall) -> Layout:
+    """How a convolution wants its weights."""
+    with threads.limited_to(team_of(call)):
+        return _forward_description(call).layout("weights")
+
+
+def _pack(call: LibraryCall) -> list[Execution]:
+    """Weights in the layout that the convolution `whole` wants."""
+    src, place = call.views["src"], memory_of(call.views["dst"].operand)
+    want = weights_layout(call.options["whole"])
+    return [_reorder(plain(src), memory_of(src.operand), want, place)]
 
 
 def _convolution_data(call: LibraryCall) -> list[Execution]:
@@ -376,6 +392,7 @@ _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
     "avg_pool_data": _avg_pool_data,
     "max_pool_data": _max_pool_data,
     "matmul": _matmul,
+    "pack": _pack,
     "convolution": _convolution,
     "convolution_data": _convolution_data,
     "convolution_weights": _convolution_weights,

@@ -168,6 +168,7 @@ class Program:
         # Whether `run_checked` serves it.
         self.is_plain = self.reads_objects and all(in_place.values())
         self.spec = self._spec()
+        self.packing: Any = None  # makes the last inputs from others (codegen.packing)
         self._frames: list[Frame] = []
 
     def _spec(self) -> Array:
@@ -193,6 +194,8 @@ class Program:
         shapes and types and be contiguous; `is_free` says per update whether the old value may
         go.  Ends early with `cancel.reason` once that is not None.  Adds to `times` the ticks that
         each entry takes."""
+        if self.packing is not None:
+            arrays = [*arrays, *self.packing.arrays(arrays)]
         try:
             frame = self._frames.pop()
         except IndexError:
@@ -226,6 +229,8 @@ class Program:
         """Run with variables changed in place; the fresh outputs are appended to `arrays`.  False
         where the arrays are not what the program was made for, or somebody else holds a variable:
         then nothing has happened.  Who calls holds no references but the list's."""
+        if self.packing is not None:
+            arrays += self.packing.arrays(arrays)
         try:
             frame = self._frames.pop()
         except IndexError:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import fallback, library
+from headrace.codegen import fallback, library, packing
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -133,7 +133,16 @@ class Specializer:
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
         kept = [self.values[edge] for edge in self.region.kept]
-        program = assemble(everything, outputs, updates, self.emitter.checks, kept, self.cancel)
+        roots = [*outputs, *kept, *(u.value for u in updates)]
+        free = {self.first[k] for k in variables if k not in changed}
+        packed = packing.pack(roots, free)
+        program = assemble(
+            [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel
+        )
+        if packed.given:
+            places = packing.places_of(packed.made, everything)
+            first = assemble([everything[p] for p in places], packed.made, [], [])
+            program.packing = packing.Packing(first, places)
         return Specialized(program, variables, changed, found)
 
     # -- nodes -------------------------------------------------------------------------------
