@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from headrace.formats import durable, files
+from headrace.formats import durable, files, proto
 
 
 def read_message(path: Any, message: Any, is_binary: bool, what: str) -> Any:
@@ -27,6 +27,20 @@ def read_message(path: Any, message: Any, is_binary: bool, what: str) -> Any:
     except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from None
     return message
+
+
+def read_graph(path: Any) -> Any:
+    """The GraphDef of a file, binary or text.
+
+    Raises:
+      IOError: there is none.
+    """
+    try:
+        return read_message(path, proto.GraphDef(), True, "graph")
+    except OSError:
+        if not files.exists(path):
+            raise
+    return read_message(path, proto.GraphDef(), False, "graph")
 
 
 def write_message(path: Any, message: Any, is_binary: bool = True) -> None:

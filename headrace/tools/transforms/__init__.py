@@ -1,0 +1,1 @@
+"""TransformGraph and its transforms of GraphDefs: one family per file."""
