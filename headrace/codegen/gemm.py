@@ -201,17 +201,17 @@ class Products:
     """The products of one program."""
 
     def __init__(self, calls: Iterable[LibraryCall]) -> None:
-        self.uses: dict[tuple[Tensor, bool], int] = {}
-        self.panels: dict[tuple[Tensor, bool, int], Tensor] = {}
+        self.uses: dict[tuple[Tensor, Any], int] = {}
+        self.panels: dict[tuple[Tensor, Any, int], Tensor] = {}
         for call in calls:
             if supports(call):
                 key = self.key(call)
                 self.uses[key] = self.uses.get(key, 0) + 1
 
-    def key(self, call: LibraryCall) -> tuple[Tensor, bool]:
+    def key(self, call: LibraryCall) -> tuple[Tensor, Any]:
+        """The operand as this product sees it: memory, sizes, and how they step."""
         view = call.views["weights"]
-        found = matrix(view)
-        return memory(view.operand), found is not None and found[0]
+        return memory(view.operand), (view.shape[-2:], matrix(view))
 
     def is_shared(self, call: LibraryCall) -> bool:
         """Whether panels of its second operand serve several products."""

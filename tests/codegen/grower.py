@@ -147,7 +147,7 @@ class Grower:
             return self.made(self.choice([tf.abs, tf.negative, tf.square, tf.sign])(t), x.shape, x)
         if x.exact and self.rng.random() < 0.5:
             op = self.choice([tf.abs, tf.negative, tf.nn.relu, tf.sign, tf.floor, tf.ceil, tf.rint,
-                              tf.identity, tf.stop_gradient, tf.nn.relu6])  # fmt: skip
+                              tf.identity, tf.stop_gradient])  # fmt: skip
             return self.made(op(t), x.shape, x, jumps=True)
         op = self.choice([tf.abs, tf.negative, tf.square, tf.nn.relu, tf.identity, tf.nn.relu6])
         return self.made(op(t), x.shape, x, exact=False)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import headrace as tf
 from headrace.codegen import gemm
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
@@ -127,3 +128,18 @@ def test_who_does_a_product():
     assert awkward(medium, (False, 784))
     assert not awkward(replace(medium, n=10), (False, 784))
     assert not awkward(replace(medium, batch=2), (False, 784))
+
+
+def test_one_array_as_operands_of_different_sizes():
+    """Its panels are not the same."""
+    with tf.Graph().as_default():
+        a, b = (tf.placeholder(tf.float32, [6, 1]) for _ in range(2))
+        first = tf.matmul(a, b, transpose_a=True)
+        second = tf.matmul(a, b, transpose_b=True)
+        third = tf.matmul(tf.reshape(a, [2, 3]), tf.reshape(b, [3, 2]))
+        x, y = np.random.default_rng(0).normal(size=(2, 6, 1)).astype(np.float32)
+        with tf.Session() as sess:
+            for _ in range(2):
+                got = sess.run([first, second, third], {a: x, b: y})
+        for value, want in zip(got, (x.T @ y, x @ y.T, x.reshape(2, 3) @ y.reshape(3, 2))):
+            np.testing.assert_allclose(value, want, rtol=1e-5)
