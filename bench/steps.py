@@ -92,17 +92,23 @@ class Run:
 
     def rest(self, names: list[str]) -> None:
         """What needs fresh processes, once the workers are gone."""
-        size, log = self.given.size, self.log
+        size, log, results = self.given.size, self.log, self.results
+        self.judge("lengths")
         if "startup" in names:
-            found = fresh.startup(self.peers, size, log, self.tell, self.note)
-            self.results["startup"] = found
-            self.keep()
+            results["startup"] = fresh.startup(self.peers, size, log, self.tell, self.note)
+            self.judge("startup")
         if "memory" in names:
-            self.results["memory"] = fresh.memory(self.peers, size, log, self.tell, self.note)
-            self.keep()
+            results["memory"] = fresh.memory(self.peers, size, log, self.tell, self.note)
+            self.judge("memory")
         if "loop_memory" in names:
-            self.results["loop_memory"] = fresh.loop_memory(size, log, self.tell, self.note)
-        for name, verdict in goals.other_verdicts(self.results).items():
+            results["loop_memory"] = fresh.loop_memory(size, log, self.tell, self.note)
+            self.judge("loop_memory")
+
+    def judge(self, part: str) -> None:
+        """Keep and show one part that is not about steps."""
+        self.keep()
+        alone = {"steps": {}, part: self.results.get(part, {})}
+        for name, verdict in goals.other_verdicts(alone).items():
             self.show(f"{name:<42}{verdict.figure:>10}  goal {verdict.goal:<6} {verdict.word}")
 
     def keep(self) -> None:

@@ -1,4 +1,4 @@
-"""Every workload of the benchmark builds and takes two steps, at a tiny size; the reference agrees."""
+"""Every workload of the benchmark builds and takes two steps, at a tiny size."""
 
 from __future__ import annotations
 
