@@ -3,7 +3,8 @@
 A file holds one object, after a line with the hash of the rest.  Its name is the hash of what it was
 made from, of this package's code generator and of the processor, so nothing in it can be out of date;
 it is written under another name and renamed, so no reader sees half of it; and one that does not match
-its hash is made again.
+its hash is made again.  A process that adds to the folder first makes room: files that nobody has read
+for long go, once all take more than LIMIT.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import hashlib
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from headrace.codegen import compile as compiler
 from headrace.codegen.target import host
 from headrace.core import forks, options
+from headrace.version import __version__
 
+LIMIT = 256 << 20  # bytes on disk
+DAY = 86400.0  # a file that is read is marked as used so often
 _addresses: dict[str, int] = {}
 _lock = threading.RLock()
 
@@ -46,22 +52,27 @@ def kernel_address(
 @lru_cache(maxsize=1)
 def generator_hash() -> str:
     """Changes with the sources of the code generator and with the processor."""
-    digest = hashlib.sha256(host().key.encode())
+    digest = hashlib.sha256(f"{host().key} {__version__}".encode())
     folder = Path(__file__).parent
-    for path in sorted(
-        [*folder.glob("llvm*.py"), *folder.glob("math/*.py"), folder / "compile.py"]
-    ):
+    for path in sorted([*folder.glob("*.py"), *folder.glob("math/*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
+def _folder() -> Path:
+    return options.cache_directory() / "kernels"
+
+
 def _path(key: str) -> Path:
-    return options.cache_directory() / "kernels" / key[:2] / key
+    return _folder() / key[:2] / key
 
 
 def _read(key: str) -> bytes | None:
+    path = _path(key)
     try:
-        content = _path(key).read_bytes()
+        content = path.read_bytes()
+        if time.time() - path.stat().st_mtime > DAY:
+            os.utime(path)
     except OSError:
         return None
     head, _, data = content.partition(b"\n")
@@ -72,6 +83,7 @@ def _read(key: str) -> bytes | None:
 
 def _write(key: str, data: bytes) -> None:
     """Best effort: a cache that cannot be written costs time, nothing else."""
+    _make_room()
     path = _path(key)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +96,25 @@ def _write(key: str, data: bytes) -> None:
             os.unlink(name)
     except OSError:
         return
+
+
+@lru_cache(maxsize=1)
+def _make_room() -> None:
+    """Once per process.  Others may do the same meanwhile: a file that is gone is no error."""
+    found = []
+    try:
+        for entry in (e for part in os.scandir(_folder()) for e in os.scandir(part)):
+            state = entry.stat()
+            found.append((state.st_mtime, state.st_size, entry.path))
+    except OSError:
+        return
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= LIMIT:
+            return
+        total -= size
+        with suppress(OSError):
+            os.unlink(path)
 
 
 def _quiet() -> Callable[[], None]:

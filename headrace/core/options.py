@@ -40,4 +40,7 @@ def cache_directory() -> Path:
     base = os.environ.get("HEADRACE_CACHE")
     if base:
         return Path(base)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headrace"
+    except RuntimeError:  # a user without a home: nothing is kept
+        return Path(os.devnull) / "headrace"

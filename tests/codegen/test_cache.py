@@ -66,6 +66,15 @@ def test_damage_is_noticed(tmp_path, monkeypatch, damage):
     assert cache._read(key) == data  # repaired
 
 
+@pytest.mark.parametrize("content", [b"", b"rubbish", None], ids=["empty", "rubbish", "cut"])
+def test_damaged_files_are_made_again(tmp_path, content):
+    assert run(tmp_path) == 2
+    for path in files(tmp_path):
+        path.write_bytes(path.read_bytes()[:-7] if content is None else content)
+    assert run(tmp_path) == 2
+    assert run(tmp_path) == 0
+
+
 def test_processes_at_once(tmp_path):
     workers = [
         subprocess.Popen(
@@ -86,6 +95,39 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADRACE_CACHE", str(blocked))
     cache._write("ab" * 20, b"data")
     assert cache._read("ab" * 20) is None
+
+
+@pytest.mark.parametrize("where", ["a file", "a folder without permission", "no home"])
+def test_programs_without_a_place_for_the_cache(tmp_path, where):
+    """They compile, and compute the same."""
+    settings = {"HEADRACE_CACHE": "/dev/null/somewhere"}
+    if where == "a folder without permission":
+        (tmp_path / "closed").mkdir(mode=0o500)
+        settings = {"HEADRACE_CACHE": str(tmp_path / "closed")}
+    elif where == "no home":
+        settings = {"HEADRACE_CACHE": "", "XDG_CACHE_HOME": "", "HOME": str(tmp_path / "none")}
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120,
+        env=os.environ | settings,
+    )  # fmt: skip
+    assert found.returncode == 0 and int(found.stdout) == 2, found.stderr
+
+
+def test_what_was_not_used_for_long_goes(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "LIMIT", 5000)
+    cache._make_room.cache_clear()
+    keys = [f"{k:02d}" + "0" * 38 for k in range(9)]
+    for age, key in enumerate(keys[:8]):
+        cache._write(key, os.urandom(900))
+        os.utime(cache._path(key), (1e9 - age, 1e9 - age))  # the first is the youngest
+    assert cache._read(keys[7])  # now used again
+    cache._make_room.cache_clear()
+    cache._write(keys[8], os.urandom(900))
+    assert sum(p.stat().st_size for p in files(tmp_path)) < 5000 + 1000
+    assert cache._read(keys[7]) and cache._read(keys[8]) and cache._read(keys[0])
+    assert cache._read(keys[5]) is None and cache._read(keys[6]) is None
+    cache._make_room.cache_clear()
 
 
 def test_the_key_knows_the_generator():
