@@ -15,6 +15,10 @@ from bench.rounds import disagreement, measured
 
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 Results = dict[str, Any]
+STARTUP_PARTS = {
+    "import": "import", "build": "build", "first": "first step", "total": "from process start",
+    "second": "second step",
+}  # fmt: skip
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -81,10 +85,9 @@ def startup_table(results: Results) -> str:
         for name, parts in row.items():
             if parts:
                 goal = goals.STARTUP.get((workload, name))
-                cells = [f"{parts[part]:.2f} s" for part in ("import", "build", "first", "total")]
+                cells = [f"{parts[part]:.2f} s" for part in STARTUP_PARTS]
                 rows.append([f"`{workload}`", titles[name], *cells, f"{goal:g} s" if goal else ""])
-    head = ["workload", "framework", "import", "build", "first step", "from process start", "goal"]
-    return table(head, rows)
+    return table(["workload", "framework", *STARTUP_PARTS.values(), "goal"], rows)
 
 
 def memory_table(results: Results) -> str:

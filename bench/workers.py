@@ -82,7 +82,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variables: str) -> Any:
-    """The one answer of a fresh process, with `total`: seconds from its start to the answer."""
+    """The one answer of a fresh process, with `total`: seconds from its start to its first step's end."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         frameworks.command(name, *words), cwd=frameworks.ROOT, start_new_session=True,
@@ -99,4 +99,5 @@ def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variable
         end(process)
     if not line:
         raise Lost(f"{name} {' '.join(words)}: no answer in {seconds:.0f} s, or it died")
-    return {**json.loads(line), "total": total}
+    answer = json.loads(line)
+    return {**answer, "total": total - answer.get("second", 0.0)}
