@@ -70,7 +70,9 @@ class Assembly:
     steps: list[Step] = field(default_factory=list)
     in_place: dict[Tensor, bool] = field(default_factory=dict)
     alias: dict[Tensor, Tensor] = field(default_factory=dict)  # arrays in the memory of others
-    moving: dict[Tensor, tuple[Tensor, ...]] = field(default_factory=dict)  # and now here, now there
+    moving: dict[Tensor, tuple[Tensor, ...]] = field(
+        default_factory=dict
+    )  # and now here, now there
     loops: list[tuple[int, int]] = field(default_factory=list)  # first step, last step
     growing: list[Tensor] = field(default_factory=list)  # stacks without a limit
 
@@ -90,7 +92,8 @@ def assemble(
     cancel: Any = NEVER,
     effects: list[Tensor] | None = None,
 ) -> Program:
-    """`kept` are computed though nobody sees them, `effects` done though nobody needs them.  Stops once `cancel.reason` is not None."""
+    """`kept` are computed though nobody sees them, `effects` done though nobody needs them.
+    Stops once `cancel.reason` is not None."""
     outputs = [_copied(t) if isinstance(memory_of(t).source, PLACED) else t for t in outputs]
     a = Assembly(inputs, outputs, own_values(updates), cancel)
     top = Schedule(a, [*outputs, *(kept or ()), *(effects or ())], a.updates, checks)
@@ -365,7 +368,7 @@ def lay_out(a: Assembly) -> Program:
     ]
     program = Program(
         a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total,
-        len(a.moving) + len(a.growing),
+        len(a.moving), len(a.growing),
     )  # fmt: skip
     large = sorted(every, key=lambda b: -b.size)[:5]
     program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)

@@ -73,9 +73,7 @@ def _storage(tensor: Tensor, name: str) -> Tensor:
 def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) -> None:
     from headrace.codegen.assemble import own_values
 
-    moved = [
-        Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c
-    ]
+    moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
     shared = [t for t in outside(stage.body.roots, stage.body.first)
@@ -178,9 +176,7 @@ def _add_branch(a: Any, stage: BranchStage, outputs: list[Tensor], schedule: Any
     _label(a, end)
 
 
-def _add_side(
-    a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], schedule: Any
-) -> None:
+def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], schedule: Any) -> None:
     part = stage.sides[k]
     made = schedule(a, part.roots, [], part.checks, part.first)
     copied = []
@@ -211,7 +207,7 @@ def add_effect(a: Any, item: EffectItem) -> None:
     match tensor.source:
         case Zeroed(held=held):
             made = _step(a, native.FILL, [tensor.nbytes], [(tensor, True)], "zeros")
-            made.writes += [t for t in held if t not in a.growing]
+            made.writes += held
         case Cell() as cell:
             _add_cell(a, tensor, cell)
         case Row(array=array, flags=flags, how=how):

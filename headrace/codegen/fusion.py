@@ -192,15 +192,13 @@ class Fusion:
             self.add_assembled(tensor, source)
 
     def add_unit(self, tensor: Tensor, source: Made) -> None:
-        for position, item in enumerate(self.items):
-            if isinstance(item, UnitItem) and item.stage is source.stage:
-                break
-        else:
+        made = (i for i in self.items if isinstance(i, UnitItem) and i.stage is source.stage)
+        item = next(made, None)
+        if item is None:
             item = UnitItem([], source.stage)
             self.append(item, [], source.stage.reads)
-            position = len(self.items) - 1
         item.outputs.append(tensor)
-        self.place[tensor] = position
+        self.place[tensor] = self.items.index(item)
 
     def append(self, item: Item, made: list[Tensor], read: object) -> None:
         self.items.append(item)

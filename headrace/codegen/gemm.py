@@ -231,9 +231,7 @@ class Products:
         choice = choose(size_of(call), True)
         return self._shared_panels(call, size_of(call), choice, step)
 
-    def _shared_panels(
-        self, call: LibraryCall, size: Size, choice: Choice, step: Any
-    ) -> list[Any]:
+    def _shared_panels(self, call: LibraryCall, size: Size, choice: Choice, step: Any) -> list[Any]:
         """The step that makes panels, if there are none yet."""
         key = (*self.key(call), choice.shape.tile_n)
         if key in self.panels:
@@ -241,7 +239,9 @@ class Products:
         b, found = memory(call.views["weights"].operand), matrix(call.views["weights"])
         assert found is not None
         self.panels[key] = _panels(size, choice, _pitch(size, choice))
-        return [_panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)]
+        return [
+            _panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)
+        ]
 
     def prefers(self, call: LibraryCall) -> bool:
         """Whether this beats oneDNN, by measurement."""
@@ -261,7 +261,7 @@ class Products:
         b_step = views["weights"]
         if shared:
             found += self._shared_panels(call, size, choice, step)
-            b = self.panels[*self.key(call), choice.shape.tile_n]
+            b = self.panels[(*self.key(call), choice.shape.tile_n)]
             b_step = _pitch(size, choice)
         batches = [
             prod(v.shape[-2:]) if prod(v.shape[:-2]) > 1 else 0

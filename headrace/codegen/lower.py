@@ -40,6 +40,7 @@ class Emitter:
     def __init__(self) -> None:
         self.updates: list[Update] = []
         self.checks: list[Check] = []
+        self.effects: list[Tensor] = []  # what must happen, in this order
         self.node: Any = None  # whose rule is running
 
     # -- one element -------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from headrace.codegen import native, threads
+from headrace.core import options
 
 UNIMPLEMENTED = 3
 MAX_DIMS = 12
@@ -57,7 +58,7 @@ def path() -> str | None:
 def library() -> Any | None:
     """The loaded library, or None where the wheel or libgomp is missing."""
     found = path()
-    if found is None or threads.libgomp() is None:
+    if found is None or threads.libgomp() is None or "onednn" in options.without():
         return None
     try:
         lib = ctypes.CDLL(found)

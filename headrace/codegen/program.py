@@ -89,6 +89,7 @@ class Frame:
         self.bases[program.first_constant] = program.constants.ctypes.data
         words: list[int] = []
         self.keep: list[Any] = []
+        self.stacks: dict[int, Array] = {}  # those without a limit
         widest = 4
         self.starts: list[int] = []  # of the entries, among the words
         for entry in program.entries:
@@ -119,6 +120,22 @@ class Frame:
         start = 0 if arena is None else arena.ctypes.data
         self.bases[0] = start + (-start % ALIGNMENT)
 
+    def grow(self, program: Program) -> None:
+        """More room for the stack on which the last run stopped."""
+        number = program.entries[self.number].grows
+        start = self.starts[self.number]
+        size, room = int(self.words[start + 2]), int(self.words[start + 3])
+        room = max(2 * room, 16)
+        new = np.empty(max(room * size, 1), np.uint8)
+        old = self.stacks.get(number)
+        if old is not None:
+            new[: len(old)] = old
+        self.stacks[number] = new
+        self.bases[program.first_growing + number] = new.ctypes.data
+        for entry, place in zip(program.entries, self.starts):
+            if entry.grows == number:
+                self.words[place + 3] = room
+
     def bind(self, arrays: list[Array]) -> None:
         """Name the arrays of this run where native code cannot read them off the list."""
         self.bases[1 : len(arrays) + 1] = [a.ctypes.data for a in arrays]
@@ -136,7 +153,7 @@ class Frame:
 
 class Program:
     """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants, then
-    `moving` ones, which entries set."""
+    `moving` ones, which entries set, and `growing` stacks."""
 
     def __init__(
         self,
@@ -150,11 +167,13 @@ class Program:
         checks: list[CheckInfo],
         arena_bytes: int,
         moving: int = 0,
+        growing: int = 0,
     ) -> None:
         self.inputs, self.constants, self.entries, self.checks = inputs, constants, entries, checks
         self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
         self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
-        self.base_count = self.first_constant + 1 + moving
+        self.first_growing = self.first_constant + 1 + moving
+        self.base_count = self.first_growing + growing
         self.is_large = arena_bytes >= LARGE
         self.largest = ""  # names and sizes, for who runs out of memory
         self.uses_team = any(e.uses_team for e in entries)
@@ -258,14 +277,25 @@ class Program:
         if self.uses_team:
             code = self.with_team(frame, arrays, how, cancel)
         else:
-            code = self.run_native(frame.address, id(arrays), how)
+            code = self.go(frame, id(arrays), how)
             while code == native.PAUSED and cancel.reason is None:
-                code = self.run_native(frame.address, None, native.RESUME)
+                code = self.go(frame, None, native.RESUME)
         if code == native.OK:
             return True
         if code == native.MISFIT:
             return False
         raise self.failure(code, frame, cancel)
+
+    def go(self, frame: Frame, where: int | None, how: int) -> int:
+        """Until it pauses or ends; stacks grow on the way."""
+        code: int = self.run_native(frame.address, where, how)
+        while code == native.FULL:
+            try:
+                frame.grow(self)
+            except MemoryError as error:
+                raise ResourceExhaustedError(None, None, self.too_large()) from error
+            code = self.run_native(frame.address, None, native.RESUME)
+        return code
 
     def with_team(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> int:
         """All cores, for a while at a time: others have their turn where this program pauses."""
@@ -273,11 +303,11 @@ class Program:
         while True:
             threads.team.acquire(cancel)
             try:
-                code: int = self.run_native(frame.address, where, how)
+                code = self.go(frame, where, how)
                 while code == native.PAUSED and cancel.reason is None:
                     if threads.team.is_wanted:
                         break
-                    code = self.run_native(frame.address, None, native.RESUME)
+                    code = self.go(frame, None, native.RESUME)
             finally:
                 threads.team.release()
             if code != native.PAUSED or cancel.reason is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.codegen.array_ops import CREATORS, RULES
 from headrace.codegen.kernel_ir import F16, kind_of
 from headrace.codegen.target import host
 from headrace.core.dtypes import DType
@@ -21,12 +22,16 @@ from headrace.ops.traits import (
     CONTROL_FLOW,
     DIFFERENT_EACH_TIME,
     HOST,
+    IDENTITY,
     STATEFUL,
 )
 from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import SEGMENT, inner_nodes, inner_plans, is_unit
 
 VARIABLES = frozenset({"VariableV2", "Variable", "VarHandleOp"})
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
+
+_ROUNDS = 20  # of placing: arrays pull their users to one level
 
 Key = tuple[Any, ...]  # names a variable: ("name", container, name), or ("edge", edge)
 
@@ -59,6 +64,10 @@ def why_not(node: PlanNode) -> str | None:
     op = node.op
     if op.name in VARIABLES:
         return None
+    if is_unit(node):
+        return _why_not_inside(node)
+    if op.name in RULES:
+        return None
     if op.traits & _NEVER:
         return "runs on the host"
     if not (op.lower_rule or op.library_rules or CONSTANT in op.traits or is_nothing(node)):
@@ -73,6 +82,24 @@ def why_not(node: PlanNode) -> str | None:
                 return "this processor does not convert float16"
     except Decline as reason:
         return str(reason)
+    return None
+
+
+def _why_not_inside(unit: PlanNode) -> str | None:
+    """A loop or branch compiles with everything in it."""
+    if unit.op is SEGMENT:
+        return "runs on the host"
+    made = {Edge(n.name, 0) for n in inner_nodes(unit) if n.op.name in VARIABLES}
+    for plan in inner_plans(unit):
+        feeds = set(plan.feeds)
+        for node in plan.nodes.values():
+            if node.name in feeds:
+                continue
+            reason = why_not(node)
+            if reason is None and any(e in made for e in node.inputs):
+                reason = "names a variable inside"
+            if reason is not None:
+                return f"{node.name} ({node.op.name}): {reason}"
     return None
 
 
@@ -91,11 +118,17 @@ class Cutter:
         self.level: dict[str, int] = {}
         self.compiled: dict[str, bool] = {}
         self.touched: dict[Key, list[str]] = {}
+        self.least: dict[str, int] = {}  # levels that nodes have at least
+        self.apart: set[str] = set()  # users of arrays that do not fit into one region
 
     def units(self) -> list[Unit]:
         nodes = [n for n in self.plan.nodes.values() if n.name not in self.feeds]
-        for node in nodes:
-            self.place(node)
+        for _ in range(_ROUNDS):
+            self.level, self.compiled, self.touched = {}, {}, {}
+            for node in nodes:
+                self.place(node)
+            if not self.gather_arrays(nodes):
+                break
         out: list[Unit] = []
         for level in range(max(self.level.values(), default=-1) + 1):
             here = [n for n in nodes if self.level[n.name] == level]
@@ -110,9 +143,9 @@ class Cutter:
     def place(self, node: PlanNode) -> None:
         """A region's level: one more than the host nodes that it waits for."""
         name = node.name
-        compiled = name not in self.declined and why_not(node) is None
+        compiled = name not in self.declined and name not in self.apart and why_not(node) is None
         self.compiled[name] = compiled
-        level = 0
+        level = self.least.get(name, 0)
         for source in self.sources(node):
             if source in self.level:
                 waits = compiled and not self.compiled[source]
@@ -120,6 +153,43 @@ class Cutter:
         self.level[name] = level
         for key in self.own_keys(node):
             self.touched.setdefault(key, []).append(name)
+
+    def gather_arrays(self, nodes: list[PlanNode]) -> bool:
+        """An array or stack lives in one region, with all that use it: move them to one level, or
+        to the host.  Whether something has changed."""
+        users: dict[Key, list[PlanNode]] = {}
+        for node in nodes:
+            keys = {self.root(e) for e in node.inputs if self.plan.dtype(e).base.kind == "r"}
+            if node.op.name in CREATORS:
+                keys.add(self.root(Edge(node.name, 0)))
+            for key in keys:
+                users.setdefault(key, []).append(node)
+        changed = False
+        for members in users.values():
+            if not any(n.op.name in CREATORS for n in members):
+                members = [n for n in members if n.op.name in RULES]
+                alone = [n.name for n in members if n.name not in self.apart]
+                self.apart.update(alone)
+                changed = changed or bool(alone)
+            elif not all(self.compiled[n.name] for n in members):
+                alone = [n.name for n in members if n.name not in self.apart]
+                self.apart.update(alone)
+                changed = changed or bool(alone)
+            else:
+                level = max(self.level[n.name] for n in members)
+                for n in members:
+                    if self.level[n.name] < level:
+                        self.least[n.name] = level
+                        changed = True
+        return changed
+
+    def root(self, edge: Edge) -> Key:
+        """The array that a handle names; that of a gradient counts as the same."""
+        node = self.plan.nodes[edge.node]
+        while node.op.name == "TensorArrayGradV3" or IDENTITY in node.op.traits:
+            edge = node.inputs[0]
+            node = self.plan.nodes[edge.node]
+        return self.key(edge)
 
     def sources(self, node: PlanNode) -> Iterator[str]:
         """What must run before: operands, control inputs, earlier users of the same variables."""
@@ -158,7 +228,7 @@ class Cutter:
             for edge in node.inputs:
                 if is_handle(self.plan.dtype(edge)):
                     key = self.key(edge)
-                    if key not in region.variables:
+                    if key not in region.variables and not self.is_array(edge):
                         source = self.variable_node(key)
                         region.variables[key] = edge if source is None else source
                 elif edge.node not in inside and edge not in region.inputs:
@@ -175,6 +245,9 @@ class Cutter:
                 elif node.name in self.plan.targets and not is_handle(self.plan.dtype(edge)):
                     region.kept.append(edge)
         return region
+
+    def is_array(self, edge: Edge) -> bool:
+        return self.plan.nodes[edge.node].op.name in RULES
 
     def variable_node(self, key: Key) -> PlanNode | None:
         if key[0] != "name":

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import fallback, library, packing
+from headrace.codegen import array_ops, control, fallback, library, packing
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -28,6 +28,7 @@ from headrace.ops.emit import Decline, LibraryCall
 from headrace.ops.shape_rules import Input
 from headrace.ops.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL
 from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import is_unit
 
 KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
 
@@ -98,6 +99,9 @@ class Specializer:
         self.values: dict[Edge, Tensor] = {}
         self.first: dict[Key, Tensor] = {}
         self.current: dict[Key, Tensor] = {}
+        self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
+        self.trips: list[tuple[int, int | None]] = []  # loops around: first number, most trips
+        self.upper: dict[Tensor, int] = {}  # bounds of scalars
 
     def run(
         self, shapes: Sequence[tuple[int, ...]], held: dict[Key, tuple[tuple[int, ...], DType]]
@@ -133,12 +137,13 @@ class Specializer:
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
         kept = [self.values[edge] for edge in self.region.kept]
-        roots = [*outputs, *kept, *(u.value for u in updates)]
+        roots = [*outputs, *kept, *(u.value for u in updates), *self.emitter.effects]
         free = {self.first[k] for k in variables if k not in changed}
         packed = packing.pack(roots, free)
         program = assemble(
-            [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel
-        )
+            [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
+            self.emitter.effects,
+        )  # fmt: skip
         if packed.given:
             places = packing.places_of(packed.made, everything)
             first = assemble([everything[p] for p in places], packed.made, [], [])
@@ -148,6 +153,12 @@ class Specializer:
     # -- nodes -------------------------------------------------------------------------------
     def add(self, node: PlanNode) -> None:
         if node.op.name in VARIABLES or is_nothing(node):
+            return
+        if is_unit(node):
+            control.add(self, node)
+            return
+        if node.op.name in array_ops.RULES:
+            array_ops.RULES[node.op.name](self, node)
             return
         if CONSTANT in node.op.traits:
             value = np.asarray(node.attrs["value"].array)
@@ -162,6 +173,7 @@ class Specializer:
         known = self.known(node, operands)
         results = known if known is not None else self.lowered(node, operands)
         self.note_updates()
+        self.note_bound(node, operands, results)
         for index, (output, tensor) in enumerate(zip(node.outputs, results)):
             if not is_handle(output.dtype):
                 if not tensor.name and tensor.source is not None:
@@ -172,6 +184,32 @@ class Specializer:
         if is_handle(self.plan.dtype(edge)):
             return self.current[self.keys[edge]]
         return self.values[edge]
+
+    def given(self, edge: Edge) -> Any:
+        """A value, or the key of what a handle names."""
+        return self.keys[edge] if is_handle(self.plan.dtype(edge)) else self.values[edge]
+
+    def given_or_none(self, edge: Edge) -> Any:
+        """None where a value is missing because its branch is known not to run."""
+        found = self.keys if is_handle(self.plan.dtype(edge)) else self.values
+        return found.get(edge)  # type: ignore[attr-defined]
+
+    def room_since(self, serial: float) -> int | None:
+        """How often something can happen in the loops around that began after `serial`."""
+        room = 1
+        for first, bound in self.trips:
+            if first > serial:
+                if bound is None:
+                    return None
+                room *= bound
+        return room
+
+    def note_bound(self, node: PlanNode, operands: list[Tensor], results: list[Tensor]) -> None:
+        if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:
+            known = [int(t.value) for t in operands if t.value is not None]
+            known += [self.upper[t] for t in operands if t in self.upper]
+            if known:
+                self.upper[results[0]] = min(known)
 
     def note_updates(self) -> None:
         for update in self.emitter.updates:

@@ -157,7 +157,9 @@ class _Structure:
     def fold(self, path: Path) -> None:
         """Put a node in the place of a frame."""
         inside = self.sorted(n for n in self.nodes.values() if self.gives[n.name] == path)
-        exits = [n for n in self.nodes.values() if EXIT in n.op.traits and self.takes[n.name] == path]
+        exits = [
+            n for n in self.nodes.values() if EXIT in n.op.traits and self.takes[n.name] == path
+        ]
         variables = self._variables(inside)
         condition = self._condition(inside)
         guards = Guards()
@@ -246,9 +248,7 @@ class _Structure:
             condition.origins, first_node.number,
         )  # fmt: skip
 
-    def _before(
-        self, block: Block, names: list[str], condition: PlanNode, pred: Edge
-    ) -> set[str]:
+    def _before(self, block: Block, names: list[str], condition: PlanNode, pred: Edge) -> set[str]:
         """The nodes that run once more than the body does: those of the condition."""
         free_ones = {n for n in names if (pred, 1) not in block.guards.of[n]}
         stack = [n for n in block.sources(condition) if n in free_ones]

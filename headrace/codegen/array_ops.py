@@ -1,0 +1,323 @@
+"""Tensor arrays and stacks inside of a region: plain memory of known size.
+
+An array is created, written, read and forgotten within one region, so its handle is a key here, and
+what the handle leads to is known: `ArrayValue`, `StackValue`.  Flows are zeros: the order of the plan
+is the order of effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.native_control import ADD, LOOK, PUT, SUM, TAKE
+from headrace.codegen.stages import Cell, Row, Stacked, Temporary, Zeroed
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+from headrace.core.shapes import make_shape
+from headrace.ops.emit import Decline
+from headrace.plan.plan import Edge, PlanNode
+
+_SMALL = 1e-4  # between the serial numbers of what is made at one moment, afterwards
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayValue:
+    """What is known of a tensor array."""
+
+    dtype: DType
+    size: int
+    flags: Tensor
+    shape: tuple[int, ...] | None  # of an element, once known
+    memory: Tensor | None = None
+    is_whole: bool = False  # the memory is that of a value which has all cells
+    is_sum: bool = False  # the array of a gradient
+    clears: bool = True  # a cell is read once
+    parent: Any = None  # key of the array that this is the gradient of
+    gradients: tuple[str, ...] = ()
+
+    def check_in_loop(self, before: ArrayValue) -> None:
+        if self.is_whole is not before.is_whole:
+            raise Decline("a tensor array that is filled as a whole inside of a loop or branch")
+
+    def outlives(self, known: dict[Any, Any]) -> bool:
+        """The gradient of an array from outside is itself from there."""
+        return self.parent is not None and self.parent in known
+
+    @property
+    def how(self) -> int:
+        return SUM if self.is_sum else TAKE if self.clears else LOOK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackValue:
+    """What is known of a stack."""
+
+    dtype: DType
+    height: Tensor
+    shape: tuple[int, ...] | None = None
+    memory: Tensor | None = None
+    same: Tensor | None = None  # everything on it is this
+    room: int | None = None
+    parent: Any = field(default=None)
+
+    def check_in_loop(self, before: StackValue) -> None:
+        """Nothing can be wrong."""
+
+    def outlives(self, known: dict[Any, Any]) -> bool:
+        return False
+
+
+def flow() -> Tensor:
+    return Tensor((), dtypes.float32, value=np.zeros((), np.float32), name="flow")
+
+
+def _number(value: Any, dtype: DType) -> Tensor:
+    array = np.asarray(value, dtype.numpy)
+    return Tensor(array.shape, dtype, value=array)
+
+
+def _array(s: Any, edge: Edge) -> tuple[Any, ArrayValue]:
+    key = s.keys[edge]
+    found = s.arrays.get(key)
+    if not isinstance(found, ArrayValue):
+        raise Decline("an array from elsewhere")
+    return key, found
+
+
+def _zeros(count: int, dtype: DType) -> Tensor:
+    return Tensor((max(count, 1),), dtype, source=Zeroed(), name="flags")
+
+
+def _hold(beside: Tensor, memory: Tensor) -> None:
+    """Memory that is needed from the moment on at which `beside` is made."""
+    assert isinstance(beside.source, Zeroed)
+    memory.serial = beside.serial + _SMALL  # type: ignore[assignment]
+    beside.source.held.append(memory)
+
+
+def _with_memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> ArrayValue:
+    if array.shape is not None and array.shape != shape:
+        raise Decline("elements of different shapes")
+    if array.memory is None:
+        memory = Tensor((array.size, *shape), array.dtype, source=Temporary(), name="array")
+        _hold(array.flags, memory)
+        array = s.arrays[key] = replace(array, shape=shape, memory=memory)
+    return array
+
+
+# -- tensor arrays ---------------------------------------------------------------------------------
+def _create(s: Any, node: PlanNode) -> None:
+    size, attrs = s.values[node.inputs[0]], node.attrs
+    if size.value is None or size.value.ndim or size.value < 0:
+        raise Decline("a tensor array of unknown size")
+    if attrs["dynamic_size"]:
+        raise Decline("a tensor array that grows")
+    shape = attrs["element_shape"]
+    known = tuple(shape.sizes) if shape.is_full else None
+    key = s.keys[Edge(node.name, 0)] = ("array", node.name)
+    s.arrays[key] = ArrayValue(
+        attrs["dtype"], int(size.value), _zeros(int(size.value), dtypes.uint8), known,
+        clears=attrs["clear_after_read"],
+    )  # fmt: skip
+    s.values[Edge(node.name, 1)] = flow()
+
+
+def _gradient(s: Any, node: PlanNode) -> None:
+    key, array = _array(s, node.inputs[0])
+    source = node.attrs["source"]
+    own = ("gradient", key, source)
+    if array.is_sum:
+        raise Decline("the gradient of a gradient")
+    if own not in s.arrays:
+        flags = _zeros(array.size, dtypes.uint8)
+        flags.serial = array.flags.serial + _SMALL * (2 + 2 * len(array.gradients))  # type: ignore[assignment]
+        s.arrays[own] = ArrayValue(
+            array.dtype, array.size, flags, array.shape, is_sum=True, parent=key
+        )
+        s.arrays[key] = replace(array, gradients=(*array.gradients, source))
+    s.keys[Edge(node.name, 0)] = own
+    s.values[Edge(node.name, 1)] = flow()
+
+
+def _write(s: Any, node: PlanNode) -> None:
+    key, array = _array(s, node.inputs[0])
+    index, value = s.values[node.inputs[1]], s.values[node.inputs[2]]
+    if index.shape != () or value.dtype.base is not array.dtype.base:
+        raise Decline("a write that the array refuses")
+    if array.is_whole and array.is_sum:
+        raise Decline("writes to an array that was filled as a whole")
+    array = _with_memory(s, key, array, value.shape)
+    how = ADD if array.is_sum else PUT
+    effect = Cell(array.memory, index, array.flags, how, value)
+    s.emitter.effects.append(Tensor((), "bool", source=effect, name="write"))
+    s.values[Edge(node.name, 0)] = flow()
+
+
+def _read(s: Any, node: PlanNode) -> None:
+    key, array = _array(s, node.inputs[0])
+    index = s.values[node.inputs[1]]
+    if array.shape is None or index.shape != () or node.attrs["dtype"] is not array.dtype:
+        raise Decline("a read that the array refuses")
+    array = _with_memory(s, key, array, array.shape)
+    effect = Cell(array.memory, index, array.flags, array.how)
+    value = Tensor(array.shape, array.dtype, source=effect, name=node.name)
+    s.emitter.effects.append(value)
+    s.values[Edge(node.name, 0)] = value
+
+
+def _whole(s: Any, node: PlanNode) -> Tensor:
+    """All cells, in order."""
+    key, array = _array(s, node.inputs[0])
+    if array.shape is None or node.attrs["dtype"] is not array.dtype or not array.size:
+        raise Decline("an array without elements")
+    array = _with_memory(s, key, array, array.shape)
+    row = Row(array.memory, array.flags, array.how)
+    value = Tensor((array.size, *array.shape), array.dtype, source=row, name=node.name)
+    s.emitter.effects.append(value)
+    return value
+
+
+def _gather(s: Any, node: PlanNode) -> None:
+    _, array = _array(s, node.inputs[0])
+    _check_all(s.values[node.inputs[1]], array)
+    asked = node.attrs["element_shape"]
+    if array.shape is None or not asked.is_compatible_with(make_shape(array.shape)):
+        raise Decline("an array of other elements")
+    s.values[Edge(node.name, 0)] = _whole(s, node)
+
+
+def _check_all(indices: Tensor, array: ArrayValue) -> None:
+    if indices.value is None or not np.array_equal(indices.value, np.arange(array.size)):
+        raise Decline("some cells of an array, or in another order")
+
+
+def _fill(s: Any, key: Any, array: ArrayValue, value: Tensor) -> None:
+    """Every cell gets its row of a value: the array is where the value is."""
+    if array.memory is not None or value.dtype.base is not array.dtype.base:
+        raise Decline("a scatter to an array in use")
+    if array.shape is not None and array.shape != value.shape[1:]:
+        raise Decline("elements of different shapes")
+    if value.shape[0] != array.size:
+        raise Decline("a scatter that the array refuses")
+    effect = Row(value, array.flags, PUT)
+    s.emitter.effects.append(Tensor((), "bool", source=effect, name="scatter"))
+    s.arrays[key] = replace(array, shape=value.shape[1:], memory=value, is_whole=True)
+
+
+def _scatter(s: Any, node: PlanNode) -> None:
+    key, array = _array(s, node.inputs[0])
+    _check_all(s.values[node.inputs[1]], array)
+    value = s.values[node.inputs[2]]
+    if not value.shape:
+        raise Decline("a scatter of a scalar")
+    _fill(s, key, array, value)
+    s.values[Edge(node.name, 0)] = flow()
+
+
+def _concat(s: Any, node: PlanNode) -> None:
+    _, array = _array(s, node.inputs[0])
+    if not array.shape:
+        raise Decline("a concatenation of scalars")
+    asked = node.attrs["element_shape_except0"]
+    if not asked.is_compatible_with(make_shape(array.shape[1:])):
+        raise Decline("an array of other elements")
+    value = _whole(s, node)
+    rows = (array.size * array.shape[0], *array.shape[1:])
+    s.values[Edge(node.name, 0)] = s.emitter.view(value, rows)
+    s.values[Edge(node.name, 1)] = _number([array.shape[0]] * array.size, dtypes.int64)
+
+
+def _split(s: Any, node: PlanNode) -> None:
+    key, array = _array(s, node.inputs[0])
+    value, lengths = s.values[node.inputs[1]], s.values[node.inputs[2]].value
+    if lengths is None or lengths.ndim != 1 or len(lengths) != array.size or not array.size:
+        raise Decline("a split of unknown lengths")
+    if np.any(lengths != lengths[0]) or not value.shape or lengths.sum() != value.shape[0]:
+        raise Decline("a split into different lengths")
+    shape = (array.size, int(lengths[0]), *value.shape[1:])
+    _fill(s, key, array, s.emitter.view(value, shape))
+    s.values[Edge(node.name, 0)] = flow()
+
+
+def _size(s: Any, node: PlanNode) -> None:
+    _, array = _array(s, node.inputs[0])
+    s.values[Edge(node.name, 0)] = _number(array.size, dtypes.int32)
+
+
+def _close(s: Any, node: PlanNode) -> None:
+    raise Decline("an array that is closed")
+
+
+# -- stacks ----------------------------------------------------------------------------------------
+def _create_stack(s: Any, node: PlanNode) -> None:
+    limit = s.values[node.inputs[0]].value
+    if limit is None or limit >= 0:
+        raise Decline("a stack with a limit")
+    key = s.keys[Edge(node.name, 0)] = ("stack", node.name)
+    height = Tensor((1,), dtypes.int64, source=Zeroed(), name="height")
+    s.arrays[key] = StackValue(node.attrs["elem_type"], height)
+
+
+def _stack(s: Any, edge: Edge) -> tuple[Any, StackValue]:
+    key = s.keys[edge]
+    found = s.arrays.get(key)
+    if not isinstance(found, StackValue):
+        raise Decline("a stack from elsewhere")
+    return key, found
+
+
+def _push(s: Any, node: PlanNode) -> None:
+    key, stack = _stack(s, node.inputs[0])
+    value = s.values[node.inputs[1]]
+    s.values[Edge(node.name, 0)] = value
+    if value.dtype.base is not stack.dtype.base:
+        raise Decline("a push that the stack refuses")
+    if stack.same is not None and _is_equal(stack.same, value):
+        return
+    if stack.same is None and stack.memory is None:
+        # What is the same in all iterations is not kept for each of them.
+        if value.value is not None or value.serial < stack.height.serial:
+            s.arrays[key] = replace(stack, shape=value.shape, same=value)
+            return
+        room = s.room_since(stack.height.serial)
+        count = 1 if room is None else room
+        memory = Tensor((count, *value.shape), stack.dtype, source=Temporary(), name="stack")
+        _hold(stack.height, memory)
+        stack = s.arrays[key] = replace(stack, shape=value.shape, memory=memory, room=room)
+    if stack.memory is None or stack.shape != value.shape:
+        raise Decline("a stack of different values")
+    effect = Stacked(stack.memory, stack.height, stack.room, value)
+    s.emitter.effects.append(Tensor((), "bool", source=effect, name="push"))
+
+
+def _is_equal(x: Tensor, y: Tensor) -> bool:
+    known = x.value is not None and y.value is not None
+    return x is y or (known and x.kind is y.kind and np.array_equal(x.value, y.value))
+
+
+def _pop(s: Any, node: PlanNode) -> None:
+    _, stack = _stack(s, node.inputs[0])
+    if stack.same is not None:
+        s.values[Edge(node.name, 0)] = stack.same
+        return
+    if stack.memory is None or stack.shape is None:
+        raise Decline("a stack that nobody fills")
+    effect = Stacked(stack.memory, stack.height, stack.room)
+    value = Tensor(stack.shape, stack.dtype, source=effect, name=node.name)
+    s.emitter.effects.append(value)
+    s.values[Edge(node.name, 0)] = value
+
+
+RULES: dict[str, Callable[[Any, PlanNode], None]] = {
+    "TensorArrayV3": _create, "TensorArrayGradV3": _gradient, "TensorArrayWriteV3": _write,
+    "TensorArrayReadV3": _read, "TensorArrayGatherV3": _gather, "TensorArrayScatterV3": _scatter,
+    "TensorArrayConcatV3": _concat, "TensorArraySplitV3": _split, "TensorArraySizeV3": _size,
+    "TensorArrayCloseV3": _close, "StackV2": _create_stack, "StackPushV2": _push,
+    "StackPopV2": _pop,
+}  # fmt: skip
+CREATORS = frozenset({"TensorArrayV3", "StackV2"})

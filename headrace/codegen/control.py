@@ -1,0 +1,284 @@
+"""Loops and branches of a region, specialized to shapes: units (plan.units) -> stages.
+
+A loop's body is walked with leaves in the place of what it carries.  It is walked again where that
+shows more than was assumed: a variable that it updates is carried too; a scalar that seemed to stay
+the same does not; an array got its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.control_steps import outside
+from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.stages import BranchStage, Carried, LoopStage, Made, Part
+from headrace.codegen.trips import most_trips
+from headrace.ops.emit import Decline
+from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import LOOP, branch_of, loop_of
+
+ROUNDS = 12  # walks of one body
+
+Given = Any  # a Tensor, or the key of something that a handle names
+
+
+def add(s: Any, node: PlanNode) -> None:
+    """Specialize a unit; `s` is the Specializer."""
+    if node.op is LOOP:
+        _add_loop(s, node)
+    else:
+        _add_branch(s, node)
+
+
+def mark() -> int:
+    """A serial number between what was made and what will be."""
+    return Tensor((), "bool").serial
+
+
+@contextmanager
+def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
+    """Walk another plan, to which `given` is fed."""
+    saved = s.plan, s.values, s.keys
+    s.plan, s.values, s.keys = plan, {}, {}
+    for name, value in zip(plan.feeds, given):
+        (s.values if isinstance(value, Tensor) else s.keys)[Edge(name, 0)] = value
+    try:
+        yield
+    finally:
+        s.plan, s.values, s.keys = saved
+
+
+@contextmanager
+def part_of(s: Any) -> Iterator[Part]:
+    """Collect what happens inside."""
+    emitter = s.emitter
+    saved = emitter.checks, emitter.effects
+    part = Part(mark())
+    emitter.checks, emitter.effects = part.checks, part.effects
+    try:
+        yield part
+    finally:
+        emitter.checks, emitter.effects = saved
+
+
+def walk(s: Any, plan: Plan, given: list[Given]) -> list[Given]:
+    """The plan's results."""
+    with scope(s, plan, given):
+        feeds = set(plan.feeds)
+        for node in plan.nodes.values():
+            if s.cancel.reason is not None:
+                raise s.cancel.reason
+            if node.name not in feeds:
+                s.emitter.node = node
+                s.add(node)
+        return [s.given(e) for e in plan.fetches]
+
+
+# -- loops -----------------------------------------------------------------------------------------
+class _Changed(Exception):
+    """The body is not what it was taken for: once more."""
+
+
+def _add_loop(s: Any, node: PlanNode) -> None:
+    loop = loop_of(node)
+    given = [s.given(e) for e in node.inputs]
+    starts = given[: loop.carried]
+    if not all(isinstance(t, Tensor) for t in starts):
+        raise Decline("a loop that carries handles")
+    work = _Loop(s, node, starts, given[loop.carried :])
+    for _ in range(ROUNDS):
+        try:
+            work.run()
+            return
+        except _Changed:
+            continue
+    raise Decline("a loop that does not settle")
+
+
+class _Loop:
+    """One loop, until its walks agree."""
+
+    def __init__(self, s: Any, node: PlanNode, starts: list[Tensor], invariants: list[Any]) -> None:
+        self.s, self.node, self.loop = s, node, loop_of(node)
+        self.starts, self.invariants = starts, invariants
+        # Flows of tensor arrays are zeros that nobody computes.
+        self.same = {i for i, t in enumerate(starts) if is_flow(t)}
+        self.states: list[Any] = []  # variables that the body updates
+        self.bound = most_trips(s, self.loop, starts, invariants)
+
+    def run(self) -> None:
+        s = self.s
+        before, arrays = dict(s.current), dict(s.arrays)
+        s.trips.append((mark(), self.bound))
+        try:
+            stage, results = self.walk()
+        finally:
+            s.trips.pop()
+            after, s.current = s.current, before
+        self.check_arrays(arrays)
+        new = [k for k in after if after[k] is not before[k] and k not in self.states]
+        if new:
+            self.states += new
+            raise _Changed
+        if stage is None:  # known not to run at all
+            self.deliver(self.starts)
+            return
+        s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="loop"))
+        made = iter(results)
+        self.deliver([t if i in self.same else next(made) for i, t in enumerate(self.starts)])
+        for key in self.states:
+            s.current[key] = next(made)
+
+    def walk(self) -> tuple[LoopStage | None, list[Tensor]]:
+        s = self.s
+        varying = [t for i, t in enumerate(self.starts) if i not in self.same]
+        initial = [*varying, *(s.current[k] for k in self.states)]
+        carried = [Tensor(t.shape, t.dtype, source=Carried(), name=t.name) for t in initial]
+        leaves = iter(carried)
+        seen = [t if i in self.same else next(leaves) for i, t in enumerate(self.starts)]
+        for key, leaf in zip(self.states, leaves):
+            s.current[key] = leaf
+        with part_of(s) as condition:
+            goes_on, *shared = walk(s, self.loop.condition, [*seen, *self.invariants])
+        if goes_on.value is not None and not goes_on.value and not condition.effects:
+            return None, []
+        with part_of(s) as body:
+            found = walk(s, self.loop.body, [*seen, *self.invariants, *shared])
+        nexts = self.settled(found) + [s.current[k] for k in self.states]
+        for start, following in zip(initial, nexts):
+            if start.shape != following.shape or start.kind is not following.kind:
+                raise Decline(f"{self.node.name} changes a shape from iteration to iteration")
+        roots = [*condition.roots, goes_on, *body.roots, *nexts]
+        body.outputs = []
+        inside = set(carried)
+        reads = [t for t in outside(roots, condition.first) if t not in inside]
+        stage = LoopStage(
+            initial, carried, condition, goes_on, body, nexts, list(dict.fromkeys(reads + initial))
+        )
+        results = [
+            Tensor(t.shape, t.dtype, source=Made(stage, i), name=t.name)
+            for i, t in enumerate(initial)
+        ]
+        return stage, results
+
+    def settled(self, found: list[Tensor]) -> list[Tensor]:
+        """The next values of what varies; something that does after all changes the loop."""
+        wrong = {i for i in self.same if not is_flow(found[i])}
+        if wrong:
+            self.same -= wrong
+            raise _Changed
+        return [t for i, t in enumerate(found) if i not in self.same]
+
+    def check_arrays(self, before: dict[Any, Any]) -> None:
+        """What arrays from outside have become, they are from the first iteration on."""
+        changed = False
+        for key, old in before.items():
+            new = self.s.arrays[key]
+            if new is not old:
+                new.check_in_loop(old)
+                changed = True
+        self.s.arrays = {
+            k: v for k, v in self.s.arrays.items() if k in before or v.outlives(before)
+        }
+        changed = changed or len(self.s.arrays) > len(before)
+        if changed:
+            raise _Changed
+
+    def deliver(self, results: list[Tensor]) -> None:
+        for i, tensor in enumerate(results):
+            self.s.values[Edge(self.node.name, i)] = tensor
+
+
+def is_flow(tensor: Any) -> bool:
+    return (
+        isinstance(tensor, Tensor)
+        and tensor.value is not None
+        and tensor.shape == ()
+        and tensor.dtype.name == "float32"
+        and not tensor.value
+    )
+
+
+# -- branches --------------------------------------------------------------------------------------
+def _add_branch(s: Any, node: PlanNode) -> None:
+    branch = branch_of(node)
+    predicate = s.given(node.inputs[0])
+    count = len(branch.sides[0].feeds)
+    captured = node.inputs[1 : 1 + count], node.inputs[1 + count :]
+    if predicate.value is not None:
+        side = 1 if predicate.value else 0
+        found = walk(s, branch.sides[side], [s.given_or_none(e) for e in captured[side]])
+        for i, place in enumerate(branch.gives[side]):
+            if place is not None:
+                _deliver(s, Edge(node.name, i), found[place])
+        return
+    before = dict(s.current)
+    parts, results, states = [], [], []
+    for side in (0, 1):
+        arrays = dict(s.arrays)
+        s.current = dict(before)
+        with part_of(s) as part:
+            given = [s.given_or_none(e) for e in captured[side]]
+            results.append(walk(s, branch.sides[side], given))
+        states.append(s.current)
+        parts.append(part)
+        for key, old in arrays.items():
+            if s.arrays[key] is not old:
+                s.arrays[key].check_in_loop(old)
+    s.current = before
+    values: list[tuple[Tensor, Tensor]] = []
+    merged: list[tuple[Any, tuple[Tensor, Tensor]]] = []
+    for i, (no, yes) in enumerate(zip(*branch.gives)):
+        edge = Edge(node.name, i)
+        if no is None or yes is None:
+            side = 0 if yes is None else 1
+            value = results[side][no if yes is None else yes]
+            if isinstance(value, Tensor):
+                parts[side].outputs.append(value)
+            _deliver(s, edge, value)
+            continue
+        pair = results[0][no], results[1][yes]
+        if not _is_same(s, edge, *pair):
+            merged.append((edge, pair))
+    for key in before:
+        pair = states[0][key], states[1][key]
+        if pair[0] is not pair[1]:
+            merged.append((key, pair))
+    for _, pair in merged:
+        if pair[0].shape != pair[1].shape or pair[0].kind is not pair[1].kind:
+            raise Decline(f"the sides of {node.name} give different shapes")
+        values.append(pair)
+        for part, value in zip(parts, pair):
+            part.outputs.append(value)
+    roots = [*parts[0].roots, *parts[1].roots]
+    reads = [predicate, *outside(roots, parts[0].first)]
+    stage = BranchStage(predicate, (parts[0], parts[1]), values, list(dict.fromkeys(reads)))
+    s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="branch"))
+    for i, (where, pair) in enumerate(merged):
+        made = Tensor(pair[0].shape, pair[0].dtype, source=Made(stage, i), name=node.name)
+        if isinstance(where, Edge):
+            s.values[where] = made
+        else:
+            s.current[where] = made
+
+
+def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
+    """Both sides give the same: a handle, a value from outside, a constant."""
+    if not isinstance(no, Tensor) or not isinstance(yes, Tensor):
+        if no != yes:
+            raise Decline("the sides of a branch give different handles")
+        s.keys[edge] = no
+        return True
+    known = no.value is not None and yes.value is not None
+    if no is yes or (known and no.kind is yes.kind and np.array_equal(no.value, yes.value)):
+        s.values[edge] = no
+        return True
+    return False
+
+
+def _deliver(s: Any, edge: Edge, value: Given) -> None:
+    (s.values if isinstance(value, Tensor) else s.keys)[edge] = value
