@@ -13,12 +13,14 @@ from bench.workers import BURST, SETUP, Lost, Worker
 
 FAR = 2.0  # a peer this much slower than the best peer is out after one round ...
 LONG = 0.05  # ... if its step takes longer than this: its figure would decide nothing
+TRIES = 3
 Row = dict[str, dict[str, Any]]
 Tell = Callable[[str], None]
 
 
 class Crew:
-    """The workers, started when first needed and again after one was lost."""
+    """The workers, started when first needed and again after one was lost; but for one that fails
+    again and again without a good answer in between."""
 
     def __init__(self, names: list[str], size: str, log: IO[bytes], note: Tell) -> None:
         self.names, self.size, self.log, self.note = names, size, log, note
@@ -28,7 +30,7 @@ class Crew:
 
     def ready(self) -> list[Worker]:
         for name in self.names:
-            if name not in self.workers and self.failures[name] < 3:
+            if name not in self.workers and self.failures[name] < TRIES:
                 try:
                     self.workers[name] = Worker(name, self.size, self.log)
                     self.versions[name] = self.workers[name].version
@@ -40,7 +42,9 @@ class Crew:
     def ask(self, worker: Worker, seconds: float, **question: Any) -> dict[str, Any]:
         """The answer; an error is an answer, and so is the loss of the worker."""
         try:
-            return worker.ask(seconds, **question)
+            answer = worker.ask(seconds, **question)
+            self.failures[worker.name] = 0
+            return answer
         except Lost as lost:
             self.failures[worker.name] += 1
             self.workers.pop(worker.name, None)

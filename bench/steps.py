@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from bench import frameworks, fresh, goals, history, tables
-from bench.rounds import Crew, measure, side_by_side
+from bench.rounds import Crew, disagreement, measure, side_by_side
 from bench.workloads.loops import BATCHES
 from bench.workloads.sizes import WORKLOADS
 
+DIFFERENT = 1e-2  # rounding alone does not do this
 OTHERS = ("lengths", "startup", "memory", "loop_memory")
 
 
@@ -86,7 +87,10 @@ class Run:
         self.keep()
 
     def step(self, name: str) -> None:
-        self.results["steps"][name] = measure(name, self.crew, self.given.rounds, self.tell)
+        row = measure(name, self.crew, self.given.rounds, self.tell)
+        self.results["steps"][name] = row
+        if (disagreement(row) or 0) > DIFFERENT:
+            self.note(f"{name}: losses differ from a peer's by {disagreement(row):.0e}")
         self.keep()
         self.show(tables.line(name, self.results["steps"]))
 
