@@ -344,7 +344,7 @@ class Tensor:
         self.kind = kind_of(dtype)
         self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
-        self.serial = next(_serial)
+        self.serial: float = next(_serial)  # passes put new ones between
 
     @property
     def count(self) -> int:

@@ -49,14 +49,36 @@ def temporary(nbytes: int) -> Tensor:
     return Tensor((nbytes,), "uint8", source=Temporary(), name="temporary")
 
 
+@dataclass(frozen=True, slots=True)
+class Blocked(View):
+    """An array (batch, blocks of channels, space..., channels of a block), seen as images."""
+
+    block: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        n, blocks, *space, block = self.operand.shape
+        return (n, blocks * block, *space)
+
+
 def plain(view: View) -> Layout:
     """The layout that the array has, dimensions in the library's order."""
+    if isinstance(view, Blocked):
+        return dnn.blocked(view.shape, view.operand.kind.name, view.block)
     steps = strides(view.operand.shape)
     return dnn.strided(view.shape, view.operand.kind.name, [steps[a] for a in view.order])
 
 
 def free(view: View) -> Layout:
     return dnn.any_layout(view.shape, view.operand.kind.name)
+
+
+def image(call: LibraryCall, name: str) -> Layout:
+    """The layout of an image in a call.  Beside one with blocks, the library chooses for the other:
+    it has code for few combinations."""
+    view = call.views[name]
+    mixed = any(isinstance(v, Blocked) for v in call.views.values())
+    return free(view) if mixed and not isinstance(view, Blocked) else plain(view)
 
 
 def is_available() -> bool:
@@ -224,8 +246,8 @@ def _forward_description(
     bias = call.views.get("bias")
     return Description(
         "convolution_forward", dnn.engine(), dnn.FORWARD_TRAINING, dnn.CONVOLUTION_DIRECT,
-        src or plain(call.views["src"]), free(call.views["weights"]),
-        plain(bias) if bias else None, dst or plain(call.views["dst"]), *_geometry(call),
+        src or image(call, "src"), free(call.views["weights"]),
+        plain(bias) if bias else None, dst or image(call, "dst"), *_geometry(call),
         attr or dnn.attributes(), keep=(attr,),
     )  # fmt: skip
 
@@ -245,6 +267,17 @@ def _convolution(call: LibraryCall) -> list[Execution]:
     return run.done()
 
 
+def preferred_block(call: LibraryCall) -> int:
+    """Channels per block of the images that the library would choose; 0 where it wants none."""
+    src, dst = free(call.views["src"]), free(call.views["dst"])
+    with threads.limited_to(team_of(call)):
+        if call.kind == "convolution_weights":
+            made, names = _weights_description(call, src, dst), ("src", "diff_dst")
+        else:
+            made, names = _forward_description(call, src=src, dst=dst), ("src", "dst")
+        return max(made.layout(name).block for name in names)
+
+
 def weights_layout(call: LibraryCall) -> Layout:
     """How a convolution wants its weights."""
     with threads.limited_to(team_of(call)):
@@ -262,8 +295,8 @@ def _convolution_data(call: LibraryCall) -> list[Execution]:
     src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
     hint = _forward_description(call)
     made = Description(
-        "convolution_backward_data", dnn.engine(), dnn.CONVOLUTION_DIRECT, plain(src), free(weights),
-        plain(dst), *_geometry(call), hint, dnn.attributes(), keep=(hint,),
+        "convolution_backward_data", dnn.engine(), dnn.CONVOLUTION_DIRECT, image(call, "src"),
+        free(weights), image(call, "dst"), *_geometry(call), hint, dnn.attributes(), keep=(hint,),
     )  # fmt: skip
     run = _Sequence(made)
     run.read("diff_dst", dst)
@@ -274,7 +307,7 @@ def _convolution_data(call: LibraryCall) -> list[Execution]:
 
 def _convolution_weights(call: LibraryCall) -> list[Execution]:
     src, dst = call.views["src"], call.views["dst"]
-    made = _weights_description(call, plain(src), plain(dst))
+    made = _weights_description(call, image(call, "src"), image(call, "dst"))
     if _gathers(call, made):
         made = _weights_description(call, free(src), free(dst))
     run = _Sequence(made)
@@ -297,6 +330,8 @@ def _gathers(call: LibraryCall, made: Description) -> bool:
     """A direct kernel without BRGEMM picks channels-last images together for every tap of the
     filter: where there are many taps, images in the library's own layout are faster, their
     reorders included (measured: by a fifth for filters of 3x3)."""
+    if any(isinstance(v, Blocked) for v in call.views.values()):
+        return False
     taps = prod(call.views["weights"].shape[-len(call.options["strides"]) :])
     return taps >= MANY_TAPS and "brg" not in made.implementation
 
@@ -305,20 +340,39 @@ def _gathers(call: LibraryCall, made: Description) -> bool:
 def _pool_forward(call: LibraryCall, algorithm: int, kind: int) -> Description:
     o = call.options
     return Description(
-        "pooling_forward", dnn.engine(), kind, algorithm, plain(call.views["src"]),
-        plain(call.views["dst"]), dnn.dims(o["strides"]), dnn.dims(o["window"]),
+        "pooling_forward", dnn.engine(), kind, algorithm, _pooled(call, "src"),
+        _pooled(call, "dst"), dnn.dims(o["strides"]), dnn.dims(o["window"]),
         dnn.dims([0] * len(o["window"])), *_pads(o), dnn.attributes(),
     )  # fmt: skip
 
 
-def _pool_backward(call: LibraryCall, algorithm: int, source: View, grad: View) -> Description:
+def _pool_backward(call: LibraryCall, algorithm: int, source: str, grad: str) -> Description:
     o = call.options
     hint = _pool_forward(call, algorithm, dnn.FORWARD_TRAINING)
     return Description(
-        "pooling_backward", dnn.engine(), algorithm, plain(source), plain(grad),
+        "pooling_backward", dnn.engine(), algorithm, _pooled(call, source), _pooled(call, grad),
         dnn.dims(o["strides"]), dnn.dims(o["window"]), dnn.dims([0] * len(o["window"])), *_pads(o),
         hint, dnn.attributes(), keep=(hint,),
     )  # fmt: skip
+
+
+def _pooled(call: LibraryCall, name: str) -> Layout:
+    """Pooling keeps the layout: blocks, if one of the images has them."""
+    block = next((v.block for v in call.views.values() if isinstance(v, Blocked)), 0)
+    view = call.views[name]
+    return dnn.blocked(view.shape, view.operand.kind.name, block) if block else plain(view)
+
+
+def measure_places(call: LibraryCall) -> None:
+    """How much memory the places of maxima take, now that the layout is known."""
+    if call.kind == "max_pool" and "places" in call.options:
+        made = _pool_forward(call, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
+        call.options["places"].shape = (max(made.size("workspace"), 1),)
+
+
+def _reordered(call: LibraryCall) -> list[Execution]:
+    src, dst = call.views["src"], call.views["dst"]
+    return [_reorder(plain(src), memory_of(src.operand), plain(dst), memory_of(dst.operand))]
 
 
 def _pads(options: dict[str, Any]) -> tuple[Any, Any]:
@@ -354,12 +408,12 @@ def pair(call: LibraryCall) -> None:
     if "places" not in first.options:
         made = _pool_forward(first, dnn.POOL_MAX, dnn.FORWARD_TRAINING)
         first.options["places"] = temporary(max(made.size("workspace"), 1))
-    call.options["places"] = first.options["places"]
+    call.options.update(first=first, places=first.options["places"])
 
 
 def _avg_pool_data(call: LibraryCall) -> list[Execution]:
     src, dst = call.views["src"], call.views["dst"]
-    run = _Sequence(_pool_backward(call, dnn.POOL_AVERAGE_INSIDE, src, dst))
+    run = _Sequence(_pool_backward(call, dnn.POOL_AVERAGE_INSIDE, "src", "dst"))
     run.read("diff_dst", dst)
     run.write("diff_src", src)
     return run.done()
@@ -378,10 +432,17 @@ def _max_pool_data(call: LibraryCall) -> list[Execution]:
         again.extra("dst", spare, temporary(spare.nbytes), written=True)
         again.extra("workspace", forward.layout("workspace"), places, written=True)
         before = again.done()
-    back = _pool_backward(call, dnn.POOL_MAX, call.views["diff_src"], call.views["diff_dst"])
+    back = _pool_backward(call, dnn.POOL_MAX, "diff_src", "diff_dst")
+    want = back.layout("workspace")
+    if "first" in call.options:
+        noted = _pool_forward(call.options["first"], dnn.POOL_MAX, dnn.FORWARD_TRAINING)
+        have = noted.layout("workspace")
+        if have != want:  # the images changed their layout in between
+            start, places = places, temporary(want.nbytes)
+            before = [_reorder(have, start, want, places)]
     run = _Sequence(back)
     run.read("diff_dst", call.views["diff_dst"])
-    run.extra("workspace", back.layout("workspace"), places)
+    run.extra("workspace", want, places)
     run.write("diff_src", call.views["diff_src"])
     return [*before, *run.done()]
 
@@ -393,6 +454,7 @@ _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
     "max_pool_data": _max_pool_data,
     "matmul": _matmul,
     "pack": _pack,
+    "reorder": _reordered,
     "convolution": _convolution,
     "convolution_data": _convolution_data,
     "convolution_weights": _convolution_weights,

@@ -26,6 +26,8 @@ RELU, BINARY_ADD = 0x20, 0x1FFF0
 
 TYPES = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6, "f64": 7}
 IMPLEMENTATION = 8  # what to query
+INNER_COUNT, INNER_SIZES, INNER_AXES = 263, 264, 265
+BLOCKED_TAGS = {8: 102, 16: 78}  # of four dimensions, the second one in blocks
 MD = {"src": 129, "diff_src": 130, "weights": 131, "diff_weights": 132, "dst": 133, "diff_dst": 134,
       "workspace": 135, "scratchpad": 136}  # fmt: skip
 ARG = {"src": 1, "src_1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "variance": 50,
@@ -144,6 +146,19 @@ class Layout:
 
     __hash__ = object.__hash__
 
+    @property
+    def block(self) -> int:
+        """Channels per block, where the layout is an image's with one level of blocks; else 0."""
+        lib = _lib()
+        count = ctypes.c_int()
+        lib.dnnl_memory_desc_query(self, INNER_COUNT, ctypes.byref(count))
+        if count.value != 1:
+            return 0
+        sizes, axes = (ctypes.POINTER(ctypes.c_int64)() for _ in range(2))
+        lib.dnnl_memory_desc_query(self, INNER_SIZES, ctypes.byref(sizes))
+        lib.dnnl_memory_desc_query(self, INNER_AXES, ctypes.byref(axes))
+        return sizes[0] if axes[0] == 1 and sizes[0] in BLOCKED_TAGS else 0
+
 
 def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
     handle = _made(
@@ -158,6 +173,15 @@ def any_layout(shape: Sequence[int], kind: str) -> Layout:
     handle = _made(
         "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
         len(shape), dims(shape), TYPES[kind], FORMAT_ANY,
+    )  # fmt: skip
+    return Layout(handle)
+
+
+def blocked(shape: Sequence[int], kind: str, block: int) -> Layout:
+    """Images (batch, channels, rows, columns) with blocks of channels innermost."""
+    handle = _made(
+        "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
+        len(shape), dims(shape), TYPES[kind], BLOCKED_TAGS[block],
     )  # fmt: skip
     return Layout(handle)
 

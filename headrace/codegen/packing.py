@@ -38,6 +38,12 @@ class Packed:
 
     made: list[Tensor]
     given: list[Tensor]
+    weights: list[tuple[LibraryCall, Tensor, Tensor]]  # who reads them; as read; as made
+
+    def measure(self) -> None:
+        """How large they are, once all layouts are known."""
+        for call, given, made in self.weights:
+            given.shape = made.shape = (onednn.weights_layout(call).nbytes // 4,)
 
 
 def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
@@ -49,7 +55,7 @@ def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
     for tensor in order:
         for t in dict.fromkeys(dependencies(tensor)):
             users.setdefault(t, []).append(tensor)
-    found = Packed([], [])
+    found = Packed([], [], [])
     keeps = _Keeps(free)
     for tensor in order:
         source = tensor.source
@@ -96,24 +102,20 @@ class _Convolution:
             return
         if layout == onednn.plain(given.views["weights"]) and self.out is self.first:
             return
-        size = layout.nbytes // 4
-        made = self.scaled()
-        packed = Tensor((size,), "float32", name="weights")
-        kept = [Tensor((size,), "float32", name="weights")]
-        call = LibraryCall("pack", src=View(made, self.order), dst=view(kept[0]), whole=given)
-        kept[0].source = Called(call, (made,))
-        views = {**given.views}
+        weights, made = self.scaled(), Tensor((1,), "float32", name="weights")
+        packed = Tensor((1,), "float32", name="weights")
+        views, kept, read = {**given.views}, [made], [packed]
         if self.shift is not None:
             kept.append(self.vector(self.shift))
-            bias = Tensor(kept[1].shape, "float32", name="bias")
-            views["bias"] = view(bias)
-            read = [packed, bias]
-        else:
-            read = [packed]
-        changed = LibraryCall("convolution", **views, **given.options, packed=packed)
-        self.out.source = Called(changed, (given.views["src"].operand, *read))
+            read.append(Tensor(kept[1].shape, "float32", name="bias"))
+            views["bias"] = view(read[1])
+        call = LibraryCall("convolution", **views, **given.options, packed=packed)
+        self.out.source = Called(call, (given.views["src"].operand, *read))
+        pack = LibraryCall("pack", src=View(weights, self.order), dst=view(made), whole=call)
+        made.source = Called(pack, (weights,))
         found.made += kept
         found.given += read
+        found.weights.append((call, packed, made))
 
     @property
     def order(self) -> tuple[int, ...]:

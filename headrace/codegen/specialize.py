@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import array_ops, control, fallback, library, packing
+from headrace.codegen import array_ops, control, fallback, layouts, library, packing
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -140,6 +140,8 @@ class Specializer:
         roots = [*outputs, *kept, *(u.value for u in updates), *self.emitter.effects]
         free = {self.first[k] for k in variables if k not in changed}
         packed = packing.pack(roots, free)
+        layouts.assign([*roots, *(t for c in self.emitter.checks for t in (c.bad, c.value) if t)])
+        packed.measure()
         program = assemble(
             [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
             self.emitter.effects,
