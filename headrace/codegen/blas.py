@@ -18,6 +18,7 @@ from headrace.codegen.cache import kernel_address
 from headrace.codegen.lift import strides
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory as memory_of
+from headrace.core import options
 from headrace.ops.emit import LibraryCall, View
 
 NO_TRANSPOSE, TRANSPOSE = 111, 112
@@ -26,6 +27,8 @@ NO_TRANSPOSE, TRANSPOSE = 111, 112
 @lru_cache(maxsize=1)
 def library() -> str | None:
     """Which BLAS is in use: the package scipy-openblas32, or the one that NumPy's wheel brings."""
+    if "blas" in options.without():
+        return None
     if _package() is not None:
         return "scipy-openblas32"
     return "NumPy's OpenBLAS" if _of_numpy() is not None else None

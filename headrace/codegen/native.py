@@ -63,6 +63,9 @@ def runtime_table() -> Any:
         for i, name in enumerate(("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads")):
             table[i] = address_of(getattr(gomp, name))
         table[5] = address_of(gomp.omp_set_num_threads)
+    elif (team := threads.own()) is not None:
+        threads.team.workers = team
+        table[0], table[1] = team.parallel, team.number
     table[6], table[7] = id(np.ndarray), native_loop.text()[1]
     return table
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from headrace.core import options
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,23 @@ def host() -> Target:
 
 @cache
 def is_available() -> bool:
-    """Whether llvmlite is installed."""
+    """Whether llvmlite is installed, and works."""
+    return problem() is None
+
+
+@cache
+def problem() -> str | None:
+    """Why nothing can be compiled; None where all is well.  One that is installed and broken is
+    worth a warning: everything runs much slower."""
     from importlib.util import find_spec
 
-    return find_spec("llvmlite") is not None
+    if "llvm" in options.without():
+        return "HEADRACE_WITHOUT"
+    if find_spec("llvmlite") is None:
+        return "no llvmlite"
+    try:
+        host()
+    except (ImportError, AttributeError, OSError, RuntimeError) as error:
+        warnings.warn(f"llvmlite does not work, so nothing is compiled: {error!r}", stacklevel=2)
+        return f"llvmlite does not work: {error!r}"
+    return None

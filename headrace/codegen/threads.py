@@ -3,7 +3,7 @@
 Loaded on first use, with a short spin: libgomp's default wait collapses on a busy machine.  Between
 two kernels a thread waits about 0.4 ms before it sleeps; 0.04 ms where many others want to run.
 Before a fork the forking thread's team is dissolved, so that parent and child both start a fresh
-one; without libgomp everything runs on the calling thread.
+one.  Without libgomp the threads are our own (codegen.own_team).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from headrace.core import forks
+from headrace.codegen.own_team import OwnTeam, own_team
+from headrace.core import forks, options
 
 SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
 BUSY = 10  # processes that want to run, per core
@@ -30,6 +31,8 @@ MOST = 64  # threads: as many counters as the loop of native_loop has
 @lru_cache(maxsize=1)
 def libgomp() -> Any | None:
     """The library, or None where the system has none."""
+    if "gomp" in options.without():
+        return None
     given = os.environ.get("GOMP_SPINCOUNT")
     if given is None:
         os.environ["GOMP_SPINCOUNT"] = spin_count()  # read once, when the library is loaded
@@ -68,12 +71,18 @@ def count() -> int:
     )
     if wanted and wanted.isdigit() and int(wanted) > 0:
         cores = min(int(wanted), cores)
-    library = libgomp()
-    if library is None:
-        return 1
     cores = min(cores, MOST)
-    library.omp_set_num_threads(cores)
+    library = libgomp()
+    if library is not None:
+        library.omp_set_num_threads(cores)
+    elif own_team(cores) is None:
+        return 1
     return cores
+
+
+def own() -> OwnTeam | None:
+    """The team that stands in for libgomp's, where that is missing."""
+    return None if libgomp() is not None else own_team(count())
 
 
 class Team:
@@ -83,6 +92,7 @@ class Team:
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._taken = False
+        self.workers: OwnTeam | None = None  # to be started first
         self._queue: deque[threading.Lock] = deque()
 
     @property
@@ -94,6 +104,8 @@ class Team:
         with self._mutex:
             if not self._taken:
                 self._taken = True
+                if self.workers is not None:
+                    self.workers.start()
                 return
             turn = threading.Lock()
             turn.acquire()
@@ -146,7 +158,9 @@ def _quiet() -> Callable[[], None]:
 
 
 def _renew() -> None:
+    workers = team.workers
     team.__init__()  # type: ignore[misc]
+    team.workers = workers
 
 
 forks.guard(forks.TEAM, _quiet, _renew)

@@ -37,15 +37,36 @@ def _native() -> dict[str, str]:
         return {"compile": "off (HEADRACE_COMPILE=0): the NumPy reference runs everything"}
     from headrace.codegen import target
 
-    if not target.is_available():
-        return {"compile": "off (no llvmlite): the NumPy reference runs everything"}
-    from headrace.codegen import blas, onednn_api, threads
+    problem = target.problem()
+    if problem is not None:
+        return {"compile": f"off ({problem}): the NumPy reference runs everything"}
+    from headrace.codegen import blas, threads
 
     cpu = target.host()
-    team = "" if threads.libgomp() else " (no libgomp on this system)"
+    if threads.libgomp() is not None:
+        team = "of libgomp, shared with oneDNN"
+    else:
+        team = "our own (no libgomp)" if threads.own() is not None else "(no libgomp)"
     return {
         "compile": f"on, for {cpu.cpu} with vectors of {cpu.vector_bits} bits",
-        "threads": f"{threads.count()}{team}",
-        "oneDNN": onednn_api.path() or "absent" if onednn_api.library() else "not loaded",
-        "BLAS": blas.library() or "absent: generated loops multiply float64",
+        "threads": f"{threads.count()}, {team}",
+        "oneDNN": _onednn(),
+        "BLAS": blas.library() or "absent: generated kernels multiply matrices",
     }
+
+
+def _onednn() -> str:
+    from headrace.codegen import onednn_api, threads
+
+    where = onednn_api.path()
+    if onednn_api.library() is not None:
+        return where or "loaded"
+    if where is None:
+        reason = "no onednn-cpu-gomp on this system"
+    elif "onednn" in options.without():
+        reason = "HEADRACE_WITHOUT"
+    elif threads.libgomp() is None:
+        reason = "no libgomp"
+    else:
+        reason = f"{where} does not load"
+    return f"not used ({reason}): generated kernels and the BLAS take its place"
