@@ -5,30 +5,40 @@ from __future__ import annotations
 from headrace.core import options
 from headrace.devices import reference
 from headrace.devices.reference import Program
+from headrace.ops.transfer import recv, send
 from headrace.plan.plan import Plan
+from headrace.plan.segments import segmented
 from headrace.plan.structure import structured
-from headrace.runtime.straight import is_straight
+from headrace.runtime.executor import DataflowProgram
+from headrace.runtime.straight import has_control_flow, is_straight
 
 
 def prepare(piece: Plan) -> Program:
     """May be slow; the result is kept."""
-    straight = _straightened(piece) if options.compile_enabled() else None
-    if straight is not None:
-        from headrace.codegen.target import is_available
+    if not options.compile_enabled():
+        return reference.prepare(piece)
+    from headrace.codegen.target import is_available
 
-        if is_available():
-            from headrace.codegen import checksum, random
-            from headrace.devices.compiled import MixedProgram
+    if not is_available():
+        return reference.prepare(piece)
+    from headrace.codegen import checksum, random
+    from headrace.devices.compiled import MixedProgram
 
-            checksum.install()
-            random.install()
-            return MixedProgram(straight)
-    return reference.prepare(piece)
+    checksum.install()
+    random.install()
+    found = _structured(piece)
+    if found is None:
+        return reference.prepare(piece)
+    if is_straight(found):
+        return MixedProgram(found)
+    parts = segmented(found)
+    return reference.prepare(piece) if parts is None else DataflowProgram(parts, MixedProgram)
 
 
-def _straightened(piece: Plan) -> Plan | None:
+def _structured(piece: Plan) -> Plan | None:
     """The piece without primitives of control flow; None where it can not do without."""
-    if is_straight(piece):
+    if not has_control_flow(piece):
         return piece
-    found = structured(piece)
-    return found if found is not None and is_straight(found) else None
+    if any(n.op in (send, recv) for n in piece.nodes.values()):
+        return None  # dead values cross: of a branch, one side may be in another piece
+    return structured(piece)

@@ -2,6 +2,7 @@
 
     loop:    while condition(carried, invariants): carried = body(carried, invariants, shared)
     branch:  one of two plans runs, as the first input says
+    segment: a plan that runs as it is, once its inputs are there
 
 The inputs of a loop's node are the carried values at the start, then the invariants; its outputs are
 the carried values at the end.  `shared` are values of the condition's plan that the body uses too.
@@ -23,6 +24,7 @@ from headrace.plan.plan import Plan, PlanNode
 
 LOOP = Op("_Loop", parse("->", {}), None, none, frozenset({STATEFUL}))
 BRANCH = Op("_Branch", parse("->", {}), None, none, frozenset({STATEFUL}))
+SEGMENT = Op("_Segment", parse("->", {}), None, none, frozenset({STATEFUL}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +40,11 @@ class Branch:
     gives: tuple[tuple[int | None, ...], tuple[int | None, ...]]  # output -> fetch of that side
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    plan: Plan  # feeds are the inputs of its node, fetches the outputs
+
+
 def loop_of(node: PlanNode) -> Loop:
     found: Loop = node.attrs["loop"]
     return found
@@ -48,8 +55,13 @@ def branch_of(node: PlanNode) -> Branch:
     return found
 
 
+def segment_of(node: PlanNode) -> Segment:
+    found: Segment = node.attrs["segment"]
+    return found
+
+
 def is_unit(node: PlanNode) -> bool:
-    return node.op is LOOP or node.op is BRANCH
+    return node.op is LOOP or node.op is BRANCH or node.op is SEGMENT
 
 
 def inner_plans(node: PlanNode) -> tuple[Plan, ...]:
@@ -57,6 +69,8 @@ def inner_plans(node: PlanNode) -> tuple[Plan, ...]:
     if node.op is LOOP:
         loop = loop_of(node)
         return loop.condition, loop.body
+    if node.op is SEGMENT:
+        return (segment_of(node).plan,)
     return branch_of(node).sides if node.op is BRANCH else ()
 
 
@@ -74,5 +88,5 @@ def has_units(plan: Plan) -> bool:
     return any(is_unit(n) for n in plan.nodes.values())
 
 
-def unit_attrs(unit: Loop | Branch) -> dict[str, Any]:
-    return {"loop" if isinstance(unit, Loop) else "branch": unit}
+def unit_attrs(unit: Loop | Branch | Segment) -> dict[str, Any]:
+    return {type(unit).__name__.lower(): unit}

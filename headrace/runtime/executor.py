@@ -29,9 +29,12 @@ from headrace.ops.traits import (
 from headrace.ops.transfer import recv, rendezvous_key, send
 from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
+from headrace.plan.units import is_unit
 from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
+from headrace.runtime.straight import StraightProgram
+from headrace.runtime.units import Prepare, unit_call
 
 _KINDS = {
     SWITCH: Kind.SWITCH, MERGE: Kind.MERGE, ENTER: Kind.ENTER, EXIT: Kind.EXIT,
@@ -47,9 +50,10 @@ def kind_of(op: Op) -> Kind:
 
 
 class DataflowProgram:
-    """A piece as items and kernels; each run has its own StepState."""
+    """A piece as items and kernels; each run has its own StepState.  `prepare` makes programs of
+    the plans inside of units."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, prepare: Prepare = StraightProgram) -> None:
         frames_of(plan)  # refuses what is not well formed
         self.plan = plan
         self.nodes = list(plan.nodes.values())
@@ -57,7 +61,9 @@ class DataflowProgram:
         feeds = {name: i for i, name in enumerate(plan.feeds)}
         self.feed_of = {i: feeds[n.name] for i, n in enumerate(self.nodes) if n.name in feeds}
         self.calls: list[Call | None] = [
-            None if i in self.feed_of or item.kind is not Kind.ORDINARY else _call(plan, node)
+            None
+            if i in self.feed_of or item.kind is not Kind.ORDINARY
+            else _call(plan, node, prepare)
             for i, (item, node) in enumerate(zip(self.items, self.nodes))
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
@@ -73,7 +79,9 @@ class DataflowProgram:
         return _Run(self, step, arguments).run()
 
 
-def _call(plan: Plan, node: PlanNode) -> Call:
+def _call(plan: Plan, node: PlanNode, prepare: Prepare) -> Call:
+    if is_unit(node):
+        return unit_call(node, prepare)
     return kernel_of(node, [plan.dtype(e) for e in node.inputs])
 
 
@@ -163,7 +171,7 @@ class _Run:
                 assert call is not None
                 trace = self.step.trace
                 try:
-                    if trace is not None:
+                    if trace is not None and not is_unit(node):
                         with trace.kernel(node):
                             return call(item.values, self.step)
                     return call(item.values, self.step)

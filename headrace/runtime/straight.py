@@ -101,6 +101,10 @@ def _last_uses(plan: Plan) -> dict[str, list[Edge]]:
     return out
 
 
+def has_control_flow(plan: Plan) -> bool:
+    return any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values())
+
+
 def is_straight(plan: Plan) -> bool:
     """No frames, no dead values, nothing that may wait for another op of the same step: of the nodes
     that answer later, each needs the one before it."""

@@ -1,4 +1,4 @@
-"""Loops and branches (plan.units) as Python calls over the programs of their plans."""
+"""Loops, branches and segments (plan.units) as Python calls over the programs of their plans."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.plan.plan import Plan, PlanNode
-from headrace.plan.units import LOOP, branch_of, loop_of
+from headrace.plan.units import LOOP, SEGMENT, branch_of, loop_of, segment_of
 from headrace.runtime.kernel import Call
 from headrace.runtime.step import Step
 
@@ -18,6 +18,9 @@ def unit_call(node: PlanNode, prepare: Prepare, prepare_hot: Prepare | None = No
     """`prepare_hot`: for a loop that turns out to be long."""
     if node.op is LOOP:
         return _LoopCall(node, prepare, prepare_hot or prepare)
+    if node.op is SEGMENT:
+        program = _Lazy(segment_of(node).plan, prepare_hot or prepare)
+        return lambda values, step: program.run(step, values)
     return _BranchCall(node, prepare_hot or prepare)
 
 
