@@ -99,7 +99,7 @@ def _argument(graph: FunctionGraph, y: Tensor) -> Tensor:
 
 def _has_gradient(y: Tensor) -> bool:
     base = y.dtype.base
-    return base.is_floating or base.is_complex
+    return base.is_floating or base.is_complex or base.kind == "v"
 
 
 def _result(x: Tensor, dx: Any) -> Tensor:

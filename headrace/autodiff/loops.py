@@ -21,6 +21,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import arithmetic, comparison, stack
 from headrace.ops import control_flow as primitives
+from headrace.ops.add_n import add_n
 from headrace.ops.constant import constant
 
 
@@ -271,15 +272,23 @@ def accumulate_gradient(loop: WhileContext, node: Node, dy: Tensor) -> Tensor:
     enter = _enter(loop, start, "b_acc")
     merge = primitives.merge([enter, enter], name="b_acc")[0]
     switch = primitives.switch(merge, loop.pivot)
-    following = primitives.next_iteration(arithmetic.add(switch[1], dy))
+    total = add_n([switch[1], dy]) if _is_list(dy) else arithmetic.add(switch[1], dy)
+    following = primitives.next_iteration(total)
     merge.op._update_input(1, following)
-    total: Tensor = primitives.exit_(switch[0], name="b_acc")
-    loop.loop_exits.append(total)
-    loop.leave([total])
-    return total
+    result: Tensor = primitives.exit_(switch[0], name="b_acc")
+    loop.loop_exits.append(result)
+    loop.leave([result])
+    return result
+
+
+def _is_list(tensor: Tensor) -> bool:
+    """A list's zero is made from the list: its shape says nothing."""
+    return tensor.dtype.base.kind == "v"
 
 
 def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
+    if _is_list(dy):
+        return _zero_list(loop, value)
     if dy.shape.is_full:
         with inside(loop.outer_context):
             return constant(0, dy.dtype.base, shape=dy.shape, name="b_acc")
@@ -294,6 +303,17 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
             return zeros(sizes, dy.dtype.base)
     with inside(outer):
         return zeros(full_shape(value), dy.dtype.base)
+
+
+def _zero_list(loop: WhileContext, value: Tensor) -> Tensor:
+    from headrace.ops import array
+
+    outer = loop.outer_context
+    with inside(outer):
+        if isinstance(outer, WhileContext) and outer.grad_state is not None:
+            value = outer.grad_state.real_value(value)
+        zero: Tensor = array.zeros_like(value)
+        return zero
 
 
 def full_shape(value: Tensor) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.formats import proto
 from headrace.ops import catalog
 from headrace.ops.declare import REGISTRY
+from headrace.ops.later_ops import rewrite
 from headrace.ops.op_def import fill
 from headrace.version import GRAPH_DEF_VERSION
 
@@ -32,6 +33,10 @@ _NOTES = frozenset("debug_name validate_shape grad_a grad_b grad_x grad_y metada
 # Ops that change no value: they become nodes that do nothing, in their place.
 _NOTHING = frozenset({"DisableCopyOnRead"})
 
+# A write beyond the end of a list makes it longer.
+_RESIZES = "resize_if_index_out_of_bounds"
+
+_INT32 = 3  # DT_INT32
 _PARSED = {"bool": bool, "int": int, "float": float}
 
 
@@ -55,11 +60,14 @@ def adapt(graph_def: Any) -> None:
     catalog.load_all()  # any op may be in it
     added = _added()
     for nodes in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
-        for node in nodes:
+        for node in list(nodes):
             if node.op in _NOTHING:
                 _make_nothing(node)
-            else:
-                _drop_attrs(node, added)
+                continue
+            if node.attr[_RESIZES].b if _RESIZES in node.attr else False:
+                _resize_first(node, nodes, in_function=nodes is not graph_def.node)
+            rewrite(node, nodes, in_function=nodes is not graph_def.node)
+            _drop_attrs(node, added)
 
 
 def _drop_attrs(node: Any, added: dict[str, bytes]) -> None:
@@ -75,3 +83,28 @@ def _make_nothing(node: Any) -> None:
     node.op = "NoOp"
     node.ClearField("attr")
     node.input[:] = list(dict.fromkeys(names))
+
+
+def _resize_first(node: Any, nodes: Any, in_function: bool) -> None:
+    """TensorListSetItem(list, i, x) -> TensorListSetItem(TensorListResize(list, max(size, i + 1)), i, x)"""
+    del node.attr[_RESIZES]
+    if node.op != "TensorListSetItem":
+        return
+    held, index = node.input[0], node.input[1]
+
+    def make(name: str, op: str, output: str, *inputs: str, control: Any = ()) -> str:
+        new = nodes.add(name=f"{node.name}/{name}", op=op, device=node.device)
+        new.input.extend([*inputs, *control])
+        if op in ("Add", "Maximum"):
+            new.attr["T"].type = _INT32
+        return f"{new.name}:{output}:0" if in_function else new.name
+
+    one = make("one", "Const", "output", control=["^" + index.partition(":")[0]])
+    nodes[-1].attr["dtype"].type = _INT32
+    nodes[-1].attr["value"].tensor.CopyFrom(
+        proto.TensorProto(dtype=_INT32, int_val=[1], tensor_shape=proto.TensorShapeProto())
+    )
+    size = make("size", "TensorListLength", "length", held)
+    needed = make("needed", "Add", "z", index, one)
+    longest = make("longest", "Maximum", "z", size, needed)
+    node.input[0] = make("resized", "TensorListResize", "output_handle", held, longest)
