@@ -209,9 +209,7 @@ class RegionUnit:
         slots = self.slots(step, given or {})
         if slots is None:
             return None
-        arrays = [
-            v if type(v) is np.ndarray and v.flags.c_contiguous else _contiguous(v) for v in values
-        ]
+        arrays = [_plain(v) for v in values]
         shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
         last = self._last
         try:
@@ -373,7 +371,7 @@ class Binding:
         locks = [s.lock for s in sorted(changed, key=id)]
         acquire(locks, cancel)
         try:
-            values = [s.value for s in slots]
+            values = [_plain(s.value) for s in slots]
             if any(v is None or v.shape != n for v, n in zip(values, shapes[len(arrays) :])):
                 return None
             arrays += [values[i] for i in self.variables]
@@ -484,8 +482,11 @@ def _count_when_free() -> int:
 _FREE = _count_when_free()
 
 
-def _contiguous(value: Any) -> Any:
-    return np.ascontiguousarray(value).reshape(np.shape(value))
+def _plain(value: Any) -> Any:
+    """An array as native code reads it."""
+    if type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned:
+        return value
+    return None if value is None else np.array(value, order="C")
 
 
 def _compare(got: Any, want: Any, name: str) -> None:

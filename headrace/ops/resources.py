@@ -28,9 +28,11 @@ waiting = Waiting()
 
 
 def keep(value: Any) -> Any:
-    """A value that may outlive its step: what only looks into another array (a fed one, say) is
-    copied, because its owner may write there later."""
-    return np.array(value) if isinstance(value, np.ndarray) and value.base is not None else value
+    """A value that may outlive its step, in the usual order of elements: what only looks into another
+    array (a fed one, say) is copied, because its owner may write there later."""
+    if isinstance(value, np.ndarray) and (value.base is not None or not value.flags.c_contiguous):
+        return np.array(value, order="C")
+    return value
 
 
 class Slot:
