@@ -21,6 +21,7 @@ from bench.workloads.loops import BATCHES
 from bench.workloads.sizes import WORKLOADS
 
 DIFFERENT = 1e-2  # rounding alone does not do this
+LATE = "little time is left (--minutes): one round each from here"
 OTHERS = ("lengths", "startup", "memory", "loop_memory")
 
 
@@ -29,6 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", help=f"names of workloads, kinds, or {', '.join(OTHERS)}")
     parser.add_argument("--peers", help="tf,torch,torch_compile,jax or none; default: those there")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=25, help="after 2/3 of it: one round each")
     parser.add_argument("--json", help="write all results to this file")
     parser.add_argument("--table", help="write tables into this document")
     parser.add_argument("--save", help="keep ratios for --against")
@@ -62,7 +64,7 @@ class Run:
     """One run of the benchmark: what is measured ends up in `results`, saved after every part."""
 
     def __init__(self, given: argparse.Namespace, log: IO[bytes]) -> None:
-        self.given, self.log = given, log
+        self.given, self.log, self.begin = given, log, time.monotonic()
         self.peers = frameworks.peers(given.peers)
         names = [frameworks.OURS, *self.peers, frameworks.MACHINE]
         self.crew = Crew(names, given.size, log, self.note)
@@ -72,27 +74,33 @@ class Run:
         }  # fmt: skip
 
     def all(self, names: list[str]) -> None:
-        begin = time.monotonic()
         try:
             for name in names:
                 if name in WORKLOADS:
                     self.step(name)
             if "lengths" in names:
-                rounds = side_by_side(list(BATCHES), self.crew, self.given.rounds, self.tell)
+                rounds = side_by_side(list(BATCHES), self.crew, self.rounds(), self.tell)
                 self.results["lengths"] = rounds
         finally:
             self.crew.quit()
         self.rest(names)
-        self.results["minutes"] = (time.monotonic() - begin) / 60
+        self.results["minutes"] = (time.monotonic() - self.begin) / 60
         self.keep()
 
     def step(self, name: str) -> None:
-        row = measure(name, self.crew, self.given.rounds, self.tell)
+        row = measure(name, self.crew, self.rounds(), self.tell)
         self.results["steps"][name] = row
         if (disagreement(row) or 0) > DIFFERENT:
             self.note(f"{name}: losses differ from a peer's by {disagreement(row):.0e}")
         self.keep()
         self.show(tables.line(name, self.results["steps"]))
+
+    def rounds(self) -> int:
+        """As asked for; a single one when time is running out, for startup and memory come last."""
+        late = time.monotonic() - self.begin > 60 * self.given.minutes * 2 / 3
+        if late and self.given.rounds > 1 and LATE not in self.results["notes"]:
+            self.note(LATE)
+        return 1 if late else self.given.rounds
 
     def rest(self, names: list[str]) -> None:
         """What needs fresh processes, once the workers are gone."""
