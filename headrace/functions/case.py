@@ -73,8 +73,8 @@ def _pairs(given: Any, exclusive: bool, name: str) -> list[tuple[Tensor, Action]
         given = sorted(given.items(), key=lambda pair: pair[0].name)
         if not exclusive:
             log.warn(
-                "%s: An unordered dictionary of predicate/fn pairs was provided, but exclusive=False. "
-                "The order of conditional tests is deterministic but not guaranteed.", name,
+                "%s: the predicates are keys of a dictionary without an order, and exclusive=False: when "
+                "several are true, which of them wins is not promised.", name,
             )  # fmt: skip
     for pair in given:
         if not isinstance(pair, tuple) or len(pair) != 2:

@@ -100,23 +100,19 @@ def build(
 
 
 def _functions(true_fn: Any, false_fn: Any, fn1: Any, fn2: Any) -> tuple[Any, Any]:
-    if fn1 is not None:
-        if true_fn is not None:
-            raise TypeError("cond(): true_fn and fn1 may not be set simultaneously.")
-        true_fn = fn1
-    elif true_fn is None:
-        raise TypeError("cond(): true_fn argument required")
-    if fn2 is not None:
-        if false_fn is not None:
-            raise TypeError("cond(): false_fn and fn2 may not be set simultaneously.")
-        false_fn = fn2
-    elif false_fn is None:
-        raise TypeError("cond(): false_fn argument required")
-    if not callable(true_fn):
-        raise TypeError("true_fn must be callable.")
-    if not callable(false_fn):
-        raise TypeError("false_fn must be callable.")
-    return true_fn, false_fn
+    return _function("true_fn", true_fn, "fn1", fn1), _function("false_fn", false_fn, "fn2", fn2)
+
+
+def _function(name: str, given: Any, old_name: str, old: Any) -> Any:
+    """A branch's function, which an older argument may carry."""
+    if given is not None and old is not None:
+        raise TypeError(f"cond(): {name} and {old_name} are the same argument; give one of them.")
+    chosen = given if old is None else old
+    if chosen is None:
+        raise TypeError(f"cond(): {name} argument required")
+    if not callable(chosen):
+        raise TypeError(f"{name} must be callable.")
+    return chosen
 
 
 def _branch(context: CondContext, function: Callable[[], Any]) -> tuple[Any, list[Tensor]]:

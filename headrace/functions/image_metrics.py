@@ -265,11 +265,14 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
         )
     full = shape(image)
     batch, height, width, depth = unstack(full)
-    dy = image[:, 1:, :, :] - image[:, :-1, :, :]
-    dx = image[:, :, 1:, :] - image[:, :, :-1, :]
+    down = image[:, 1:, :, :] - image[:, :-1, :, :]
+    across = image[:, :, 1:, :] - image[:, :, :-1, :]
     last_row = zeros(stack([batch, 1, width, depth]), image.dtype)
     last_column = zeros(stack([batch, height, 1, depth]), image.dtype)
-    return reshape(concat([dy, last_row], 1), full), reshape(concat([dx, last_column], 2), full)
+    return (
+        reshape(concat([down, last_row], 1), full),
+        reshape(concat([across, last_column], 2), full),
+    )
 
 
 def sobel_edges(image: Any) -> Tensor:

@@ -55,9 +55,8 @@ def map_fn(
         raise TypeError("fn must be callable.")
     if isinstance(elems, SparseTensor):
         raise TypeError(
-            "To perform a map on the values of a sparse tensor use either  "
-            "SparseTensor(input.indices, fn(input.values), input.dense_shape) or  "
-            "SparseTensor(input.indices, map_fn(fn, input.values), input.dense_shape)"
+            "map_fn takes no SparseTensor: apply fn to its values, or map over them, and make "
+            "SparseTensor(x.indices, new_values, x.dense_shape)"
         )
     flat = flattened(elems, elems)
     with name_scope(name, "map", flat), variable_reads.cached():

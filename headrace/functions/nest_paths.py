@@ -79,8 +79,8 @@ def _check_shallow(rules: Nesting, shallow: Any, deep: Any, types: bool, lengths
     if isinstance(shallow, Mapping) and set(shallow) - set(deep):
         absent = sorted(set(shallow) - set(deep))
         raise ValueError(
-            f"The shallow_tree's keys are not a subset of the input_tree's keys. The shallow_tree "
-            f"has the following keys that are not in the input_tree: {absent}."
+            f"The shallow_tree's keys are not a subset of the input_tree's keys: {absent} are in the "
+            "former alone."
         )
     for a, b in zip(children(shallow), children(deep)):
         _check_shallow(rules, a, b, types, lengths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import numbers
+import re
 from typing import Any
 
 import numpy as np
@@ -95,12 +96,11 @@ def bias_add(
     """
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
         if data_format is not None:
-            if data_format.startswith("NC"):
-                data_format = "NCHW"
-            elif data_format.startswith("N") and data_format.endswith("C"):
-                data_format = "NHWC"
-            else:
-                raise ValueError("data_format must be of the form `N...C` or `NC...`")
+            if not re.fullmatch("NC.*|N.*C", data_format):
+                raise ValueError(
+                    f"data_format must be of the form `N...C` or `NC...`, not {data_format!r}"
+                )
+            data_format = "NCHW" if data_format[1] == "C" else "NHWC"
         value = convert_to_tensor(value, name="input")
         bias = convert_to_tensor(bias, dtype=value.dtype, name="bias")
         return _bias_add(value, bias, data_format=data_format, name=scope)
@@ -187,8 +187,7 @@ def dropout_v2(
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
             raise ValueError(
-                "x has to be a floating point tensor since it's going to be scaled. "
-                f"Got a {x.dtype} tensor instead."
+                f"dropout scales what it keeps: x has to be a floating point tensor, not {x.dtype}."
             )
         if isinstance(rate, numbers.Real):
             _check_rate(float(rate))
@@ -213,8 +212,7 @@ def _check_rate(rate: float) -> None:
         )
     if rate > 0.5:
         logging.getLogger("headrace").warning(
-            "Large dropout rate: %g (>0.5). In TensorFlow 2.x, dropout() uses dropout rate instead "
-            "of keep_prob. Please ensure that this is intended.",
+            "Large dropout rate: %g (>0.5). This is the part to drop; keep_prob is the part to keep.",
             rate,
         )
 

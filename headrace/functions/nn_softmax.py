@@ -232,7 +232,7 @@ def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
     certain = labels.shape.is_full and known.is_full
     if certain and labels.shape.sizes != known.sizes:
         raise ValueError(
-            f"Shape mismatch: The shape of labels (received {labels.shape}) should equal the shape "
-            f"of logits except for the last dimension (received {logits.shape})."
+            f"Shape mismatch: labels of shape {labels.shape} do not index the last dimension of logits "
+            f"of shape {logits.shape}."
         )
     return bool(certain)

@@ -43,15 +43,15 @@ def split_padding(padding: Any) -> tuple[Any, list[Any]]:
     """(padding, explicit_paddings) of an op, from a name or one pair per dimension."""
     if isinstance(padding, str) and padding == "EXPLICIT":
         raise ValueError(
-            '"EXPLICIT" is not a valid value for the padding parameter. To use explicit padding, '
-            "the padding parameter must be a list."
+            '"EXPLICIT" is not a valid value for the padding parameter: give the paddings themselves, '
+            "as a list of pairs."
         )
     if not isinstance(padding, (list, tuple)):
         return padding, []
     flat: list[Any] = []
     for i, pair in enumerate(padding):
         prefix = (
-            "When padding is a list, each element of padding must be a list/tuple of size 2. "
+            "A list of paddings has one pair of numbers for each dimension. "
             f"Element with index {i} of padding"
         )
         if not isinstance(pair, (list, tuple)):

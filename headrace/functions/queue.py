@@ -142,19 +142,20 @@ class QueueBase:
 
     # -- in --------------------------------------------------------------------------------------
     def _components(self, vals: Any) -> list[Tensor]:
-        if isinstance(vals, dict):
-            if not self._names:
-                raise ValueError("Queue must have names to enqueue a dictionary")
-            if sorted(self._names, key=str) != sorted(vals, key=str):
+        named = isinstance(vals, dict)
+        if self._names and not named:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
+        if named and not self._names:
+            raise ValueError("Queue must have names to enqueue a dictionary")
+        if named:
+            if set(vals) != set(self._names):
                 raise ValueError(
-                    "Keys in dictionary to enqueue do not match names of Queue.  Dictionary: "
-                    f"({sorted(vals)}), Queue: ({sorted(self._names)})"
+                    f"Keys in dictionary to enqueue, {sorted(vals, key=str)}, do not match names of "
+                    f"Queue, {sorted(self._names)}"
                 )
             vals = [vals[k] for k in self._names]
-        else:
-            if self._names:
-                raise ValueError("You must enqueue a dictionary in a Queue with names")
-            vals = vals if isinstance(vals, (list, tuple)) else [vals]
+        elif not isinstance(vals, (list, tuple)):
+            vals = [vals]
         return [
             convert_to_tensor(value, dtype=dtype, name=f"component_{i}")
             for i, (value, dtype) in enumerate(zip(vals, self._dtypes))

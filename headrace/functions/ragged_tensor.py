@@ -52,17 +52,14 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
                 "RaggedTensor constructor is private; please use one of the factory methods "
                 "instead (e.g., RaggedTensor.from_row_lengths())"
             )
-        if not isinstance(row_splits, Tensor):
-            raise TypeError(f"Row-partitioning argument must be a Tensor, got {row_splits!r}")
         if not isinstance(values, (RaggedTensor, Tensor)):
             raise TypeError(f"values must be a Tensor or RaggedTensor, got {values!r}")
-        if row_splits.dtype not in _SPLITS:
-            raise ValueError("Row-partitioning argument must be int32 or int64")
-        row_splits.shape.assert_has_rank(1)
         values.shape.with_rank_at_least(1)
-        row_splits.set_shape([None])
-        if isinstance(values, RaggedTensor):
-            assert row_splits.dtype == values.row_splits.dtype
+        _check_splits(row_splits)
+        if isinstance(values, RaggedTensor) and values.row_splits.dtype != row_splits.dtype:
+            raise ValueError(
+                f"row_splits of {row_splits.dtype} around values with {values.row_splits.dtype}"
+            )
         for cached in (cached_row_lengths, cached_value_rowids, cached_nrows):
             if cached is not None and not isinstance(cached, Tensor):
                 raise TypeError("Cached value must be a Tensor or None.")
@@ -274,8 +271,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     def to_list(self) -> list[Any]:
         """Only values have lists: run the tensor first."""
         raise ValueError(
-            "RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the "
-            "RaggedTensor first and then use RaggedTensorValue.to_list()."
+            "RaggedTensor.to_list() is only supported in eager mode; here a session's value of it has a "
+            "to_list()."
         )
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
@@ -335,6 +332,17 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
+
+
+def _check_splits(row_splits: Any) -> None:
+    if not isinstance(row_splits, Tensor):
+        raise TypeError(f"Row-partitioning argument must be a Tensor, got {row_splits!r}")
+    if row_splits.dtype not in _SPLITS:
+        raise ValueError(
+            f"Row-partitioning argument must be int32 or int64, not {row_splits.dtype}"
+        )
+    row_splits.shape.assert_has_rank(1)
+    row_splits.set_shape([None])  # a rank alone, where nothing was known
 
 
 def positive_axis(axis: Any, rank: int | None) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+_ARRAYS = (np.ndarray, np.generic)
+
 
 class RaggedTensorValue:
     """A ragged array: row i is values[row_splits[i]:row_splits[i + 1]].
@@ -19,16 +21,17 @@ class RaggedTensorValue:
     _nest_kind = "composite"
 
     def __init__(self, values: Any, row_splits: Any) -> None:
-        if not (
-            isinstance(row_splits, (np.ndarray, np.generic))
-            and row_splits.dtype in (np.int64, np.int32)
-            and row_splits.ndim == 1
-        ):
-            raise TypeError("row_splits must be a 1D int32 or int64 numpy array")
-        if not isinstance(values, (np.ndarray, np.generic, RaggedTensorValue)):
-            raise TypeError("values must be a numpy array or a RaggedTensorValue")
-        if isinstance(values, RaggedTensorValue) and row_splits.dtype != values.row_splits.dtype:
-            raise ValueError("row_splits and values.row_splits must have the same dtype")
+        kind, rank = getattr(row_splits, "dtype", None), getattr(row_splits, "ndim", None)
+        if not isinstance(row_splits, _ARRAYS) or rank != 1 or kind not in (np.int32, np.int64):
+            raise TypeError(f"row_splits must be a vector of int32 or int64, not {row_splits!r}")
+        if isinstance(values, RaggedTensorValue):
+            inner = values.row_splits.dtype
+            if inner != kind:
+                raise ValueError(
+                    f"row_splits must have one dtype in all dimensions: {kind}, {inner}"
+                )
+        elif not isinstance(values, _ARRAYS):
+            raise TypeError(f"values must be an array or a RaggedTensorValue, not {values!r}")
         self._values: Any = values
         self._row_splits: Any = row_splits
 

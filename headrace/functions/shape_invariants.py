@@ -73,9 +73,8 @@ def set_invariant(source: Tensor, enter: Tensor, shape: Shape) -> None:
     """`source` enters the loop as `enter`, which has the shape of every iteration."""
     if not at_most(source.shape, shape):
         raise ValueError(
-            f"The shape invariant specified for {source.name} is not compatible with the initial "
-            f"shape of the loop variable. It enters the loop with shape {source.shape}, but the "
-            f"specified shape invariant is {shape}."
+            f"The shape invariant of {source.name}, {shape}, is not compatible with the shape with "
+            f"which it enters the loop, {source.shape}."
         )
     enter._shape = shape
 

@@ -99,13 +99,10 @@ def sparse_split(
     """A sparse tensor in `num_split` parts along `axis`; the first ones may be larger by one."""
     if not isinstance(keyword_required, KeywordRequired):
         raise ValueError("Keyword arguments are required for this function.")
-    if sp_input is None:
-        raise ValueError("sp_input is required")
-    if num_split is None:
-        raise ValueError("num_split is required")
     axis = renamed("axis", axis, "split_dim", split_dim)
-    if axis is None:
-        raise ValueError("axis is required")
+    for what, given in (("sp_input", sp_input), ("num_split", num_split), ("axis", axis)):
+        if given is None:
+            raise ValueError(f"{what} is required")
     found = sparse_array.sparse_split(axis, *parts(as_sparse(sp_input)), num_split, name=name)
     return [SparseTensor(*part) for part in zip(*found)]
 

@@ -323,10 +323,11 @@ def ngrams(
     """
     with name_scope(name, "StringNGrams", [data]):
         left, right = _pads(pad_values)
-        if padding_width is not None and padding_width < 1:
-            raise ValueError("padding_width must be greater than 0.")
-        if padding_width is not None and pad_values is None:
-            raise ValueError("pad_values must be provided if padding_width is set.")
+        if padding_width is not None:
+            if pad_values is None:
+                raise ValueError("pad_values must be provided if padding_width is set.")
+            if padding_width < 1:
+                raise ValueError(f"padding_width must be greater than 0, not {padding_width}.")
         widths = list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
         if any(width < 1 for width in widths):
             raise ValueError(f"All ngram_widths must be greater than 0. Got {ngram_width}")

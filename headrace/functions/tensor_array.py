@@ -244,8 +244,7 @@ class TensorArray:
         value = convert_to_tensor(value, preferred_dtype=self._dtype, name="value")
         if value.dtype.base is not self._dtype:
             log.error(
-                "Error: Input value %s has dtype %s, but expected dtype %s. This leads to undefined "
-                "behavior and will be an error in future versions of TensorFlow.",
+                "%s has type %s, but the array's elements have type %s: what is read back is undefined.",
                 value, value.dtype, self._dtype,
             )  # fmt: skip
         return value

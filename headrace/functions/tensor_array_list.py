@@ -140,15 +140,13 @@ class TensorArraySpec(TypeSpec):
         )
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
-        other = spec_or_value
-        if isinstance(other, TensorArray):
-            other = TensorArraySpec.from_value(other)
-        return (
-            isinstance(other, TensorArraySpec)
-            and self._dtype.is_compatible_with(other._dtype)
-            and self._element_shape.is_compatible_with(other._element_shape)
-            and self._dynamic_size == other._dynamic_size
-        )
+        spec = spec_or_value
+        if isinstance(spec, TensorArray):
+            spec = TensorArraySpec.from_value(spec)
+        if not isinstance(spec, TensorArraySpec) or spec._dynamic_size != self._dynamic_size:
+            return False
+        one_type = self._dtype.is_compatible_with(spec._dtype)
+        return one_type and self._element_shape.is_compatible_with(spec._element_shape)
 
     def most_specific_compatible_type(self, other: Any) -> TypeSpec:
         if not self.is_compatible_with(other):

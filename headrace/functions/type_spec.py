@@ -183,12 +183,10 @@ def _merged(a: Any, b: Any) -> Any:
         if a.keys() != b.keys():
             raise differ
         return {k: _merged(a[k], b[k]) for k in sorted(a)}
-    if isinstance(a, Shape):
-        return a.most_specific_compatible_shape(b)
-    if isinstance(a, list):
-        raise AssertionError("_serialize() should not return list values.")
     if isinstance(a, TypeSpec):
         return a.most_specific_compatible_type(b)
+    if isinstance(a, Shape):
+        return a.most_specific_compatible_shape(b)
     if not _compatible(a, b):
         raise differ
     return a

@@ -62,19 +62,19 @@ class Elements:
             node_name, _, index = name.rpartition(":")
             if not index.isdigit() or ":" in node_name:
                 raise ValueError(
-                    f"The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor "
-                    'names must be of the form "<op_name>:<output_index>".'
+                    f"The name {name!r} is not a tensor's: that is the name of a node, a colon and the "
+                    'number of the output, like "MatMul:0".'
                 )
             node = self._nodes.get(node_name)
             if node is None:
                 raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                    f"{node_name!r}, does not exist in the graph."
+                    f"The name {name!r} refers to a Tensor which does not exist. There is no "
+                    f"node {node_name!r} in the graph."
                 )
             if int(index) >= len(node.outputs):
                 raise KeyError(
-                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
-                    f"{node_name!r}, exists but only has {len(node.outputs)} outputs."
+                    f"The name {name!r} refers to a Tensor which does not exist. The node "
+                    f"{node_name!r} has {len(node.outputs)} outputs."
                 )
             return node.outputs[int(index)]
         if not allow_operation:

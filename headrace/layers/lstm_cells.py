@@ -166,8 +166,8 @@ class LSTMCell(LayerRNNCell):
         _warn_of_joined_state(self, state_is_tuple)
         if num_unit_shards is not None or num_proj_shards is not None:
             log.warn(
-                "%s: The num_unit_shards and proj_unit_shards parameters are deprecated and will be "
-                "removed in Jan 2017.  Use a variable scope with a partitioner instead.", self,
+                "%s: num_unit_shards and num_proj_shards are old; a variable scope with a partitioner "
+                "does the same.", self,
             )  # fmt: skip
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._num_proj = num_units, num_proj

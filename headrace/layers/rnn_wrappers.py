@@ -348,10 +348,10 @@ class MultiRNNCell(RNNCell):
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
-            if self._state_is_tuple:
-                return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
-            return super().zero_state(batch_size, dtype)
+        with name_scope(f"{type(self).__name__}ZeroState", values=[batch_size]):
+            if not self._state_is_tuple:
+                return super().zero_state(batch_size, dtype)
+            return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def _weights_of(self, kind: str) -> list[Any]:
         layers = [cell for cell in self._cells if isinstance(cell, Layer)]

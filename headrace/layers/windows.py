@@ -32,8 +32,8 @@ def padding_name(value: str) -> str:
     padding = value.lower()
     if padding not in ("valid", "same", "causal"):
         raise ValueError(
-            'The `padding` argument must be a list/tuple or one of "valid", "same" (or "causal", '
-            f"only for `Conv1D). Received: {padding}"
+            f'The `padding` argument must be "valid", "same", a list of pairs, or for Conv1D "causal"; not '
+            f"{padding!r}"
         )
     return padding
 

@@ -217,8 +217,7 @@ def _check(inputs, indices, values, lengths):
 def _(node, dloss, _):
     gradient = source.prevent_gradient(
         node.outputs[1],
-        message="Currently there is no way to take the second  derivative of ctc_loss due to the "
-        "fused implementation's interaction  with tf.gradients()",
+        message="ctc_loss computes its gradient along with its value, so it has no second derivative",
     )
     row = reshape.expand_dims(reshape.expand_dims(dloss, 0), -1)
     return row * gradient, None, None, None

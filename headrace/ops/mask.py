@@ -46,8 +46,8 @@ def _selected(tensor: Tensor, mask: Tensor, axis: Any) -> Tensor:
         raise ValueError("mask cannot be scalar.")
     if rank is None:
         raise ValueError(
-            "Number of mask dimensions must be specified, even if some dimensions are None.  "
-            "E.g. shape=[None] is ok, but shape=None is not."
+            "Number of mask dimensions must be specified: a mask of shape [None] will do, one of "
+            "unknown rank will not."
         )
     at = 0 if axis is None else axis
     if isinstance(at, Tensor):

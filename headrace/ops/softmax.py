@@ -235,9 +235,8 @@ def _(node, dloss, dback):
     # wrong, and is refused.
     back = source.prevent_gradient(
         node.outputs[1],
-        message="Currently there is no way to take the second derivative of "
-        "sparse_softmax_cross_entropy_with_logits due to the fused implementation's interaction "
-        "with tf.gradients()",
+        message="sparse_softmax_cross_entropy_with_logits computes its gradient along with its value, so "
+        "it has no second derivative",
     )
     return reshape.expand_dims(dloss, -1) * back, None
 

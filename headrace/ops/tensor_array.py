@@ -270,9 +270,8 @@ def gradient_source(dy):
     places = [i for i, word in enumerate(words) if word.startswith("gradients")]
     if not places:
         raise ValueError(
-            f"Expected op/tensor name to start with gradients (excluding scope), got: {dy.name}. This "
-            "means that a tf.gradients op with this op in its dependency path has a custom name that "
-            "does not start with 'gradients'. Please make sure all calls to tf.gradients that have "
-            "non-empty 'name' arguments use names that start with 'gradients'."
+            f"The name of a gradient, {dy.name}, does not start with 'gradients' in any scope, by which "
+            "the gradients of a TensorArray are told apart: a `name` given to tf.gradients must "
+            "start so."
         )
     return "/".join(words[: places[-1] + 1])

@@ -71,9 +71,8 @@ def to_value(tensor: Tensor, value: Any) -> Any:
     """`value` as the tensor's type; anything that does not fit is refused before the step starts."""
     if isinstance(value, Tensor):
         raise TypeError(
-            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
-            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
-            f"tensor object was {value} which was passed to the feed with key {tensor}."
+            f"The value of a feed cannot be a tf.Tensor object: {tensor} is fed with {value}. Feed a "
+            "number, a string, a list, an array or a TensorHandle; session.run gives a tensor's value."
         )
     dtype = tensor._dtype
     if dtype.kind in "rv":

@@ -380,8 +380,8 @@ class Session(BaseSession):
     def __enter__(self) -> Session:
         if self._entered:
             raise RuntimeError(
-                "Session context managers are not re-entrant. Use `Session.as_default()` if you want "
-                "to enter a session multiple times."
+                "Session context managers are not re-entrant: `with session.as_default():` may stand "
+                "inside of another."
             )
         graph_context, session_context = self._graph.as_default(), self.as_default()
         graph_context.__enter__()

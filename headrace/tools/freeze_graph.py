@@ -166,13 +166,12 @@ def _saver_of(checkpoint: Any, version: int) -> Saver:
     except TypeError:
         if any(_is_part_of(n.name, found) for n in graph.get_operations()):
             raise ValueError(
-                "Models containing partition variables cannot be converted from checkpoint files. "
-                "Please pass in a SavedModel using the flag --input_saved_model_dir."
+                "Models containing partition variables cannot be converted from checkpoint files, only from "
+                "a SavedModel (--input_saved_model_dir)."
             ) from None
         if not any(_is_variable(n.type) for n in graph.get_operations()):
             raise ValueError(
-                "No variables were found in this model. It is likely the model was frozen previously. "
-                "You cannot freeze a graph twice."
+                "No variables were found in this model: it seems to be frozen already."
             ) from None
         raise
 

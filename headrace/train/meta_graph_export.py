@@ -235,9 +235,8 @@ def add_collection_def(
         _fill_collection(meta_graph_def.collection_def[key], key, items, export_scope)
     except (TypeError, ValueError, AttributeError) as error:
         log.warning(
-            "Issue encountered when serializing %s.\nType is unsupported, or the types of the items "
-            "don't match field type in CollectionDef. Note this is a warning and probably safe to "
-            "ignore.\n%s", key, error,
+            "The collection %s is left out of the file: its items are of no kind that a CollectionDef "
+            "can hold (%s).", key, error,
         )  # fmt: skip
         del meta_graph_def.collection_def[key]
 

@@ -43,10 +43,8 @@ class Checkpoint(AutoTrackable):
         for name, value in sorted(kwargs.items()):
             if not is_trackable(value):
                 raise ValueError(
-                    "`Checkpoint` was expecting a trackable object (an object derived from "
-                    f"`TrackableBase`), got {value}. If you believe this object should be trackable "
-                    "(i.e. it is part of the TensorFlow Python API and manages state), please open "
-                    "an issue."
+                    f"`Checkpoint` was expecting a trackable object, got {value}: only variables, and "
+                    "objects that hold them as attributes, can be saved."
                 )
             setattr(self, name, value)
         self._nodes: _SaveNodes | None = None

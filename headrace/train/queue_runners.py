@@ -256,9 +256,7 @@ def start_queue_runners(
         sess = get_default_session()
         if not sess:
             raise ValueError(
-                "Cannot start queue runners: No default session is registered. Use `with "
-                "sess.as_default()` or pass an explicit session to "
-                "tf.start_queue_runners(sess=sess)"
+                "Cannot start queue runners: No default session is registered, and none was given."
             )
     if not isinstance(sess, BaseSession):
         # These start the runners themselves.
@@ -268,8 +266,7 @@ def start_queue_runners(
     runners = get_default_graph().get_collection(collection)
     if not runners:
         log.warning(
-            "`tf.train.start_queue_runners()` was called when no queue runners were defined. You can "
-            "safely remove the call to this deprecated function."
+            "`tf.train.start_queue_runners()` has nothing to start: the graph has no queue runners."
         )
     with sess.graph.as_default():
         return [

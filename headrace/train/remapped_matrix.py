@@ -119,10 +119,9 @@ def matrix_initializer(
         end = offset + shape[0]
         if end > new_rows + row_oov:
             raise ValueError(
-                f"Trying to initialize {shape[0]} additional rows after {offset} rows have already "
-                "been initialized, which would exceed expected total row count of "
-                f"new_row_vocab_size ({new_rows}) + num_row_oov_buckets ({row_oov}) = "
-                f"{new_rows + row_oov}."
+                f"A part of {shape[0]} rows that begins at row {offset} does not fit into "
+                f"{new_rows + row_oov} rows: new_row_vocab_size is {new_rows}, num_row_oov_buckets "
+                f"{row_oov}."
             )
         buckets = min(shape[0], max(0, end - new_rows))
         if offset > new_rows:

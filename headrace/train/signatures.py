@@ -219,7 +219,6 @@ def load_op_from_signature_def(
         raise NotFoundError(
             None,
             None,
-            f"The {key} could not be found in the graph. Please make sure the SavedModel was created "
-            "by the internal _SavedModelBuilder. If you are using the public API, please make sure "
-            f'the SignatureDef in the SavedModel does not contain the key "{key}".',
+            f"The {key} could not be found in the graph, though the SavedModel has a signature of that "
+            "name: who wrote the model kept the signature and dropped its node.",
         ) from None

@@ -162,9 +162,8 @@ def _object_names(path: Any, names: Any) -> dict[str, str]:
     missing = set(names) - set(keys)
     if missing:
         raise ValueError(
-            "Attempting to warm-start from an object-based checkpoint, but found that the "
-            "checkpoint did not contain values for all variables. The following variables were "
-            f"missing: {missing}"
+            "The checkpoint to start from was written by tf.train.Checkpoint, and did not contain all "
+            f"variables: {missing} are missing."
         )
     return {name: keys[name] for name in names}
 

@@ -60,9 +60,8 @@ def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
     for variable in _variables_in_scope():
         if variable not in before and not isinstance(variable, BaseResourceVariable):
             raise TypeError(
-                "All variables used by a function wrapped with @custom_gradient must be "
-                "`ResourceVariable`s. Ensure that no `variable_scope` is created with "
-                "`use_resource=False`."
+                f"The variables of a function with @custom_gradient must be `ResourceVariable`s; "
+                f"{variable.name} is not: make it with use_resource=True."
             )
     outputs = [convert_to_tensor(y) for y in nest.flatten(result)]
     variables = _used_variables(inputs, outputs)
@@ -124,14 +123,14 @@ def _check_signature(grad_fn: Callable[..., Any], variables: Sequence[Any]) -> N
     takes = "variables" in spec.args or "variables" in spec.kwonlyargs or bool(spec.varkw)
     if variables and not takes:
         raise TypeError(
-            "If using @custom_gradient with a function that uses variables, then grad_fn must "
-            "accept a keyword argument 'variables'."
+            "A function with @custom_gradient that uses variables must return a grad_fn that takes "
+            "them: grad_fn(*dys, variables=None)."
         )
     if takes and not variables:
         if not get_variable_scope().use_resource:
             raise TypeError(
-                "If using @custom_gradient with a function that uses variables, the enclosing "
-                "variable scope must have use_resource=True."
+                "A function with @custom_gradient that takes `variables` must be called in a variable "
+                "scope with use_resource=True."
             )
         log.warn(
             "@custom_gradient grad_fn has 'variables' in signature, but no ResourceVariables were "

@@ -12,9 +12,8 @@ from headrace.variables.modes import VariableAggregation, VariableSynchronizatio
 from headrace.variables.store import VariableStore
 
 _PRIVATE = (
-    "Private access to _get_partitioned_variable is not allowed when a custom getter is set.  "
-    "Current custom getter: {}.  It is likely that you're using create_partitioned_variables.  If "
-    "so, consider instead using get_variable with a non-empty partitioner parameter instead."
+    "Here a custom getter makes the variables ({}), which create_partitioned_variables would pass "
+    "by; get_variable with a partitioner asks it."
 )
 
 

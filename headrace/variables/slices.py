@@ -96,19 +96,19 @@ class PartitionInfo:
         full, offsets = self._full_shape, self._var_offset
         if len(shape) != len(full):
             raise ValueError(
-                f"Expected equal length, but received shape={shape} of length {len(shape)} while "
-                f"self.full_shape={full} is of length {len(full)}."
+                f"A slice of shape {shape} has rank {len(shape)}, but its variable, {full}, has rank "
+                f"{len(full)}."
             )
         for i, size in enumerate(shape):
             if offsets[i] + size > full[i]:
                 raise ValueError(
-                    f"With self.var_offset={offsets}, a partition of shape={shape} would exceed "
-                    f"self.full_shape={full} in dimension {i}."
+                    f"A slice of shape {shape} at {offsets} ends behind its variable, {full}, in "
+                    f"dimension {i}."
                 )
         cut = [i for i, size in enumerate(shape) if size != full[i]]
         if len(cut) > 1:
             raise ValueError(
-                f"Cannot use single_slice_dim() with shape={shape} and self.full_shape={full} "
-                f"since slice dim could be either dimension {cut[1]} or {cut[0]}."
+                f"There is no single_slice_dim: {shape} of {full} is cut in dimensions {cut[0]} and "
+                f"{cut[1]}."
             )
         return cut[0] if cut else None

@@ -130,9 +130,8 @@ class VariableStore:
             return self._get_partitioned_variable(name, None, **options)
         if f"{name}/part_0" in self._vars:
             raise ValueError(
-                "No partitioner was provided, but a partitioned version of the variable was "
-                f"found: {name}/part_0. Perhaps a variable of the same name was already created "
-                "with partitioning?"
+                "No partitioner was provided, but a variable of this name was made with one: "
+                f"{name}/part_0."
             )
         return self._get_single(name, **options)
 
@@ -215,9 +214,8 @@ class VariableStore:
     ) -> PartitionedVariable:
         if name in self._vars:
             raise ValueError(
-                "A partitioner was provided, but an unpartitioned version of the variable was "
-                f"found: {name}.  Perhaps a variable of the same name was already created without "
-                "partitioning?"
+                "A partitioner was provided, but a variable of this name was made without one: "
+                f"{name}."
             )
         shape = as_shape(shape)
         if isinstance(initializer, Tensor):
@@ -283,8 +281,8 @@ class VariableStore:
         if f"{name}/part_0" not in self._vars:
             return
         prefix = (
-            "Partitioner returned a different partitioning than what was already found.  "
-            f"Partitioner returned {count} shards, and shard {name}/part_0 was found, but"
+            "Partitioner returned a different partitioning than what was already found: "
+            f"{count} shards.  There is {name}/part_0, but"
         )
         if f"{name}/part_{count - 1}" not in self._vars:
             raise ValueError(f"{prefix} {name}/part_{count - 1} was not.")

@@ -103,8 +103,8 @@ class Template:
         result = self._func(*args, **kwargs)
         if len(trainable) != before:
             raise ValueError(
-                "Trainable variable created when calling a template after the first time, perhaps "
-                f"you used tf.Variable when you meant tf.get_variable: {trainable[before:]}"
+                "Trainable variable created when calling a template after the first time: "
+                f"{trainable[before:]}. tf.Variable makes a new one each time, tf.get_variable does not."
             )
         return result
 

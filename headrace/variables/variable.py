@@ -425,8 +425,8 @@ def checked_collections(collections: Any, trainable: bool, constraint: Any) -> l
         collections = [GraphKeys.GLOBAL_VARIABLES]
     if not isinstance(collections, (list, tuple, set)):
         raise ValueError(
-            "collections argument to Variable constructor must be a list, tuple, or set. Got "
-            f"{collections} of type {type(collections)}"
+            f"collections must be a list, a tuple or a set of names, not {collections!r} "
+            f"({type(collections)})"
         )
     if constraint is not None and not callable(constraint):
         raise ValueError("The `constraint` argument must be a callable.")
@@ -438,9 +438,8 @@ def checked_collections(collections: Any, trainable: bool, constraint: Any) -> l
 def check_control_flow(initial_value: Tensor, name: str) -> None:
     if initial_value.op._get_control_flow_context() is not None:
         raise ValueError(
-            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
-            "loop or conditional. When creating a variable inside a loop or conditional, use a "
-            "lambda as the initializer."
+            f"The initial value of variable {name} is from inside a control-flow construct (a loop or a "
+            "branch), but it is needed outside: give a function that makes it."
         )
 
 

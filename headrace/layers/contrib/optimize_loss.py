@@ -115,8 +115,7 @@ def optimize_loss(
             pairs = _multiplied(pairs, gradient_multipliers)
             if not pairs:
                 raise ValueError(
-                    "Empty list of (gradient, var) pairs encountered. This is most likely to be "
-                    "caused by an improper value of gradient_multipliers."
+                    "Empty list of (gradient, var) pairs encountered: gradient_multipliers left none."
                 )
         if wanted & _NORMS:
             scalar("global_norm/gradient_norm", global_norm([g for g, _ in pairs]))
@@ -178,8 +177,8 @@ def _optimizer(optimizer: Any, rate: Any, learning_rate: Any) -> Any:
         return OPTIMIZER_CLS_NAMES[optimizer](learning_rate=rate)
     if not callable(optimizer):
         raise ValueError(
-            "Unrecognized optimizer: should be string, subclass of Optimizer, instance of subclass "
-            f"of Optimizer or function with one argument. Got {optimizer}."
+            "Unrecognized optimizer: neither a name, nor an Optimizer or its class, nor a function of the "
+            f"learning rate: {optimizer}."
         )
     found = optimizer() if learning_rate is None else optimizer(rate)
     if not isinstance(found, Optimizer):

@@ -68,12 +68,14 @@ def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> list[A
     Raises:
       ValueError: an argument is not of these, or a gradient is None.
     """
-    if not isinstance(grads_and_vars, list):
-        raise ValueError("`grads_and_vars` must be a list.")
     if not gradient_multipliers:
         raise ValueError("`gradient_multipliers` is empty.")
-    if not isinstance(gradient_multipliers, dict):
-        raise ValueError("`gradient_multipliers` must be a dict.")
+    for what, given, kind in (
+        ("grads_and_vars", grads_and_vars, list),
+        ("gradient_multipliers", gradient_multipliers, dict),
+    ):
+        if not isinstance(given, kind):
+            raise ValueError(f"`{what}` must be a {kind.__name__}.")
     found = []
     for gradient, variable in grads_and_vars:
         key = variable if variable in gradient_multipliers else variable.op.name

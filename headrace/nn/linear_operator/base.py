@@ -55,18 +55,13 @@ class LinearOperator(Module):
         is_square: Hint = None,
         name: str | None = None,
     ) -> None:
-        if is_positive_definite:
-            if is_non_singular is False:
-                raise ValueError("A positive definite matrix is always non-singular.")
-            is_non_singular = True
-        if is_non_singular:
-            if is_square is False:
-                raise ValueError("A non-singular matrix is always square.")
-            is_square = True
-        if is_self_adjoint:
-            if is_square is False:
-                raise ValueError("A self-adjoint matrix is always square.")
-            is_square = True
+        is_non_singular = batch.implied(
+            is_positive_definite,
+            is_non_singular,
+            "A positive definite matrix is always non-singular.",
+        )
+        for kind, hint in (("non-singular", is_non_singular), ("self-adjoint", is_self_adjoint)):
+            is_square = batch.implied(hint, is_square, f"A {kind} matrix is always square.")
         for i, parent in enumerate(graph_parents or ()):
             if not batch.is_tensor(parent):
                 raise ValueError(f"Graph parent item {i} is not a Tensor; {parent}.")

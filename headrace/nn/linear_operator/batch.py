@@ -23,6 +23,14 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, (Tensor, Variable))
 
 
+def implied(cause: Any, hint: bool | None, otherwise: str) -> bool | None:
+    """A hint that follows from a cause, where that holds; `otherwise` is what a hint to the contrary
+    gets told."""
+    if cause and hint is False:
+        raise ValueError(otherwise)
+    return True if cause else hint
+
+
 def kept(value: Any, name: str) -> Any:
     """A variable as it is (so that later values count), anything else as a tensor."""
     if isinstance(value, Variable):

@@ -59,14 +59,13 @@ class _Circulant(LinearOperator):
                     f"Argument spectrum must have at least {self._depth} dimensions.  Found: "
                     f"{self._spectrum}"
                 )
-            if not self._spectrum.dtype.is_complex:
-                if is_self_adjoint is False:
-                    raise ValueError(
-                        "A real spectrum always corresponds to a self-adjoint operator."
-                    )
-                is_self_adjoint = True
-            if is_square is False:
-                raise ValueError("A [[nested] block] circulant operator is always square.")
+            is_self_adjoint = batch.implied(
+                not self._spectrum.dtype.is_complex, is_self_adjoint,
+                "A real spectrum always corresponds to a self-adjoint operator.",
+            )  # fmt: skip
+            batch.implied(
+                True, is_square, "A circulant operator, of blocks or not, is always square."
+            )
             super().__init__(
                 input_output_dtype, [self._spectrum], is_non_singular, is_self_adjoint,
                 is_positive_definite, True, name,

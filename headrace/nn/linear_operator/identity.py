@@ -323,12 +323,14 @@ class LinearOperatorZeros(_Sized):
     ) -> None:
         self._assert_proper_shapes = assert_proper_shapes
         with name_scope(name):
-            if not is_self_adjoint and is_square:
-                raise ValueError("A zero operator is always self adjoint.")
-            if is_non_singular:
-                raise ValueError("A zero operator is always singular.")
-            if is_positive_definite:
-                raise ValueError("A zero operator is always not positive-definite.")
+            wrong = {
+                "self adjoint": is_square and not is_self_adjoint,
+                "singular": is_non_singular,
+                "not positive-definite": is_positive_definite,
+            }
+            for what, contradicted in wrong.items():
+                if contradicted:
+                    raise ValueError(f"A zero operator is always {what}.")
             super().__init__(
                 dtype or dtypes.float32, None, is_non_singular, is_self_adjoint,
                 is_positive_definite, is_square, name,

@@ -59,13 +59,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         self._use_cholesky = bool(
             symmetric and base_operator.is_positive_definite and is_diag_update_positive
         )
-        if symmetric and not dtype.is_complex:
-            if is_self_adjoint is False:
-                raise ValueError(
-                    "A = L + UDU^H, with L self-adjoint and D real diagonal.  Since UDU^H is "
-                    "self-adjoint, this must be a self-adjoint operator."
-                )
-            is_self_adjoint = True
+        is_self_adjoint = batch.implied(
+            symmetric and not dtype.is_complex, is_self_adjoint,
+            "L is self-adjoint and D real, so L + UDU^H must be a self-adjoint operator.",
+        )  # fmt: skip
         if self._use_cholesky:
             if False in (is_positive_definite, is_self_adjoint, is_non_singular):
                 raise ValueError("Arguments imply this is self-adjoint positive-definite operator.")

@@ -41,8 +41,8 @@ class SavedModelBuilder:
         self._export_dir = export_dir
         if files.exists(export_dir) and files.listdir(export_dir):
             raise AssertionError(
-                "Export directory already exists, and isn't empty. Please choose a different export "
-                f"directory, or delete all the contents of the specified directory: {export_dir}"
+                "Export directory already exists, and isn't empty: "
+                f"{export_dir}. A model is written into a new directory."
             )
         files.makedirs(export_dir)
         self._has_saved_variables = False
@@ -199,8 +199,7 @@ def _check_tensor_info(info: Any) -> None:
     encoding = info.WhichOneof("encoding")
     if encoding is None:
         raise AssertionError(
-            "All TensorInfo protos used in the SignatureDefs must have one of the 'encoding' fields "
-            f"(e.g., name or coo_sparse) set: {info}"
+            f"A signature's TensorInfo has none of the 'encoding' fields that lead to a tensor: {info}"
         )
     if encoding == "composite_tensor":
         for part in info.composite_tensor.components:

@@ -107,8 +107,8 @@ class SavedModelLoader:
                 return message
         raise RuntimeError(
             f"MetaGraphDef associated with tags {str(tags).strip('[]')} could not be found in "
-            "SavedModel. To inspect available tag-sets in the SavedModel, please use the SavedModel "
-            f"CLI: `saved_model_cli`\navailable_tags: {available}"
+            "SavedModel.\n"
+            f"available_tags: {available}"
         )
 
     def load_graph(
@@ -128,9 +128,8 @@ class SavedModelLoader:
                 saver.restore(sess, self._variables_path)
             else:
                 raise ValueError(
-                    "No tf.train.Saver object was passed to the function "
-                    "SavedModelLoader.restore_variables. Since there are variables in the graph, a "
-                    "saver is required."
+                    "The graph has variables, and restore_variables was given no tf.train.Saver to "
+                    "read them with."
                 )
 
     def run_init_ops(self, sess: Any, tags: Any, import_scope: str | None = None) -> None:
@@ -146,10 +145,11 @@ class SavedModelLoader:
         self, sess: Any, tags: Any, import_scope: str | None = None, **saver_kwargs: Any
     ) -> Any:
         """All of it, into a session."""
-        with sess.graph.as_default():
-            saver, _ = self.load_graph(sess.graph, tags, import_scope, **saver_kwargs)
-            self.restore_variables(sess, saver, import_scope)
-            self.run_init_ops(sess, tags, import_scope)
+        graph = sess.graph
+        with graph.as_default():
+            saver, _elements = self.load_graph(graph, tags, import_scope, **saver_kwargs)
+            self.restore_variables(sess, saver, import_scope=import_scope)
+            self.run_init_ops(sess, tags, import_scope=import_scope)
         return self.get_meta_graph_def_from_tags(tags)
 
 

@@ -87,9 +87,8 @@ def _named(signatures: Any) -> dict[str, Any]:
             function = function.concretes[0]
         elif not isinstance(function, (ConcreteFunction, Concrete)):
             raise ValueError(
-                "Expected a TensorFlow function to generate a signature for, but got "
-                f"{function}. Only `tf.functions` with an input signature or concrete functions can "
-                "be used as a signature."
+                f"Expected a TensorFlow function to generate a signature for, but got {function}; a "
+                "concrete function will do, or a `tf.function` with an input signature."
             )
         found[key] = _signature_function(function)
     return found
@@ -220,10 +219,9 @@ class _Model:
             return self.ids[id(tensor)], self.handles[id(tensor)]
         if tensor.op.type != "Const":
             raise AssertionError(
-                f"Tried to export a function which references untracked object {tensor}."
-                "TensorFlow objects (e.g. tf.Variable) captured by functions must be tracked by "
-                "assigning them to an attribute of a tracked object or assigned to an attribute of "
-                "the main object directly."
+                f"Tried to export a function which references untracked object {tensor}: what a function "
+                "uses from outside must be an attribute of the exported object, or of one of its "
+                "attributes."
             )
         copy = constant(tensor.op.attrs["value"].array, dtype=tensor.dtype)
         number = len(self.message.nodes)

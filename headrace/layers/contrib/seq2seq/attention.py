@@ -262,9 +262,8 @@ def luong_score(query: Tensor, keys: Tensor, scale: bool) -> Tensor:
     depth, units = query.shape.dim(-1), keys.shape.dim(-1)
     if depth != units or depth is None:
         raise ValueError(
-            "Incompatible or unknown inner dimensions between query and keys.  "
-            f"Query ({query}) has units: {depth}.  Keys ({keys}) have units: {units}.  "
-            f"Perhaps you need to set num_units to the keys' dimension ({units})?"
+            f"A query of {depth} units can not be multiplied with keys of {units} (the query is {query}, "
+            f"the keys are {keys}): num_units must be the keys' size."
         )
     score = squeeze(matmul(expand_dims(query, 1), keys, transpose_b=True), [1])
     if not scale:

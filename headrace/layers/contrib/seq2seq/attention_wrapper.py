@@ -20,22 +20,17 @@ from headrace.layers.contrib.seq2seq.attention import AttentionMechanism, projec
 from headrace.layers.rnn_cells import RNNCell
 from headrace.nn.rnn_parts import assert_like_rnncell, zero_states
 
-_TILED = "Are you using the BeamSearchDecoder?  "
+_TILED = "a BeamSearchDecoder wants tf.contrib.seq2seq.tile_batch(..., multiple=beam_width) of"
 _INITIAL = (
-    "Non-matching batch sizes between the memory (encoder output) and initial_cell_state.  "
-    f"{_TILED}You may need to tile your initial state via the tf.contrib.seq2seq.tile_batch "
-    "function with argument multiple=beam_width."
+    "The encoder's memory and initial_cell_state have different batch sizes; "
+    f"{_TILED} the initial state."
 )
 _ZERO = (
-    "Non-matching batch sizes between the memory (encoder output) and the requested batch size.  "
-    f"{_TILED}If so, make sure your encoder output has been tiled to beam_width via "
-    "tf.contrib.seq2seq.tile_batch, and the batch_size= argument passed to zero_state is "
-    "batch_size * beam_width."
+    "The encoder's memory has another batch size than zero_state was asked for; "
+    f"{_TILED} the memory, and zero_state(batch_size * beam_width)."
 )
 _QUERY = (
-    "Non-matching batch sizes between the memory (encoder output) and the query (decoder output).  "
-    f"{_TILED}You may need to tile your memory input via the tf.contrib.seq2seq.tile_batch "
-    "function with argument multiple=beam_width."
+    f"The encoder's memory and the decoder's query have different batch sizes; {_TILED} the memory."
 )
 
 
@@ -69,8 +64,8 @@ def _of_same_shape(old: Any, new: Any) -> Any:
         return new
     if not new.shape.is_compatible_with(old.shape):
         raise ValueError(
-            "The shape of the AttentionWrapperState is expected to be same as the one to clone. "
-            f"self.shape: {old.shape}, input.shape: {new.shape}"
+            "A clone of an AttentionWrapperState keeps its shapes: this part is "
+            f"{old.shape}, its new value {new.shape}"
         )
     if not (new.shape.is_full and old.shape.is_full):
         with control_dependencies([assert_equal(shape(old), shape(new))]):

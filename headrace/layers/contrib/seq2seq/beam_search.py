@@ -208,10 +208,9 @@ class BeamSearchDecoder(Decoder):
         expected = Shape([known_size(batch), width]).concatenate(_depth(s))
         if not split.shape.is_compatible_with(expected):
             raise ValueError(
-                "Unexpected behavior when reshaping between beam width and batch size.  The "
-                f"reshaped tensor has shape: {split.shape}.  We expected it to have shape "
-                f"(batch_size, beam_width, depth) == {expected}.  Perhaps you forgot to create a "
-                "zero_state with batch_size=encoder_batch_size * beam_width?"
+                f"A part of the state has shape {split.shape} when split into beams, but must have "
+                f"{expected}: batch, beam, rest.  The zero_state of a beam search is made for "
+                "batch_size * beam_width rows."
             )
         split.set_shape(expected)
         return split

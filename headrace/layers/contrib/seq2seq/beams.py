@@ -123,9 +123,8 @@ def sorted_array(
     element = t.element_shape
     if not element.rank:
         logging.getLogger("headrace").warning(
-            "The TensorArray %s in the cell state is not amenable to sorting based on the beam "
-            "search result. For a TensorArray to be sorted, its elements shape must be defined and "
-            "have at least a rank of 1, but saw shape: %s", t.handle.name, element,
+            "The beams of TensorArray %s of the cell's state are not put in order: its elements, of "
+            "shape %s, are not known to have a dimension for them.", t.handle.name, element,
         )  # fmt: skip
         return t
     if not splits_statically(element, known_size(batch_size), width):
@@ -144,9 +143,8 @@ def splits_statically(element: Shape, batch: int | None, width: int) -> bool:
     if first == batch * width or (first == batch and second in (None, width)):
         return True
     logging.getLogger("headrace").warning(
-        "TensorArray reordering expects elements to be reshapable to %s which is incompatible with "
-        "the current shape %s. Consider setting reorder_tensor_arrays to False to disable "
-        "TensorArray reordering during the beam search.", Shape([batch, width, None]), element,
+        "The beams of a TensorArray are not put in order: elements of shape %s are not %s. "
+        "With reorder_tensor_arrays=False nobody tries.", element, Shape([batch, width, None]),
     )  # fmt: skip
     return False
 
@@ -154,9 +152,8 @@ def splits_statically(element: Shape, batch: int | None, width: int) -> bool:
 def check_splits(t: Tensor, batch_size: Any, width: int) -> Any:
     """Refuses, when it runs, a stacked array whose elements can not be [batch, beam, -1]."""
     message = (
-        "TensorArray reordering expects elements to be reshapable to [batch_size, beam_size, -1] "
-        f"which is incompatible with the dynamic shape of {t.name} elements. Consider setting "
-        "reorder_tensor_arrays to False to disable TensorArray reordering during the beam search."
+        f"The beams of {t.name} can not be put in order: its elements are not [batch_size, beam_size, "
+        "-1]. With reorder_tensor_arrays=False nobody tries."
     )
     sizes = shape(t)
     fits = equal(sizes[1], batch_size * width)
