@@ -68,6 +68,7 @@ class DataflowProgram:
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
         self.transfers = {i for i, n in enumerate(self.nodes) if n.op in (send, recv)}
+        self.receives_on = next((n.device for n in self.nodes if n.op is recv), None)
         numbers = {n.name: i for i, n in enumerate(self.nodes)}
         self.fetched: dict[int, list[tuple[int, int]]] = {}  # item -> (output, place in fetches)
         for place, edge in enumerate(plan.fetches):
@@ -249,6 +250,8 @@ class _Run:
         future.add_done_callback(lambda f: self.answers.put((item, f)))
 
     def _collect(self, ready: deque[Ready]) -> None:
+        if self.program.receives_on is not None and self.answers.empty():
+            self.step.rendezvous.idle(self.program.receives_on, self.waiting)
         item, answer = self.answers.get()
         if item is None:
             self.step.cancel.check()

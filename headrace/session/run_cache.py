@@ -68,6 +68,7 @@ class Prepared:
                 step.rendezvous.abort(error)
                 step.cancel.set(error if isinstance(error, OpError) else None)
 
+        step.rendezvous.joined(piece.device for piece in self.pieces)
         parts = list(zip(self.pieces, self.programs))
         waiting = [pool().submit(work, *part) for part in parts[1:]]
         work(*parts[0])

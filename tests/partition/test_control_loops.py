@@ -1,7 +1,10 @@
 """Loops and conditionals over several devices: the pieces, and that they compute what the whole does."""
 
+import os
 import random
 import re
+import signal
+import threading
 import time
 
 import numpy as np
@@ -322,6 +325,36 @@ def test_an_endless_loop_ends_by_its_deadline():
             sess.run(x, options=tf.RunOptions(timeout_in_ms=200))
         assert time.perf_counter() - start < 1.5
         assert sess.run(two_device_loop(1)) == 3
+
+
+def test_interrupt_ends_an_endless_loop():
+    def body(i):
+        with tf.device("/cpu:1"):
+            return (i + 1) % 7
+
+    with tf.device("/cpu:0"):
+        x = tf.while_loop(lambda i: i >= 0, body, [0])
+    with session() as sess:
+        assert sess.run(two_device_loop(1)) == 3
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        start = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            sess.run(x)
+        assert time.perf_counter() - start < 1.8
+        assert sess.run(two_device_loop(1)) == 3
+
+
+def test_pieces_that_wait_for_each_other():
+    """A loop that lacks its back edge: in the second iteration nobody can go on."""
+    with tf.device("/cpu:0"):
+        x = two_device_loop()
+    merge = next(n for n in tf.get_default_graph().get_operations() if n.type == "Merge")
+    merge._update_input(1, merge.inputs[0])
+    with session() as sess:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="No value will be sent"):
+            sess.run(x)
+        assert sess.run(tf.constant(2) + 1) == 3
 
 
 def test_a_loop_without_condition_can_not_be_split():
