@@ -14,10 +14,12 @@ import numpy as np
 
 from headrace.codegen import control_steps, library, llvm, memory, native, threads
 from headrace.codegen.cache import kernel_address
+from headrace.codegen.columns import schedule_columns
 from headrace.codegen.compile import naming
 from headrace.codegen.fusion import (
     AssembleItem,
     CallItem,
+    ColumnsItem,
     EffectItem,
     Fusion,
     Group,
@@ -40,6 +42,7 @@ from headrace.codegen.schedule import (
 )
 from headrace.codegen.stages import PLACED, Check, Update
 from headrace.codegen.stages import memory as memory_of
+from headrace.codegen.target import host
 from headrace.codegen.walks import loads
 from headrace.core import options
 
@@ -229,6 +232,8 @@ def reads_of(item: Item) -> set[Tensor]:
         case ScatterItem(scatter=s, start=start):
             bodies = [s.value, *s.place] + ([start.body] if start else [])
             return {memory_of(x.extra) for x in loads(*bodies)} | ({s.into} if not start else set())
+        case ColumnsItem(how=how):
+            return {memory_of(x.extra) for x in loads(how.term)}
         case AssembleItem(parts=parts):
             return {memory_of(x.extra) for _, made in parts for x in loads(made.body)}
         case CallItem(called=called):
@@ -249,6 +254,8 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products
             return [kernel_step(schedule_group(item, stored, name))]
         case ScatterItem(tensor=tensor, scatter=scatter, start=start):
             return scatter_steps(tensor, scatter, start, fusion)
+        case ColumnsItem(tensor=tensor, how=how):
+            return [kernel_step(schedule_columns(tensor, how, host().lanes(tensor.kind.bits)))]
         case AssembleItem(tensor=tensor, parts=parts):
             return [kernel_step(k) for k in schedule_parts(tensor, parts)]
         case CallItem(called=called, outputs=outputs):
@@ -436,6 +443,8 @@ def describe_items(items: list[Item]) -> str:
                 lines.append(f"{called.call.kind} {list(called.inputs)} -> {outputs}")
             case ScatterItem(tensor=tensor):
                 lines.append(f"scatter {tensor!r}")
+            case ColumnsItem(tensor=tensor):
+                lines.append(f"columns {tensor!r}")
             case AssembleItem(tensor=tensor, parts=parts):
                 lines.append(f"assemble {tensor!r} of {len(parts)}")
             case UnitItem(stage=stage, outputs=outputs):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
+from headrace.codegen.columns import Columns
 from headrace.codegen.inline import Inlining, collect, dependencies, has_reduction, weight
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
@@ -102,6 +103,14 @@ class ScatterItem:
 
 
 @dataclass(slots=True, eq=False)
+class ColumnsItem:
+    """Sums down the columns, row by row."""
+
+    tensor: Tensor
+    how: Columns
+
+
+@dataclass(slots=True, eq=False)
 class AssembleItem:
     tensor: Tensor
     parts: list[tuple[tuple[int, ...], Compute]]
@@ -128,7 +137,7 @@ class EffectItem:
     tensor: Tensor
 
 
-Item = Group | ScatterItem | AssembleItem | CallItem | UnitItem | EffectItem
+Item = Group | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem | EffectItem
 
 
 def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
@@ -233,7 +242,10 @@ class Fusion:
         is_down = goes_down_columns(made.body, tuple(v for v in made.vars if v.extent != 1))
         made, parts = split(tensor, made, is_down)
         for part, how in parts:
-            self.add_stage(part, how)
+            if isinstance(how, Columns):
+                self.append(ColumnsItem(part, how), [part], [x.extra for x in loads(how.term)])
+            else:
+                self.add_stage(part, how)
         self.add_stage(tensor, made)
 
     def add_stage(self, tensor: Tensor, made: Compute) -> None:

@@ -19,6 +19,7 @@ from headrace.codegen.llvm_ops import from_memory, memory_type, to_memory
 from headrace.codegen.llvm_scope import Pack, Scope, split_offset
 from headrace.codegen.llvm_squares import Squares
 from headrace.codegen.llvm_text import Value, constant, vector
+from headrace.codegen.target import host
 from headrace.codegen.walks import walk
 
 AHEAD = 12 << 10
@@ -115,7 +116,9 @@ class KernelWriter(ExpressionWriter):
         """What the first sweep will read of the next rows, while the longest of the others computes:
         buffer, place of this row, distance to the next."""
         sweeps = [s for s in self.k.sweeps if s.is_vector and s.loops and s.tile is None]
-        if not sweeps or not self.k.rows or sweep is not max(sweeps[1:] or sweeps, key=_length):
+        if not host().fetches_ahead or not sweeps or not self.k.rows:
+            return []
+        if sweep is not max(sweeps[1:] or sweeps, key=_length):
             return []
         found: dict[int, tuple[int, Expr, Expr]] = {}
         first, row = sweeps[0], make("loop", (), INDEX, self.k.rows[-1])

@@ -4,6 +4,7 @@
                                              out[j] = f(sum over c of part[c, j])
 
 The number of stretches depends on shapes alone, so results do not depend on the number of threads.
+Sums down the columns are done row by row (codegen.columns).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from math import prod
 
 from headrace.codegen import kernel_ir as ir
+from headrace.codegen.columns import Columns, is_wide
 from headrace.codegen.kernel_ir import BF16, F16, F32, Compute, Expr, Tensor, Var, var
 from headrace.codegen.walks import rewrite, substitute, walk
 
@@ -22,18 +24,19 @@ _KINDS = frozenset({"sum", "prod", "max", "min", "any", "all"})
 
 def split(
     tensor: Tensor, made: Compute, is_down: bool
-) -> tuple[Compute, list[tuple[Tensor, Compute]]]:
+) -> tuple[Compute, list[tuple[Tensor, Compute | Columns]]]:
     """The stage with its long reductions replaced, and the stages that do their parts.  `is_down`:
     they run down the columns."""
-    if tensor.count > (FEW_COLUMNS if is_down else FEW_ROWS):
+    by_rows = is_down and is_wide(made)
+    if not by_rows and tensor.count > (FEW_COLUMNS if is_down else FEW_ROWS):
         return made, []
     changed: dict[int, Expr] = {}
-    parts: list[tuple[Tensor, Compute]] = []
+    parts: list[tuple[Tensor, Compute | Columns]] = []
     for x in walk(made.body):
         if x.op == "reduce" and _is_long(x, tensor):
             found = _stretch(x)
             if found is not None:
-                changed[id(x)], part = _in_parts(x, tensor, made, *found)
+                changed[id(x)], part = _in_parts(x, tensor, made, *found, by_rows)
                 parts.append(part)
     if not parts:
         return made, []
@@ -59,8 +62,8 @@ def _stretch(x: Expr) -> tuple[Var, int] | None:
 
 
 def _in_parts(
-    x: Expr, tensor: Tensor, made: Compute, cut: Var, count: int
-) -> tuple[Expr, tuple[Tensor, Compute]]:
+    x: Expr, tensor: Tensor, made: Compute, cut: Var, count: int, by_rows: bool
+) -> tuple[Expr, tuple[Tensor, Compute | Columns]]:
     how, loops = x.extra
     kind = F32 if x.kind in (F16, BF16) else x.kind
     # The result's own dimensions stay innermost: the parts lie side by side.
@@ -75,6 +78,7 @@ def _in_parts(
     part = Tensor((count, *tensor.shape), kind, name="part")
     place = tuple(var(v) if v.extent != 1 else zero for v in made.vars)
     total = ir.reduce(how, (count,), lambda c: part[(c, *place)])
-    source = Compute((stretch, *own), folded)
-    part.source = source
-    return ir.cast(total, x.kind), (part, source)
+    part.source = Compute((stretch, *own), folded)
+    if by_rows and how == "sum" and kind.is_float:
+        return ir.cast(total, x.kind), (part, Columns(stretch, own, tuple(inner.values()), term))
+    return ir.cast(total, x.kind), (part, part.source)

@@ -33,6 +33,12 @@ class Target:
         return max(self.vector_bits // bits, 1)
 
     @property
+    def fetches_ahead(self) -> bool:
+        """Whether it pays to ask for memory that a kernel will read: not on AMD's processors, which
+        find out themselves (layer norm takes 0.63 of the time without), but on Intel's."""
+        return not self.cpu.startswith("znver")
+
+    @property
     def has_half(self) -> bool:
         """Whether float16 converts in hardware; without it LLVM would call functions we lack."""
         return "+f16c" in self.features or platform.machine() in ("aarch64", "arm64")

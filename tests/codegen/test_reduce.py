@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from headrace.codegen import kernel_ir as ir
+from headrace.codegen.assemble import assemble
 from headrace.codegen.fusion import Fusion
-from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.kernel_ir import Compute, Tensor, Var
 from headrace.codegen.lower import Emitter
 from tests.codegen.rules import run
 
@@ -151,3 +153,23 @@ def test_long_reductions_are_done_in_parts(kind, shape, axes):
     got = run(reduction(kind, axes), x)[0]
     want = ORACLES[kind](x if kind == "any" else x.astype(np.float64), axis=axes)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "shape", [(4096, 64), (130, 1000), (96, 8, 96), (35, 2000), (8, 9, 10, 128)]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_long_columns_are_added_row_by_row(shape, dtype):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    operand = Tensor(shape, dtype)
+    lead = shape[:-1]
+    total = Tensor(shape[-1:], dtype)
+    loops = (Var(shape[-1]),)
+    body = ir.reduce("sum", lead, lambda *at: operand[(*at, ir.var(loops[0]))])
+    total.source = Compute(loops, body)
+    program = assemble([operand], [total], [], [])
+    assert "columns" in [e.name for e in program.entries]
+    got = program.run([x])[0][0]
+    want = x.astype(np.float64).sum(axis=tuple(range(len(lead))))
+    loose = {np.float16: 2e-2, np.float32: 1e-4, np.float64: 1e-11}[dtype]
+    np.testing.assert_allclose(got, want, rtol=loose, atol=loose * 30)
