@@ -29,12 +29,13 @@ class Block:
     """The nodes of one frame.  `outer` are nodes outside whose values some of them use."""
 
     def __init__(
-        self, nodes: Sequence[PlanNode], guards: Guards, outer: dict[str, PlanNode]
-    ) -> None:
+        self, nodes: Sequence[PlanNode], guards: Guards, outer: dict[str, PlanNode],
+        renamed: dict[Edge, Edge], fetches: Sequence[Edge] = (),
+    ) -> None:  # fmt: skip
         self.nodes = {n.name: n for n in nodes}
         self.known = outer | self.nodes  # and the units made here
-        self.guards = guards
-        self.alias: dict[Edge, Edge] = {}
+        self.guards, self.fetches = guards, set(fetches)
+        self.alias = dict(renamed)
         self.unit: dict[str, str] = {}  # a node -> the branch that it is in
 
     # -- names -------------------------------------------------------------------------------
@@ -155,7 +156,9 @@ class Block:
 
     def _is_used(self, edge: Edge, inside: Iterable[str]) -> bool:
         left = set(inside)
-        return any(edge in n.inputs for n in self.nodes.values() if n.name not in left)
+        return edge in self.fetches or any(
+            edge in n.inputs for n in self.nodes.values() if n.name not in left
+        )
 
     def _escaping(self, side: Sequence[PlanNode], inside: Sequence[str]) -> list[Edge]:
         """Values of a side that somebody else uses: under the same condition, as its guard says."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.ops.traits import IDENTITY, MERGE, SWITCH
+from headrace.ops.traits import CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, SWITCH
 from headrace.plan.plan import Edge, PlanNode
 
 Guard = tuple[tuple[Edge, int], ...]
@@ -19,23 +19,38 @@ class Unstructured(Exception):
 
 
 class Guards:
-    """The guards of the nodes that `add` was called with, in running order."""
+    """The guards of the nodes that `add` was called with, in running order.  Inside of a loop they
+    begin with what guards the loop."""
 
     def __init__(self) -> None:
         self.of: dict[str, Guard] = {}
         self.merged: dict[str, Edge] = {}  # Merge -> the predicate that it joins
         self._nodes: dict[str, PlanNode] = {}
 
-    def add(self, node: PlanNode, is_free: bool = False) -> None:
-        """`is_free`: alive in any case."""
-        self._nodes[node.name] = node
-        if is_free:
-            self.of[node.name] = ()
-        elif MERGE in node.op.traits:
-            self.of[node.name] = self._join(node)
-        else:
-            edges = [self.of_edge(e) for e in node.inputs]
-            self.of[node.name] = united([*edges, *(self.of.get(c, ()) for c in node.control)])
+    def add(self, node: PlanNode) -> None:
+        self.put(node, self._find(node))
+
+    def put(self, node: PlanNode, guard: Guard) -> None:
+        self._nodes[node.name], self.of[node.name] = node, guard
+
+    def _find(self, node: PlanNode) -> Guard:
+        traits = node.op.traits
+        if CONTROL_FLOW in traits and not node.inputs and not node.outputs:
+            return ()  # a trigger runs in any case
+        if EXIT in traits:
+            return self._of_loop(node)
+        if MERGE in traits:
+            entered = [e for e in node.inputs if e.node in self.of]  # back edges come later
+            return self.of_edge(entered[0]) if len(entered) == 1 else self._join(node)
+        edges = [self.of_edge(e) for e in node.inputs]
+        return united([*edges, *(self.of.get(c, ()) for c in node.control)])
+
+    def _of_loop(self, node: PlanNode) -> Guard:
+        """What comes out of a loop is as alive as what went in."""
+        switch = self._nodes[node.inputs[0].node]
+        if SWITCH not in switch.op.traits:
+            raise Unstructured(f"{node.name} is no end of a loop's variable")
+        return self.of[switch.inputs[0].node]
 
     def of_edge(self, edge: Edge) -> Guard:
         node = self._nodes.get(edge.node)
@@ -47,9 +62,9 @@ class Guards:
         return found
 
     def predicate(self, edge: Edge) -> Edge:
-        """The same predicate, past identities."""
+        """The same predicate, past identities and out of loops in which it is constant."""
         node = self._nodes.get(edge.node)
-        while node is not None and IDENTITY in node.op.traits:
+        while node is not None and (IDENTITY in node.op.traits or _is_constant_enter(node)):
             edge = node.inputs[0]
             node = self._nodes.get(edge.node)
         return edge
@@ -75,3 +90,7 @@ def united(guards: Iterable[Guard]) -> Guard:
             if found.setdefault(predicate, side) != side:
                 raise Unstructured("a node depends on both sides of one condition")
     return tuple(found.items())
+
+
+def _is_constant_enter(node: PlanNode) -> bool:
+    return ENTER in node.op.traits and bool(node.attrs["is_constant"])

@@ -23,9 +23,9 @@ from headrace.ops.traits import (
     SWITCH,
     VARIABLE,
 )
-from headrace.plan.blocks import Block, free
+from headrace.plan.blocks import Base, Block, free
 from headrace.plan.frames import Path, frames_of
-from headrace.plan.guards import Guards, Unstructured, united
+from headrace.plan.guards import Guards, Unstructured
 from headrace.plan.plan import Edge, Plan, PlanNode, is_back_edge
 from headrace.plan.units import LOOP, Loop, unit_attrs
 
@@ -57,9 +57,12 @@ class _Structure:
         self.nodes = dict(plan.nodes)
         self.known = dict(plan.nodes)
         self.fetches, self.targets = plan.fetches, plan.targets
-        self.enters: dict[str, list[PlanNode]] = {}  # loop -> the Enters of what it carries
+        self.renamed: dict[Edge, Edge] = {}  # Exits -> outputs of loops
         for node in plan.nodes.values():
             self._prepare(node)
+        self.guards = Guards()
+        for node in self.sorted(self.nodes.values()):
+            self.guards.add(node)
 
     def _prepare(self, node: PlanNode) -> None:
         if VARIABLE in node.op.traits and not node.inputs:
@@ -100,13 +103,10 @@ class _Structure:
             if node.op.traits & {ENTER, EXIT, NEXT_ITERATION}:
                 raise Unstructured(f"{node.name} is in no loop")
         nodes = self.sorted(n for n in self.nodes.values() if n.name not in feeds)
-        guards = Guards()
-        for node in nodes:
-            self._guard(guards, node)
         for edge in self.fetches:
-            if guards.of_edge(edge) or guards.of.get(edge.node):
+            if self.guards.of_edge(edge) or self.guards.of.get(edge.node):
                 raise Unstructured(f"{edge} is fetched, and may have no value")
-        block = Block(nodes, guards, self.known)
+        block = Block(nodes, self.guards, self.known, self.renamed, self.fetches)
         made = [self.plan.nodes[name] for name in self.plan.feeds]
         made += block.straight([n.name for n in nodes])
         targets = tuple(dict.fromkeys(block.unit.get(t, t) for t in self.targets))
@@ -142,17 +142,6 @@ class _Structure:
             raise Unstructured("a loop needs what comes out of it")
         return out
 
-    def _guard(self, guards: Guards, node: PlanNode, is_free: bool = False) -> None:
-        is_trigger = CONTROL_FLOW in node.op.traits and not node.inputs and not node.outputs
-        guards.add(node, is_free or is_trigger)
-        if node.op is LOOP:
-            whole = set(guards.of[node.name])
-            for enter in self.enters[node.name]:
-                parts = [guards.of_edge(e) for e in enter.inputs]
-                parts += [guards.of.get(c, ()) for c in enter.control]
-                if set(united(parts)) != whole:
-                    raise Unstructured(f"{enter.name} may enter a loop alone")
-
     # -- one loop ----------------------------------------------------------------------------
     def fold(self, path: Path) -> None:
         """Put a node in the place of a frame."""
@@ -162,22 +151,30 @@ class _Structure:
         ]
         variables = self._variables(inside)
         condition = self._condition(inside)
-        guards = Guards()
-        merges = {v.merge.name for v in variables}
-        for node in inside:
-            if NEXT_ITERATION not in node.op.traits:
-                self._guard(guards, node, ENTER in node.op.traits or node.name in merges)
+        guards, merges = self.guards, {v.merge.name for v in variables}
+        base = self._base(inside)
         pred = Edge(condition.name, 0)
         for v in variables:
-            if guards.of_edge(v.following) != ((pred, 1),):
+            if set(guards.of_edge(v.following)) != base | {(pred, 1)}:
                 raise Unstructured(f"{v.merge.name} does not go on with every iteration")
         skipped = ENTER, NEXT_ITERATION
         rest = [n for n in inside if not n.op.traits & set(skipped) and n.name not in merges]
         names = [n.name for n in rest if n is not condition]
         if any((pred, 0) in guards.of[name] for name in names):
             raise Unstructured(f"something runs where {condition.name} is false")
-        node = self._loop(path, Block(rest, guards, self.known), names, condition, variables)
+        block = Block(rest, guards, self.known, self.renamed)
+        node = self._loop(path, block, names, condition, variables, base)
+        guards.put(node, tuple(base))
         self._replace(path, node, inside, exits, variables, pred)
+
+    def _base(self, inside: list[PlanNode]) -> Base:
+        """What guards the loop: all that enters it, or it would run with parts missing."""
+        enters = [n for n in inside if ENTER in n.op.traits]
+        whole = frozenset(g for n in enters for g in self.guards.of[n.name])
+        for enter in enters:
+            if not enter.attrs["is_constant"] and set(self.guards.of[enter.name]) != whole:
+                raise Unstructured(f"{enter.name} may enter a loop alone")
+        return whole
 
     def _variables(self, inside: list[PlanNode]) -> list[_Variable]:
         found = []
@@ -210,13 +207,13 @@ class _Structure:
 
     def _loop(
         self, path: Path, block: Block, names: list[str], condition: PlanNode,
-        variables: list[_Variable],
+        variables: list[_Variable], base: Base,
     ) -> PlanNode:  # fmt: skip
         pred = Edge(condition.name, 0)
         block.alias[pred] = condition.inputs[0]
         first = self._before(block, names, condition, pred)
-        head = block.straight([n for n in names if n in first])
-        tail = block.straight([n for n in names if n not in first], frozenset({(pred, 1)}))
+        head = block.straight([n for n in names if n in first], base)
+        tail = block.straight([n for n in names if n not in first], base | {(pred, 1)})
         wanted = block.resolve(condition.inputs[0])
         nexts = [block.resolve(v.following) for v in variables]
         made = {n.name: n for n in head}
@@ -289,7 +286,7 @@ class _Structure:
         self._check_outside(gone, inside)
         self.position[node.name] = min(self.position[name] for name in gone)
         self.takes[node.name] = self.gives[node.name] = path[:-1]
-        self.enters[node.name] = [v.enter for v in variables]
+        self.renamed |= renamed
         left = {}
         for n in self.nodes.values():
             if n.name not in gone:

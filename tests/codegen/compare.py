@@ -12,8 +12,10 @@ from headrace.devices import reference
 from headrace.devices.compiled import MixedProgram, RegionUnit
 from headrace.passes.pipeline import improve
 from headrace.plan.prune import prune
+from headrace.plan.structure import structured
 from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
+from headrace.runtime.straight import has_control_flow
 
 
 class Runner:
@@ -26,7 +28,9 @@ class Runner:
         self.plan = prune(graph, list(feeds), list(fetches), list(targets))
         if improved:
             self.plan = improve(self.plan)
-        self.program = MixedProgram(self.plan)
+        straight = structured(self.plan) if has_control_flow(self.plan) else self.plan
+        assert straight is not None, "the plan is not made of loops and conditionals"
+        self.program = MixedProgram(straight)
         self.program_units()
         self.oracle = reference.prepare(self.plan)
 
