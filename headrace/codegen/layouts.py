@@ -126,6 +126,7 @@ class _Choice:
         self.order, self.wanted, self.block = order, wanted, block
         self.users = users_of(order)
         self.tensors: dict[Tensor, tuple[int, ...]] = {}
+        self.known: dict[tuple[int, frozenset[str]], bool] = {}
         for tensor in order:
             if isinstance(tensor.source, Called) and onednn.supports(tensor.source.call):
                 for found in images(tensor.source.call):
@@ -208,8 +209,12 @@ class _Choice:
 
     def is_fast(self, call: LibraryCall) -> bool:
         """Does the library have code for these layouts?"""
-        if not onednn.supports(call):
-            return False
+        key = (id(call), frozenset(k for k, v in call.views.items() if v.operand in self.tensors))
+        if key not in self.known:
+            self.known[key] = onednn.supports(call) and self.has_code(call)
+        return self.known[key]
+
+    def has_code(self, call: LibraryCall) -> bool:
         views: dict[str, View] = {}
         for name, v in call.views.items():
             if v.operand in self.tensors:

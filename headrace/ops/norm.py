@@ -47,10 +47,54 @@ def _(node, dy):
     return lrn_grad(dy, node.inputs[0], node.outputs[0], **options(node))
 
 
+def norms(e, x, radius, bias, alpha):
+    """bias + alpha * the sum of the squares of the neighbours, as a stage.  What is read beyond the
+    first or last channel is 0."""
+
+    def square(n, h, w, c):
+        value = e.cast(x[n, h, w, c], float32)
+        return value * value
+
+    def element(n, h, w, c):
+        total = e.reduce("sum", 2 * radius + 1, lambda j: square(n, h, w, c + j - radius))
+        return total * alpha + bias
+
+    return e.compute(x.shape, element)
+
+
+def lowered_power(e, norm, beta):
+    """norm ** -beta; the usual exponents without logarithms."""
+    if beta == 0.5:
+        return e.rsqrt(norm)
+    if beta == 0.75:
+        root = e.sqrt(norm)
+        return 1.0 / (root * e.sqrt(root))
+    return 1.0 / norm if beta == 1.0 else e.pow(norm, -beta)
+
+
+@lrn.lower
+def _(e, x, *, depth_radius, bias, alpha, beta):
+    norm = norms(e, x, depth_radius, bias, alpha)
+
+    def element(*i):
+        return e.cast(e.cast(x[i], float32) * lowered_power(e, norm[i], beta), x.dtype)
+
+    return e.compute(x.shape, element)
+
+
+def wide_samples(rng):
+    """The window sizes of well-known networks: (image, options)."""
+    x = rng.normal(size=(2, 3, 2, 21)).astype(np.float32)
+    for radius, beta in ((2, 0.75), (4, 0.75), (5, 0.5), (3, 1.0), (30, 0.6)):
+        yield x, {"depth_radius": radius, "bias": 1.5, "alpha": 0.25, "beta": beta}
+
+
 @lrn.samples
 def _(rng):
     x = rng.normal(size=(2, 2, 3, 7)).astype(np.float32)
     yield Sample(x)
+    for wide, chosen in wide_samples(rng):
+        yield Sample(wide, **chosen, grad=False)
     yield Sample(x, depth_radius=1, bias=2.0, alpha=0.3, beta=0.75)
     yield Sample(x[:0], note="empty")
     yield ErrorSample(x[0], raises="must be rank 4 but is rank 3")
@@ -72,8 +116,31 @@ def lrn_grad(input_grads, input_image, output_image, *, depth_radius, bias, alph
     return dy * norm**-beta - 2 * alpha * beta * x * shared
 
 
+@lrn_grad.lower
+def _(e, dy, x, y, *, depth_radius, bias, alpha, beta):
+    norm = norms(e, x, depth_radius, bias, alpha)
+
+    def share(*i):
+        return e.cast(dy[i], float32) * e.cast(y[i], float32) / norm[i]
+
+    shares = e.compute(x.shape, share)
+
+    def element(n, h, w, c):
+        i = (n, h, w, c)
+        around = e.reduce(
+            "sum", 2 * depth_radius + 1, lambda j: shares[n, h, w, c + j - depth_radius]
+        )
+        direct = e.cast(dy[i], float32) * lowered_power(e, norm[i], beta)
+        return e.cast(direct - e.cast(x[i], float32) * around * (2 * alpha * beta), x.dtype)
+
+    return e.compute(x.shape, element)
+
+
 @lrn_grad.samples
 def _(rng):
+    for wide, chosen in wide_samples(rng):
+        image = lrn.reference(wide, **chosen).astype(np.float32)
+        yield Sample(rng.normal(size=wide.shape).astype(np.float32), wide, image, **chosen)
     x = rng.normal(size=(2, 2, 3, 7)).astype(np.float32)
     chosen = {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
     y = lrn.reference(x, **chosen).astype(np.float32)
