@@ -68,6 +68,9 @@ def measure(workload: str, crew: Crew, rounds: int, tell: Tell) -> Row:
         else:
             row[worker.name]["rounds"] = []
             taking_part.append(worker)
+            for warning in row[worker.name].pop("warnings", ()):
+                if worker.name == frameworks.OURS:
+                    crew.note(f"{workload}: {warning}")
     for number in range(rounds):
         for worker in list(taking_part):
             tell(f"{workload}: round {number + 1} of {rounds}: {worker.name}")

@@ -160,3 +160,19 @@ def test_a_run_from_the_command_line(tmp_path):
     assert row["headrace"]["losses"] == [3.0] * 5 and len(row["machine"]["rounds"]) == 2
     assert "`null_feed`" in table.read_text() and "null_feed" in done.stdout
     assert list(json.loads((tmp_path / "kept").read_text())) == ["null_feed"]
+
+
+def test_a_warning_of_a_build_is_part_of_the_answer():
+    import warnings
+
+    from bench.worker import Server
+    from bench.workloads import sizes
+    from bench.workloads.program import Step
+
+    def build(size):
+        warnings.warn("region of 3 nodes runs uncompiled", stacklevel=2)
+        return Step(lambda: 1.0)
+
+    answer = Server({"mlp": build}, sizes.TINY).answer('{"do": "setup", "workload": "mlp"}')
+    assert answer["warnings"] == ["region of 3 nodes runs uncompiled"]
+    assert answer["losses"] == [1.0] * 5
