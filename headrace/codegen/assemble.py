@@ -6,7 +6,8 @@ In: stages, updates and checks of one region.  Out: a `Program`, ready to run wi
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -32,6 +33,7 @@ from headrace.codegen.inline import dependencies, weight
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
+from headrace.codegen.postpone import postpone
 from headrace.codegen.program import NEVER, CheckInfo, Entry, Program
 from headrace.codegen.schedule import (
     is_flat,
@@ -361,7 +363,10 @@ def lay_out(a: Assembly) -> Program:
     blob, offsets = packed(list(constants))
     last = len(bases) + 1
     fixed = {t: (last, offset) for t, offset in zip(constants, offsets)}
-    blocks = arena_blocks(a, {*bases, *fixed, *a.growing})
+    elsewhere = {*bases, *fixed, *a.growing}
+    if all(s.entry.jump is None for s in a.steps):
+        a.steps = postponed(a, elsewhere)
+    blocks = arena_blocks(a, elsewhere)
     every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
     total = memory.plan(every)
     options.show("memory", memory.describe(every, total))
@@ -380,6 +385,15 @@ def lay_out(a: Assembly) -> Program:
     large = sorted(every, key=lambda b: -b.size)[:5]
     program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)
     return program
+
+
+def postponed(a: Assembly, elsewhere: set[Tensor]) -> list[Step]:
+    def peak(steps: Sequence[Step]) -> int:
+        blocks = arena_blocks(replace(a, steps=list(steps)), elsewhere)
+        return memory.most_alive([*blocks.values(), *(s.block for s in steps if s.block)])
+
+    variables = {a.final(u.value): u.variable for u in a.updates}
+    return postpone(a.steps, a.final, variables, peak)
 
 
 def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
