@@ -99,6 +99,13 @@ def domain(tensor: Tensor, body: Expr | None = None) -> int:
     return largest
 
 
+def reads_of(user: Tensor, tensor: Tensor) -> int:
+    """At how many places one evaluation of a stage reads an array."""
+    if not isinstance(user.source, Compute):
+        return 1
+    return max(sum(x.extra is tensor for x in loads(user.source.body)), 1)
+
+
 class Inlining:
     """The decision for one program.  `bodies` has an entry for each Compute that stays."""
 
@@ -161,7 +168,7 @@ class Inlining:
         # What is read along with a row or a column costs little.
         reads = sum(4 * x.extra.count > tensor.count for x in loads(body))
         users = self.users.get(tensor, [])
-        evaluations = sum(domain(u) for u in users)
+        evaluations = sum(domain(u) * reads_of(u, tensor) for u in users)
         if any(not isinstance(u.source, (Compute, Scatter, ViewOf)) for u in users):
             return len(users) == 1 and isinstance(users[0].source, Assembled)
         if len(users) == 1:

@@ -47,6 +47,19 @@ def _(node, dy):
     return lrn_grad(dy, node.inputs[0], node.outputs[0], **options(node))
 
 
+SHORT = 8  # radius of a sum that is written out
+
+
+def around(e, radius, rule):
+    """The sum of rule(j) for j from -radius to radius."""
+    if radius > SHORT:
+        return e.reduce("sum", 2 * radius + 1, lambda j: rule(j - radius))
+    total = rule(-radius)
+    for j in range(1 - radius, radius + 1):
+        total = total + rule(j)
+    return total
+
+
 def norms(e, x, radius, bias, alpha):
     """bias + alpha * the sum of the squares of the neighbours, as a stage.  What is read beyond the
     first or last channel is 0."""
@@ -56,7 +69,7 @@ def norms(e, x, radius, bias, alpha):
         return value * value
 
     def element(n, h, w, c):
-        total = e.reduce("sum", 2 * radius + 1, lambda j: square(n, h, w, c + j - radius))
+        total = around(e, radius, lambda j: square(n, h, w, c + j))
         return total * alpha + bias
 
     return e.compute(x.shape, element)
@@ -127,11 +140,9 @@ def _(e, dy, x, y, *, depth_radius, bias, alpha, beta):
 
     def element(n, h, w, c):
         i = (n, h, w, c)
-        around = e.reduce(
-            "sum", 2 * depth_radius + 1, lambda j: shares[n, h, w, c + j - depth_radius]
-        )
+        shared = around(e, depth_radius, lambda j: shares[n, h, w, c + j])
         direct = e.cast(dy[i], float32) * lowered_power(e, norm[i], beta)
-        return e.cast(direct - e.cast(x[i], float32) * around * (2 * alpha * beta), x.dtype)
+        return e.cast(direct - e.cast(x[i], float32) * shared * (2 * alpha * beta), x.dtype)
 
     return e.compute(x.shape, element)
 
