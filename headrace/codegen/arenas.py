@@ -7,9 +7,12 @@ instead of the sum.  Small ones stay with their frame, which costs less than ask
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from headrace.core import forks
 
 LARGE = 1 << 20  # bytes from which an arena is borrowed
 KEPT = 4  # free arenas
@@ -39,6 +42,11 @@ class Arenas:
             while len(self._free) > KEPT:
                 self._free.pop(0)
 
+    def release(self) -> None:
+        """Forget the free ones: a session ended.  Another one makes its own again."""
+        with self._lock:
+            self._free.clear()
+
     @property
     def nbytes(self) -> int:
         """Memory that is kept though nobody uses it."""
@@ -46,3 +54,15 @@ class Arenas:
 
 
 ARENAS = Arenas()
+
+
+def _quiet() -> Callable[[], None]:
+    ARENAS._lock.acquire()
+    return ARENAS._lock.release
+
+
+def _renew() -> None:
+    ARENAS._lock = threading.Lock()
+
+
+forks.guard(forks.TEAM, _quiet, _renew)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+from headrace.codegen.arenas import ARENAS
 from headrace.core.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -344,6 +345,8 @@ class BaseSession:
             step.cancel.set(reason)
         self._partial.clear()
         self._containers.clear()
+        self._cache = RunCache()
+        ARENAS.release()
 
 
 def _key(fetches: Any) -> Any:
