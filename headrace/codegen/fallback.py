@@ -13,6 +13,7 @@ from typing import Any
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import BF16, F16, F32, Expr, Tensor
 from headrace.codegen.lower import Emitter
+from headrace.codegen.stages import ViewOf
 from headrace.ops.emit import Decline, LibraryCall, View
 
 
@@ -29,8 +30,16 @@ def read(view: View, index: Sequence[Expr]) -> Expr:
     own: list[Any] = [0] * len(view.order)
     for axis, i in zip(view.order, index):
         own[axis] = i
-    found: Expr = view.operand[tuple(own)]
+    operand: Tensor = view.operand
+    if view.sizes is not None:
+        operand = Tensor(view.sizes, operand.dtype, value=_shaped(view), source=ViewOf(operand))
+    found: Expr = operand[tuple(own)]
     return ir.cast(found, F32) if found.kind in (F16, BF16) else found
+
+
+def _shaped(view: View) -> Any:
+    value = view.operand.value
+    return None if value is None else value.reshape(view.sizes)
 
 
 def write(e: Emitter, view: View, rule: Callable[..., Expr]) -> Tensor:
@@ -40,7 +49,7 @@ def write(e: Emitter, view: View, rule: Callable[..., Expr]) -> Tensor:
     def body(*own: Expr) -> Expr:
         return ir.cast(rule(*(own[axis] for axis in view.order)), view.operand.kind)
 
-    return e.compute(view.operand.shape, body)
+    return e.view(e.compute(view.whole, body), view.operand.shape)
 
 
 # -- matrix products -----------------------------------------------------------------------------

@@ -219,7 +219,7 @@ class _Choice:
         for name, v in call.views.items():
             if v.operand in self.tensors:
                 shape = physical(v.operand.shape, v.order, self.block)
-                views[name] = Blocked(Tensor(shape, v.operand.dtype), v.order, self.block)
+                views[name] = Blocked(Tensor(shape, v.operand.dtype), v.order, None, self.block)
             else:
                 views[name] = v
         try:
@@ -276,7 +276,7 @@ class _Rewriting:
             return
         for name, v in call.views.items():
             if v.operand in self.orders:
-                call.views[name] = Blocked(v.operand, v.order, self.block)
+                call.views[name] = Blocked(v.operand, v.order, None, self.block)
         onednn.measure_places(call)
 
     def blocked(self, source: Compute, order: tuple[int, ...]) -> Compute:
@@ -335,7 +335,7 @@ class _Rewriting:
             copy = Tensor(shape, tensor.dtype, name=tensor.name)
             copy.serial = tensor.serial + 0.5
             call = LibraryCall(
-                "reorder", src=Blocked(tensor, order, self.block), dst=View(copy, order)
+                "reorder", src=Blocked(tensor, order, None, self.block), dst=View(copy, order)
             )
             copy.source = Called(call, (tensor,))
             self.plain[tensor] = copy

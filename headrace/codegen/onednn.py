@@ -53,7 +53,7 @@ def temporary(nbytes: int) -> Tensor:
 class Blocked(View):
     """An array (batch, blocks of channels, space..., channels of a block), seen as images."""
 
-    block: int
+    block: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ def plain(view: View) -> Layout:
     """The layout that the array has, dimensions in the library's order."""
     if isinstance(view, Blocked):
         return dnn.blocked(view.shape, view.operand.kind.name, view.block)
-    steps = strides(view.operand.shape)
+    steps = strides(view.whole)
     return dnn.strided(view.shape, view.operand.kind.name, [steps[a] for a in view.order])
 
 
@@ -113,6 +113,11 @@ def executions(call: LibraryCall) -> list[Execution]:
     return made
 
 
+def has_groups(call: LibraryCall) -> bool:
+    """Whether the filters have a leading dimension of groups."""
+    return len(call.views["weights"].shape) > len(call.views["src"].shape)
+
+
 def team_of(call: LibraryCall) -> int:
     """A small call is done before a team would have started."""
     src, weights = call.views["src"], call.views.get("weights")
@@ -120,7 +125,8 @@ def team_of(call: LibraryCall) -> int:
         work = 2 * prod(src.shape) * weights.shape[-1]
     elif weights is not None:
         # Every output element reads one filter.
-        work = 2 * prod(call.views["dst"].shape) * prod(weights.shape) // max(weights.shape[0], 1)
+        filters = weights.shape[: 1 + has_groups(call)]
+        work = 2 * prod(call.views["dst"].shape) * prod(weights.shape) // max(prod(filters), 1)
     else:
         work = 32 * prod(src.shape)
     return threads.count() if work >= TEAM_WORK else 1
@@ -330,7 +336,7 @@ def _gathers(call: LibraryCall, made: Description) -> bool:
     """A direct kernel without BRGEMM picks channels-last images together for every tap of the
     filter: where there are many taps, images in the library's own layout are faster, their
     reorders included (measured: by a fifth for filters of 3x3)."""
-    if any(isinstance(v, Blocked) for v in call.views.values()):
+    if has_groups(call) or any(isinstance(v, Blocked) for v in call.views.values()):
         return False
     taps = prod(call.views["weights"].shape[-len(call.options["strides"]) :])
     return taps >= MANY_TAPS and "brg" not in made.implementation

@@ -61,7 +61,12 @@ def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
         source = tensor.source
         if isinstance(source, Called) and source.call.kind == "convolution":
             is_new = "packed" not in source.call.options and onednn.supports(source.call)
-            if is_new and tensor.count and keeps(source.call.views["weights"].operand):
+            if (
+                is_new
+                and tensor.count
+                and not onednn.has_groups(source.call)
+                and keeps(source.call.views["weights"].operand)
+            ):
                 _Convolution(tensor, source.call, keeps).pack(users, set(wanted), found)
     return found
 

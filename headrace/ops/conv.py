@@ -48,7 +48,7 @@ def options(node):
 def library_options(x, w, y, **given):
     """Options of oneDNN's convolution; x, w and y are operands of the call."""
     data_format = given["data_format"]
-    if x.shape[channel_axis(data_format)] != w.shape[-2]:
+    if len(w.shape) != 4 and x.shape[channel_axis(data_format)] != w.shape[-2]:
         raise Decline("groups of channels")
     windows = windows_of(spatial(x.shape, data_format), w.shape, **given)
     if not fits(y.shape, data_format, x.shape[0], windows, w.shape[-1]):
@@ -58,6 +58,18 @@ def library_options(x, w, y, **given):
         "dilations": tuple(k.dilation for k in windows),
         "pads": tuple((k.before, k.after) for k in windows),
     }
+
+
+def filters(w, x, data_format):
+    """The view of a filter; with a dimension of groups where there are groups of channels."""
+    height, width, depth, outputs = w.shape
+    channels = x.shape[channel_axis(data_format)]
+    if not depth or channels == depth:
+        return view(w, (3, 2, 0, 1))
+    groups = channels // depth
+    if channels % depth or not groups or outputs % groups:
+        raise Decline("groups that do not fit")
+    return view(w, (3, 4, 2, 0, 1), (height, width, depth, groups, outputs // groups))
 
 
 # Strides, dilations, paddings, layouts: (data_format, input, filter, options).
@@ -125,8 +137,8 @@ def _(x, w, out, *, strides, padding, explicit_paddings, data_format, dilations)
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(
-        "convolution", src=view(x, order), weights=view(w, (3, 2, 0, 1)), dst=view(out, order),
-        **given,
+        "convolution", src=view(x, order), weights=filters(w, x, data_format),
+        dst=view(out, order), **given,
     )  # fmt: skip
 
 
@@ -183,7 +195,7 @@ def _(sizes, w, dy, out, *, strides, padding, explicit_paddings, data_format, di
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(
-        "convolution_data", src=view(out, order), weights=view(w, (3, 2, 0, 1)),
+        "convolution_data", src=view(out, order), weights=filters(w, out, data_format),
         dst=view(dy, order), **given,
     )  # fmt: skip
 
@@ -236,7 +248,7 @@ def _(x, sizes, dy, out, *, strides, padding, explicit_paddings, data_format, di
         explicit_paddings=explicit_paddings, dilations=dilations,
     )  # fmt: skip
     return LibraryCall(
-        "convolution_weights", src=view(x, order), weights=view(out, (3, 2, 0, 1)),
+        "convolution_weights", src=view(x, order), weights=filters(out, x, data_format),
         dst=view(dy, order), **given,
     )  # fmt: skip
 

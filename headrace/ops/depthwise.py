@@ -20,6 +20,7 @@ from headrace.ops.conv_geometry import (
     windows_of,
 )  # fmt: skip
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline, LibraryCall, view
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, with_rank
@@ -27,8 +28,10 @@ from headrace.ops.signature import Ints, String
 from headrace.ops.window import (
     channel_axis,
     channels_last,
+    fits,
     from_channels_last,
     layout,
+    order_of,
     padded,
     padded_zeros,
     spatial,
@@ -48,6 +51,7 @@ CASES = (
     ("NHWC", (1, 5, 6, 2), (2, 2, 2, 1), {"padding": "VALID", "strides": [1, 2, 2, 1]}),
     ("NHWC", (1, 7, 7, 2), (2, 2, 2, 2), {"padding": "VALID", "dilations": [1, 2, 3, 1]}),
     ("NCHW", (2, 3, 4, 5), (2, 2, 3, 2), {"padding": "SAME", "strides": [1, 1, 2, 2]}),
+    ("NHWC", (2, 6, 5, 16), (3, 3, 16, 1), {"padding": "SAME"}),
 )
 PLAIN = {"strides": [1, 1, 1, 1]}
 
@@ -62,6 +66,26 @@ def forward_shape(x, w, chosen, data_format):
         np.zeros(x), np.zeros(w), data_format=data_format, **given
     )
     return y.shape
+
+
+def library_call(kind, x, w, y, *, strides, padding, data_format, dilations):
+    """A convolution with as many groups as there are channels."""
+    height, width, depth, times = w.shape
+    windows = windows_of(
+        spatial(x.shape, data_format), w.shape, strides=strides, padding=padding,
+        data_format=data_format, dilations=dilations,
+    )  # fmt: skip
+    if x.shape[channel_axis(data_format)] != depth:
+        raise Decline("channels that do not fit")
+    if not fits(y.shape, data_format, x.shape[0], windows, depth * times):
+        raise Decline("shapes that do not fit")
+    order = order_of(4, data_format)
+    return LibraryCall(
+        kind, src=view(x, order), dst=view(y, order),
+        weights=view(w, (2, 3, 4, 0, 1), (height, width, depth, times, 1)),
+        strides=tuple(k.stride for k in windows), dilations=tuple(k.dilation for k in windows),
+        pads=tuple((k.before, k.after) for k in windows),
+    )  # fmt: skip
 
 
 def depthwise_shape(input, filter, *, strides, padding, data_format, dilations):
@@ -111,6 +135,12 @@ def _(node, dy):
     return dx, depthwise_backprop_filter(x, reshape.shape_of(w), dy, **options(node))
 
 
+@depthwise_conv2d_native.library("onednn")
+def _(x, w, out, *, strides, padding, data_format, dilations):
+    given = {"strides": strides, "padding": padding, "data_format": data_format}
+    return library_call("convolution", x, w, out, dilations=dilations, **given)
+
+
 @depthwise_conv2d_native.samples
 def _(rng):
     for data_format, x, w, chosen in CASES:
@@ -150,6 +180,12 @@ def _(node, dx):
     return None, dw, depthwise_conv2d_native(dx, w, **options(node))
 
 
+@depthwise_backprop_input.library("onednn")
+def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
+    given = {"strides": strides, "padding": padding, "data_format": data_format}
+    return library_call("convolution_data", out, w, dy, dilations=dilations, **given)
+
+
 @depthwise_backprop_input.samples
 def _(rng):
     for data_format, x, w, chosen in CASES:
@@ -187,6 +223,12 @@ def _(node, dw):
     x, _, dy = node.inputs
     dx = depthwise_backprop_input(reshape.shape_of(x), dw, dy, **options(node))
     return dx, None, depthwise_conv2d_native(x, dw, **options(node))
+
+
+@depthwise_backprop_filter.library("onednn")
+def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
+    given = {"strides": strides, "padding": padding, "data_format": data_format}
+    return library_call("convolution_weights", x, out, dy, dilations=dilations, **given)
 
 
 @depthwise_backprop_filter.samples

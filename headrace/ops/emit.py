@@ -229,14 +229,22 @@ class Emitter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An operand with its dimensions in another order."""
+    """An operand with its dimensions in another order; `sizes` are those dimensions, where the
+    operand is seen under another shape."""
 
     operand: Any
     order: tuple[int, ...]
+    sizes: tuple[int, ...] | None = None
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The dimensions in the order of memory."""
+        found: tuple[int, ...] = self.operand.shape if self.sizes is None else self.sizes
+        return found
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(self.operand.shape[axis] for axis in self.order)
+        return tuple(self.whole[axis] for axis in self.order)
 
     @property
     def dtype(self) -> DType:
@@ -244,9 +252,12 @@ class View:
         return found
 
 
-def view(x: Operand, order: Sequence[int] | None = None) -> View:
-    """The operand, its dimensions in this order."""
-    return View(x, tuple(range(len(x.shape))) if order is None else tuple(order))
+def view(
+    x: Operand, order: Sequence[int] | None = None, sizes: Sequence[int] | None = None
+) -> View:
+    """The operand (under the shape `sizes`), its dimensions in this order."""
+    whole = None if sizes is None else tuple(sizes)
+    return View(x, tuple(range(len(x.shape))) if order is None else tuple(order), whole)
 
 
 def transposed(x: Operand, yes: bool) -> View:
