@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -172,6 +173,7 @@ def conclude(given: argparse.Namespace, results: dict[str, Any]) -> bool:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # workers are ended on this way too
     given = arguments()
     names = chosen(given.only)
     if given.source:
