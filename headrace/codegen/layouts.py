@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from headrace.codegen import onednn
+from headrace.codegen import onednn, onednn_conv, onednn_pool
 from headrace.codegen.inline import collect, dependencies, has_reduction
 from headrace.codegen.kernel_ir import F32, INDEX, Compute, Expr, Tensor, Var, const, var
-from headrace.codegen.onednn import Blocked
 from headrace.codegen.onednn_api import LibraryError
+from headrace.codegen.onednn_calls import Blocked
 from headrace.codegen.stages import Assembled, Called, ViewOf
 from headrace.codegen.walks import loads, rewrite
 from headrace.ops.emit import LibraryCall, View, view
@@ -54,7 +54,7 @@ def preferred(convolutions: list[LibraryCall]) -> int:
         ):
             continue
         try:
-            found = onednn.preferred_block(call)
+            found = onednn_conv.preferred_block(call)
         except LibraryError:
             continue
         votes[found] = votes.get(found, 0) + 1
@@ -277,7 +277,7 @@ class _Rewriting:
         for name, v in call.views.items():
             if v.operand in self.orders:
                 call.views[name] = Blocked(v.operand, v.order, None, self.block)
-        onednn.measure_places(call)
+        onednn_pool.measure_places(call)
 
     def blocked(self, source: Compute, order: tuple[int, ...]) -> Compute:
         """The loops in the order of memory."""

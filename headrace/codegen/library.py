@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from headrace.codegen import blas, gemm, native, onednn
+from headrace.codegen import blas, gemm, native, onednn, onednn_pool
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.program import Entry
@@ -34,7 +34,7 @@ def choose(call: LibraryCall) -> str | None:
         except LibraryError:
             pass
         else:
-            onednn.pair(call)
+            onednn_pool.pair(call)
             return "onednn"
     if gemm.supports(call):
         return "own"

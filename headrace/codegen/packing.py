@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import onednn
+from headrace.codegen import onednn, onednn_conv
 from headrace.codegen.inline import collect, dependencies
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.onednn_api import LibraryError
+from headrace.codegen.onednn_calls import has_groups, plain
 from headrace.codegen.program import Program
 from headrace.codegen.stages import Called, ViewOf
 from headrace.codegen.walks import loads, substitute
@@ -43,7 +44,7 @@ class Packed:
     def measure(self) -> None:
         """How large they are, once all layouts are known."""
         for call, given, made in self.weights:
-            given.shape = made.shape = (onednn.weights_layout(call).nbytes // 4,)
+            given.shape = made.shape = (onednn_conv.weights_layout(call).nbytes // 4,)
 
 
 def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
@@ -64,7 +65,7 @@ def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
             if (
                 is_new
                 and tensor.count
-                and not onednn.has_groups(source.call)
+                and not has_groups(source.call)
                 and keeps(source.call.views["weights"].operand)
             ):
                 _Convolution(tensor, source.call, keeps).pack(users, set(wanted), found)
@@ -102,10 +103,10 @@ class _Convolution:
                 break
         given = self.given()
         try:
-            layout = onednn.weights_layout(given)
+            layout = onednn_conv.weights_layout(given)
         except LibraryError:
             return
-        if layout == onednn.plain(given.views["weights"]) and self.out is self.first:
+        if layout == plain(given.views["weights"]) and self.out is self.first:
             return
         weights, made = self.scaled(), Tensor((1,), "float32", name="weights")
         packed = Tensor((1,), "float32", name="weights")
