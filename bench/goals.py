@@ -98,17 +98,18 @@ def other_verdicts(results: dict[str, Any]) -> dict[str, Verdict]:
         if workload in results.get("startup", {}):
             total = results["startup"][workload].get(cache, {}).get("total")
             name = f"first step of {workload}, {cache} cache"
-            verdicts[name] = limited(total, limit, "s")
+            verdicts[name] = limited(total, limit, "s", needed=True)
     for workload, limit in MEMORY.items():
         if workload in results.get("memory", {}):
             verdicts[f"memory of {workload}"] = limited(memory_share(results, workload), limit)
-    full = results.get("lengths", {}).get("lengths_full")
-    for name, limit in LENGTHS.items():
-        if full:
-            part = ratio({"rounds": results["lengths"][name]}, {"rounds": full})
-            verdicts[name] = limited(part, limit)
-    if len(results.get("loop_memory", {})) == 2:
-        verdicts["memory of a loop's backward pass"] = limited(loop_share(results), LOOP_MEMORY)
+    times = results.get("lengths", {})
+    for name, limit in LENGTHS.items() if "lengths" in results else ():
+        full = {"rounds": times.get("lengths_full")}
+        part = ratio({"rounds": times[name]}, full) if name in times and full["rounds"] else None
+        verdicts[name] = limited(part, limit, needed=True)
+    if "loop_memory" in results:
+        name = "memory of a loop's backward pass"
+        verdicts[name] = limited(loop_share(results), LOOP_MEMORY, needed=True)
     return verdicts
 
 
@@ -120,14 +121,19 @@ def memory_share(results: dict[str, Any], workload: str) -> float | None:
 
 
 def loop_share(results: dict[str, Any]) -> float | None:
-    looped, unrolled = (results["loop_memory"][f"backward_{w}"] for w in ("looped", "unrolled"))
-    return looped["added"] / max(unrolled["added"], 1.0)
+    figures = results["loop_memory"]
+    if len(figures) < 2:
+        return None
+    looped, unrolled = (figures[f"backward_{word}"]["added"] for word in ("looped", "unrolled"))
+    return looped / max(unrolled, 1.0)
 
 
-def limited(figure: float | None, limit: float, unit: str = "") -> Verdict:
+def limited(figure: float | None, limit: float, unit: str = "", needed: bool = False) -> Verdict:
+    """No figure is a miss where it is `needed`: where it takes no peer to have one."""
+    goal = f"{limit:g} {unit}".strip()
     if figure is None:
-        return Verdict("", f"{limit:g} {unit}".strip(), None)
-    return Verdict(f"{figure:.2f} {unit}".strip(), f"{limit:g} {unit}".strip(), figure <= limit)
+        return Verdict("no result" if needed else "", goal, False if needed else None)
+    return Verdict(f"{figure:.2f} {unit}".strip(), goal, figure <= limit)
 
 
 def all_verdicts(results: dict[str, Any]) -> dict[str, Verdict]:

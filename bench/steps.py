@@ -120,7 +120,7 @@ class Run:
     def judge(self, part: str) -> None:
         """Keep and show one part that is not about steps."""
         self.keep()
-        alone = {"steps": {}, part: self.results.get(part, {})}
+        alone = {part: self.results[part]} if part in self.results else {}
         for name, verdict in goals.other_verdicts(alone).items():
             self.show(f"{name:<42}{verdict.figure:>10}  goal {verdict.goal:<6} {verdict.word}")
 

@@ -98,6 +98,7 @@ def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variable
             process.wait(QUIT)
         end(process)
     if not line:
-        raise Lost(f"{name} {' '.join(words)}: no answer in {seconds:.0f} s, or it died")
+        why = f"died with code {process.returncode}" if ready else f"no answer in {seconds:.0f} s"
+        raise Lost(f"{name} {' '.join(words)}: {why}")
     answer = json.loads(line)
     return {**answer, "total": total - answer.get("second", 0.0)}

@@ -110,7 +110,7 @@ class Sizes:
     grid_columns: int = 1024
     square: int = 1024
     turns: int = 10_000  # of the loop
-    lengths: Sequences = Sequences(256, 64, 32)  # padded; see workloads/lengths.py
+    lengths: Sequences = Sequences(256, 64, 32)  # padded; see workloads/loops.py
     long: Sequences = Sequences(512, 200, 32)  # for the memory of a loop's backward pass
 
 

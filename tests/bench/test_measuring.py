@@ -111,6 +111,12 @@ def test_every_table_can_be_made():
     assert not verdicts["lengths_quarter"].holds and verdicts["lengths_mixed"].holds
 
 
+def test_a_part_without_a_result_is_a_miss():
+    made = results() | {"lengths": {}, "loop_memory": {}, "startup": {"googlenet": {"cold": {}}}}
+    assert {v.holds for v in goals.other_verdicts(made).values()} == {False}
+    assert goals.other_verdicts(results()) == {}
+
+
 # ---- workers that misbehave
 
 
@@ -128,6 +134,13 @@ def test_a_worker_that_hangs_is_ended(monkeypatch, tmp_path):
         with pytest.raises(workers.Lost, match="no answer in 1 s"):
             worker.ask(1.0, do="setup", workload="mlp")
     assert time.monotonic() - begin < 20 and worker.process.poll() == -signal.SIGKILL
+
+
+@pytest.mark.process
+def test_a_fresh_process_that_dies_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(frameworks, "command", lambda *_: [sys.executable, "-c", "exit(5)"])
+    with open(tmp_path / "log", "wb") as log, pytest.raises(workers.Lost, match="died with code 5"):
+        workers.once("tf", ["first", "mlp"], log, 60.0)
 
 
 @pytest.mark.process
