@@ -58,13 +58,14 @@ _interned: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
 class Expr:
     """A scalar: an operation on other scalars.  Operators build more of them."""
 
-    __slots__ = ("__weakref__", "args", "extra", "free", "kind", "op")
+    __slots__ = ("__weakref__", "args", "below", "extra", "free", "kind", "op")
 
     op: str
     args: tuple[Expr, ...]
     kind: Kind
     extra: Any
     free: frozenset[Any]  # the loops (and reduction results) that the value depends on
+    below: tuple[Expr, ...] | None  # all that it is made of, once somebody asked (walks.walk)
 
     @property
     def dtype(self) -> DType:
@@ -175,7 +176,7 @@ def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) ->
     if found is None:
         found = object.__new__(Expr)
         found.op, found.args, found.kind, found.extra = op, args, kind, extra
-        found.free = _free(op, args, extra)
+        found.free, found.below = _free(op, args, extra), None
         _interned[key] = found
     return found
 

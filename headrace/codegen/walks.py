@@ -9,18 +9,36 @@ from headrace.codegen.kernel_ir import INDEX, Expr, Var, cast, index_binary, mak
 
 def walk(*roots: Expr) -> list[Expr]:
     """Every expression below the roots, arguments first, each once."""
+    if len(roots) == 1:
+        return [*below(roots[0]), roots[0]]
+    found: dict[int, Expr] = {}
+    for root in roots:
+        for x in below(root):
+            found.setdefault(id(x), x)
+        found.setdefault(id(root), root)
+    return list(found.values())
+
+
+def below(root: Expr) -> tuple[Expr, ...]:
+    """What the expression is made of, arguments first, each once; kept, since it never changes."""
+    if root.below is not None:
+        return root.below
     seen: set[int] = set()
     order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    stack: list[tuple[Expr, bool]] = [(a, False) for a in reversed(root.args)]
     while stack:
         expr, done = stack.pop()
         if done:
             order.append(expr)
         elif id(expr) not in seen:
             seen.add(id(expr))
-            stack.append((expr, True))
-            stack.extend((a, False) for a in reversed(expr.args))
-    return order
+            if expr.args:
+                stack.append((expr, True))
+                stack.extend([(a, False) for a in reversed(expr.args)])
+            else:
+                order.append(expr)
+    root.below = tuple(order)
+    return root.below
 
 
 def loads(*roots: Expr) -> list[Expr]:

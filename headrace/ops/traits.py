@@ -36,6 +36,8 @@ class Trait(Enum):
     NEXT_ITERATION = "the input comes out in the next iteration of the frame"
     EXIT = "the input comes out of the frame"
 
+    __hash__ = object.__hash__  # there is one of each, and sets of them are asked all the time
+
 
 COMMUTATIVE, ELEMENTWISE, AGGREGATE = Trait.COMMUTATIVE, Trait.ELEMENTWISE, Trait.AGGREGATE
 IDENTITY, OF_SHAPE = Trait.IDENTITY, Trait.OF_SHAPE
