@@ -120,10 +120,12 @@ def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
     by_name = {n.name: n for n in nodes}
     waiting: dict[str, int] = {}
     users: dict[str, list[str]] = {}
+    returns = {n.name for n in nodes if NEXT_ITERATION in n.op.traits}
     for n in nodes:
-        sources = {e.node for e in n.inputs if not is_back_edge(by_name[e.node], n)} | set(
-            n.control
-        )
+        sources = {e.node for e in n.inputs}
+        if returns and MERGE in n.op.traits:
+            sources -= returns  # the edges on which loops return to their beginning
+        sources.update(n.control)
         waiting[n.name] = len(sources)
         for source in sources:
             users.setdefault(source, []).append(n.name)

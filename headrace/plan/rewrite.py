@@ -98,8 +98,10 @@ class Rewriter:
                     break
 
     def _current(self, node: PlanNode) -> PlanNode:
-        inputs = tuple(self.final(e) for e in node.inputs)
-        return node if inputs == node.inputs else replace(node, inputs=inputs)
+        renamed = self.renamed
+        if not renamed or not any(e in renamed for e in node.inputs):
+            return node
+        return replace(node, inputs=tuple(self.final(e) for e in node.inputs))
 
     def _replace(self, node: PlanNode, result: Any) -> None:
         self.changed = True

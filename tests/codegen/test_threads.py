@@ -142,5 +142,19 @@ def test_nothing_heavy_is_loaded_by_import():
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
 
 
+@pytest.mark.parametrize("given", [None, "77"])
+def test_the_spin_count_is_set_before_libgomp_is_loaded(monkeypatch, given):
+    """It is read when the library is loaded; what the user set counts."""
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    if given:
+        monkeypatch.setenv("GOMP_SPINCOUNT", given)
+    seen = []
+    monkeypatch.setattr(threads.ctypes, "CDLL", lambda *a, **k: seen.append(
+        os.environ["GOMP_SPINCOUNT"]) or (_ for _ in ()).throw(OSError))  # fmt: skip
+    assert threads.libgomp.__wrapped__() is None
+    assert seen == [given or threads.spin_count()]
+    assert os.environ.get("GOMP_SPINCOUNT") == given
+
+
 def test_thread_count():
     assert 1 <= threads.count() <= (os.cpu_count() or 1)
