@@ -26,7 +26,6 @@ from headrace.ops.emit import LibraryCall, View, view
 
 CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
 POOLS = ("max_pool", "max_pool_data", "avg_pool", "avg_pool_data")
-FEW = 1 << 20  # elements of an array whose stage may read numbers per channel
 
 
 def assign(roots: Iterable[Tensor]) -> None:
@@ -196,8 +195,8 @@ class _Choice:
                     return False
                 channel = found
             elif order is not None and channel in x.free:
-                if 4 * x.extra.count > stage.count or stage.count > FEW:
-                    return False  # another array as large, or many steps of few elements
+                if 4 * x.extra.count > stage.count:
+                    return False  # another array as large
         return order is not None or has_reduction(source.body)
 
     def channel_of(self, load: Expr) -> Var | None:

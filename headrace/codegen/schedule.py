@@ -290,6 +290,9 @@ def schedule_scatter(tensor: Tensor, scatter: Scatter, name: str = "scatter") ->
 
 
 # -- finishing -----------------------------------------------------------------------------------
+SHORT_ROW = 16  # elements
+
+
 def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Kernel:
     (merged,), (done,) = collapse([loops], [actions])
     if not merged:
@@ -302,6 +305,10 @@ def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Ker
         rows = tuple(v for v in merged[:-1] if v is not across)
         tiled = Sweep(merged[-1:], tuple(done), tile=(across, block))
         return Kernel((*rows, block), (tiled,), lanes, 1, name=name)
+    if len(merged) > 2 and merged[-1].extent <= SHORT_ROW and merged[-2].extent >= SHORT_ROW:
+        # A row of a few elements is too little to count rows for: such as a block of channels.
+        both = Sweep(merged[-2:], tuple(done))
+        return Kernel(merged[:-2], (both,), lanes, 1, name=name)
     return Kernel(merged[:-1], (sweep,), lanes, unroll, is_ranged=len(merged) == 1, name=name)
 
 
