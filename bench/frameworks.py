@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,9 +56,15 @@ def command(name: str, *words: str) -> list[str]:
     return [str(interpreter(name)), "-m", "bench.worker", name, *words]
 
 
-def environment(**variables: str) -> dict[str, str]:
+def environment(name: str, **variables: str) -> dict[str, str]:
+    """Peers are installed and have their bytecode; ours is kept aside, so that a start from a checkout
+    that must stay clean costs what an installed one costs."""
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1", "JAX_PLATFORMS": "cpu"}
-    return {**os.environ, **quiet, "PYTHONPATH": str(ROOT), **variables}
+    given = {**os.environ, **quiet, "PYTHONPATH": str(ROOT), **variables}
+    if name not in INTERPRETERS:
+        given.pop("PYTHONDONTWRITEBYTECODE", None)
+        given["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "headrace-bench-bytecode")
+    return given
 
 
 def load(name: str) -> tuple[str, dict[str, Callable[[Sizes], Step]]]:

@@ -25,7 +25,7 @@ class Worker:
         self.name, self.rest = name, b""
         self.process = subprocess.Popen(
             frameworks.command(name, "serve", size), cwd=frameworks.ROOT,
-            env=frameworks.environment(), start_new_session=True,
+            env=frameworks.environment(name), start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
         )  # fmt: skip
         hello = self.answer(HELLO)
@@ -86,7 +86,7 @@ def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variable
     begin = time.perf_counter()
     process = subprocess.Popen(
         frameworks.command(name, *words), cwd=frameworks.ROOT, start_new_session=True,
-        env=frameworks.environment(**variables), stdout=subprocess.PIPE, stderr=log,
+        env=frameworks.environment(name, **variables), stdout=subprocess.PIPE, stderr=log,
     )  # fmt: skip
     try:
         assert process.stdout
