@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.ops.traits import CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, SWITCH
+from headrace.ops.traits import CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION, SWITCH
 from headrace.plan.plan import Edge, PlanNode
 
 Guard = tuple[tuple[Edge, int], ...]
@@ -40,17 +40,22 @@ class Guards:
         if EXIT in traits:
             return self._of_loop(node)
         if MERGE in traits:
-            entered = [e for e in node.inputs if e.node in self.of]  # back edges come later
+            entered = [e for e in node.inputs if not self._is_back(e)]
             return self.of_edge(entered[0]) if len(entered) == 1 else self._join(node)
         edges = [self.of_edge(e) for e in node.inputs]
         return united([*edges, *(self.of.get(c, ()) for c in node.control)])
+
+    def _is_back(self, edge: Edge) -> bool:
+        """From the iteration before: such edges come later, as a rule."""
+        node = self._nodes.get(edge.node)
+        return node is None or NEXT_ITERATION in node.op.traits
 
     def _of_loop(self, node: PlanNode) -> Guard:
         """What comes out of a loop is as alive as what went in."""
         switch = self._nodes[node.inputs[0].node]
         if SWITCH not in switch.op.traits:
             raise Unstructured(f"{node.name} is no end of a loop's variable")
-        return self.of[switch.inputs[0].node]
+        return self.of[switch.name]
 
     def of_edge(self, edge: Edge) -> Guard:
         node = self._nodes.get(edge.node)
@@ -76,7 +81,7 @@ class Guards:
         first, second = map(dict, guards)
         differing = [p for p in first if p in second and first[p] != second[p]]
         if len(differing) != 1 or first.keys() != second.keys():
-            raise Unstructured(f"{node.name} does not join the two sides of one condition")
+            raise Unstructured(f"{node.name} does not join the two sides of one condition {guards}")
         self.merged[node.name] = differing[0]
         return tuple(g for g in guards[0] if g[0] != differing[0])
 

@@ -152,7 +152,7 @@ class _Structure:
         variables = self._variables(inside)
         condition = self._condition(inside)
         guards, merges = self.guards, {v.merge.name for v in variables}
-        base = self._base(inside)
+        base = self._base(inside, condition)
         pred = Edge(condition.name, 0)
         for v in variables:
             if set(guards.of_edge(v.following)) != base | {(pred, 1)}:
@@ -167,13 +167,12 @@ class _Structure:
         guards.put(node, tuple(base))
         self._replace(path, node, inside, exits, variables, pred)
 
-    def _base(self, inside: list[PlanNode]) -> Base:
-        """What guards the loop: all that enters it, or it would run with parts missing."""
+    def _base(self, inside: list[PlanNode], condition: PlanNode) -> Base:
+        """What guards the loop: nothing of it runs where a part of that is missing."""
         enters = [n for n in inside if ENTER in n.op.traits]
         whole = frozenset(g for n in enters for g in self.guards.of[n.name])
-        for enter in enters:
-            if not enter.attrs["is_constant"] and set(self.guards.of[enter.name]) != whole:
-                raise Unstructured(f"{enter.name} may enter a loop alone")
+        if set(self.guards.of[condition.name]) != whole:
+            raise Unstructured(f"{condition.name} may be alive where something enters dead")
         return whole
 
     def _variables(self, inside: list[PlanNode]) -> list[_Variable]:
@@ -211,7 +210,7 @@ class _Structure:
     ) -> PlanNode:  # fmt: skip
         pred = Edge(condition.name, 0)
         block.alias[pred] = condition.inputs[0]
-        first = self._before(block, names, condition, pred)
+        first = self._before(block, names, condition, pred, base)
         head = block.straight([n for n in names if n in first], base)
         tail = block.straight([n for n in names if n not in first], base | {(pred, 1)})
         wanted = block.resolve(condition.inputs[0])
@@ -245,11 +244,16 @@ class _Structure:
             condition.origins, first_node.number,
         )  # fmt: skip
 
-    def _before(self, block: Block, names: list[str], condition: PlanNode, pred: Edge) -> set[str]:
+    def _before(
+        self, block: Block, names: list[str], condition: PlanNode, pred: Edge, base: Base
+    ) -> set[str]:
         """The nodes that run once more than the body does: those of the condition."""
         free_ones = {n for n in names if (pred, 1) not in block.guards.of[n]}
         stack = [n for n in block.sources(condition) if n in free_ones]
-        stack += [n for n in free_ones if block.nodes[n].has_effect]
+        effects = [n for n in free_ones if block.nodes[n].has_effect]
+        if any(not base <= set(block.guards.of[n]) for n in effects):
+            raise Unstructured("an effect in the condition of a loop")
+        stack += effects
         found: set[str] = set()
         while stack:
             name = stack.pop()
