@@ -13,15 +13,16 @@ import numpy as np
 
 from headrace.codegen.assemble import assemble
 from headrace.codegen.cache import kernel_address
-from headrace.codegen.kernel_ir import Expr, Tensor
+from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter
 from headrace.codegen.program import Program
-from headrace.core.dtypes import uint32, uint64
+from headrace.core.dtypes import uint64
 from headrace.ops import philox, sampling
+from headrace.ops.draw_rules import lanes
+from headrace.ops.philox import Philox
 
 Array = np.ndarray[Any, Any]
 _SIZES = (1 << 14, 1 << 10)  # blocks per round
-_MASK = 0xFFFFFFFF
 
 
 def install() -> None:
@@ -38,45 +39,17 @@ def words(key: int, counter: int, count: int) -> Array:
     while start < blocks:
         size = _SIZES[0] if blocks - start >= _SIZES[0] // 2 else _SIZES[1]
         stop = min(start + size, blocks)
-        lanes, _ = _program(size).run([_state(key, counter + start)])
+        lanes, _ = _program(size).run([Philox.at(counter + start, key).state()])
         for k, lane in enumerate(lanes):
             out[start:stop, k] = lane[: stop - start]
         start = stop
     return out.ravel()[:count]
 
 
-def _state(key: int, counter: int) -> Array:
-    """Both halves of the counter, then the two keys of each round."""
-    keys = [
-        (part + i * step) & _MASK
-        for part, step in zip((key & _MASK, key >> 32), philox.WEYL)
-        for i in range(10)
-    ]
-    counter &= (1 << 128) - 1
-    return np.array([counter & ((1 << 64) - 1), counter >> 64, *keys], np.uint64)
-
-
 @cache
 def _program(size: int) -> Program:
-    """The four words of each block, as four arrays: they share one loop."""
-    e, state = Emitter(), Tensor((22,), uint64)
-
-    def lane(k: int) -> Tensor:
-        return e.compute((size,), lambda i: e.cast(_block(e, state, e.cast(i, uint64))[k], uint32))
-
-    return assemble([state], [lane(k) for k in range(4)], [], [])
-
-
-def _block(e: Emitter, state: Tensor, number: Expr) -> tuple[Expr, Expr, Expr, Expr]:
-    low = state[0] + number
-    high = state[1] + e.select(low < number, e.const(1, uint64), e.const(0, uint64))
-    a, b, c, d = low & _MASK, low >> 32, high & _MASK, high >> 32
-    for i in range(10):
-        first = a * e.const(philox.MULTIPLIERS[0], uint64)
-        second = c * e.const(philox.MULTIPLIERS[1], uint64)
-        a, b = (second >> 32) ^ b ^ state[2 + i], second & _MASK
-        c, d = (first >> 32) ^ d ^ state[12 + i], first & _MASK
-    return a, b, c, d
+    state = Tensor((3,), uint64)
+    return assemble([state], lanes(Emitter(), state, size), [], [])
 
 
 # -- the C library's logf ----------------------------------------------------------------------

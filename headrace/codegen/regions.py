@@ -68,7 +68,7 @@ def why_not(node: PlanNode) -> str | None:
         return _why_not_inside(node)
     if op.name in RULES:
         return None
-    if op.traits & _NEVER:
+    if op.traits & _NEVER and not is_draw(node):
         return "runs on the host"
     if not (op.lower_rule or op.library_rules or CONSTANT in op.traits or is_nothing(node)):
         if STATEFUL in op.traits or op.reference is None or op.wants_context:
@@ -101,6 +101,16 @@ def _why_not_inside(unit: PlanNode) -> str | None:
             if reason is not None:
                 return f"{node.name} ({node.op.name}): {reason}"
     return None
+
+
+def is_draw(node: PlanNode) -> bool:
+    """Draws from a generator of its own, which is a variable to the compiled rule."""
+    op = node.op
+    return DIFFERENT_EACH_TIME in op.traits and op.wants_context and op.lower_rule is not None
+
+
+def generator_key(node: PlanNode) -> Key:
+    return ("generator", node.name)
 
 
 def is_nothing(node: PlanNode) -> bool:
@@ -224,6 +234,9 @@ class Cutter:
         for node in nodes:
             if node.op.name in VARIABLES:
                 region.variables[self.key(Edge(node.name, 0))] = node
+            for drawing in (node, *inner_nodes(node)):
+                if is_draw(drawing):
+                    region.variables[generator_key(drawing)] = drawing
         for node in nodes:
             for edge in node.inputs:
                 if is_handle(self.plan.dtype(edge)):

@@ -18,7 +18,15 @@ from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
 from headrace.codegen.program import NEVER, Program
-from headrace.codegen.regions import VARIABLES, Key, Region, is_handle, is_nothing
+from headrace.codegen.regions import (
+    VARIABLES,
+    Key,
+    Region,
+    generator_key,
+    is_draw,
+    is_handle,
+    is_nothing,
+)
 from headrace.codegen.stages import Called, Update
 from headrace.core.dtypes import DType
 from headrace.core.errors import OpError
@@ -252,6 +260,8 @@ class Specializer:
         op, attrs = node.op, dict(node.attrs)
         shapes = self.shapes(node, operands)
         arguments = group(operands, op, attrs)
+        if is_draw(node):
+            arguments = [self.current[generator_key(node)], *arguments]
         known = [s for s in shapes if s is not None]
         made = None
         if op.library_rules and len(known) == len(shapes):

@@ -17,17 +17,18 @@ import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
 from headrace.codegen.program import CheckFailed
-from headrace.codegen.regions import Cutter, Region, describe, is_handle
+from headrace.codegen.regions import Cutter, Region, describe, is_draw, is_handle
 from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
+from headrace.ops.philox import generator_of
 from headrace.ops.resources import Handle, Slot, waiting
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import is_unit
 from headrace.runtime.cancel import acquire, release
 from headrace.runtime.kernel import Call, kernel_of
-from headrace.runtime.step import Step
+from headrace.runtime.step import KernelContext, Step
 from headrace.runtime.straight import StraightProgram
 from headrace.runtime.units import unit_call
 
@@ -270,6 +271,9 @@ class RegionUnit:
     def slot(self, source: PlanNode | Edge, step: Step, given: dict[int, Any]) -> Slot | None:
         if isinstance(source, Edge):
             value = given.get(self.program.registers[source])
+        elif is_draw(source):
+            attrs = source.attrs
+            value = generator_of(KernelContext(source, step), attrs["seed"], attrs["seed2"])
         else:
             value = self.program.kernel(source)([], step)[0]
         if isinstance(value, Handle):

@@ -12,6 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core import dtypes
+from headrace.core.shapes import make_shape
+from headrace.ops.resources import Slot
+
 _MASK64, _MASK128 = (1 << 64) - 1, (1 << 128) - 1
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -44,6 +48,10 @@ class Philox:
 
     def skipped(self, blocks: int) -> Philox:
         return Philox.at(self.counter + blocks, self.key)
+
+    def state(self) -> Array:
+        """The counter's halves and the key."""
+        return np.array([self.counter & _MASK64, self.counter >> 64, self.key], np.uint64)
 
     def blocks(self, count: int) -> Array:
         """The next `count` blocks: uint32 [count, 4]."""
@@ -84,16 +92,26 @@ def _rounds(a: Array, b: Array, c: Array, d: Array, key: int) -> Array:
     return np.stack((a, b, c, d), axis=1).astype(np.uint32)
 
 
-def reserve(ctx: Any, seed: int, seed2: int, blocks: int) -> Philox:
-    """The node's generator as it stands; the next step continues `blocks` further.
+def generator_of(ctx: Any, seed: int, seed2: int) -> Slot:
+    """The generator of a node in its session, as a variable: the counter's halves, then the key.
 
-    The state belongs to session and node.  Two zero seeds mean: different in every session.
+    Two zero seeds mean: different in every session.
     """
     with ctx.lock:
-        generator: Philox | None = ctx.state.get("philox")
-        if generator is None:
+        slot: Slot | None = ctx.state.get("philox")
+        if slot is None:
             if seed == 0 and seed2 == 0:
                 seed, seed2 = secrets.randbits(64), secrets.randbits(64)
-            generator = Philox(seed, seed2)
-        ctx.state["philox"] = generator.skipped(blocks)
+            slot = ctx.state["philox"] = Slot("generator", dtypes.uint64, make_shape([3]))
+            slot.value = Philox(seed, seed2).state()
+        return slot
+
+
+def reserve(ctx: Any, seed: int, seed2: int, blocks: int) -> Philox:
+    """The node's generator as it stands; the next step continues `blocks` further."""
+    slot = generator_of(ctx, seed, seed2)
+    with slot.lock:
+        low, high, key = slot.value.tolist()
+        generator = Philox.at(low | high << 64, key)
+        slot.value = generator.skipped(blocks).state()
     return generator

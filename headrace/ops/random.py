@@ -14,8 +14,9 @@ from headrace.core import dtypes
 from headrace.core.dtypes import FLOATS, INDEX, REALS
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops import sampling
+from headrace.ops import draw_rules, sampling
 from headrace.ops.declare import op
+from headrace.ops.draw_rules import draw
 from headrace.ops.fill import counted
 from headrace.ops.philox import Philox, reserve
 from headrace.ops.samples import ErrorSample, Sample
@@ -79,9 +80,23 @@ def _drawn_samples(rng):
 
 
 random_uniform = _declare_drawn("RandomUniform", sampling.uniform, "Numbers in [0, 1).")
+
+
+@random_uniform.lower
+def _(e, generator, shape, *, dtype):
+    return draw(e, generator, shape, draw_rules.uniform(e, dtype), words=dtype.size // 4)
+
+
 random_standard_normal = _declare_drawn(
     "RandomStandardNormal", sampling.normal, "Numbers of mean 0 and variance 1, normal."
 )
+
+
+@random_standard_normal.lower
+def _(e, generator, shape, *, dtype):
+    return draw(e, generator, shape, draw_rules.normal(e, dtype))
+
+
 truncated_normal = _declare_drawn(
     "TruncatedNormal",
     sampling.truncated_normal,
@@ -110,6 +125,11 @@ def random_uniform_int(ctx, shape, minval, maxval, *, seed, seed2, Tout):
 
 
 random_uniform_int.no_gradient()
+
+
+@random_uniform_int.lower
+def _(e, generator, shape, minval, maxval, *, Tout):
+    return draw(e, generator, shape, draw_rules.integers(e, minval, maxval, Tout))
 
 
 @random_uniform_int.samples
