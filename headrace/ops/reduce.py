@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, NUMBERS, int32, int64, uint64
+from headrace.core.dtypes import INDEX, NUMBERS, float32, int32, int64, uint64
 from headrace.core.shapes import make_shape
 from headrace.ops.constant import constant
 from headrace.ops.constants import constant_value
@@ -243,13 +243,14 @@ def mean(x, axes, keep_dims):
 
 def _mean_of(e, total, count, dtype):
     size = e.size(count, total.dtype)
-    if dtype.kind == "f":
-        return total / size
-    return e.cast(e.truncate_div(total, size), dtype)
+    mean = total / size if dtype.kind == "f" else e.truncate_div(total, size)
+    return e.cast(mean, dtype)
 
 
 def _room(e, x):
-    return x if x.dtype.kind == "f" else e.cast(x, uint64 if x.dtype.kind == "u" else int64)
+    if x.dtype.kind == "f":
+        return e.cast(x, float32) if x.dtype.size == 2 else x
+    return e.cast(x, uint64 if x.dtype.kind == "u" else int64)
 
 
 mean.gradient(_mean_gradient)
@@ -260,6 +261,7 @@ mean.lower(_lower("sum", _mean_of, _room))
 def _(rng):
     yield from _reduction_samples()(rng)
     yield Sample(np.full((3, 4), 100, np.int8), np.array([0], np.int32), note="needs room")
+    yield Sample(np.full(4, 6e4, np.float16), np.array([0], np.int32), note="half needs room")
     yield Sample(np.array([[-7, 2], [3, 1]]), np.array([0, 1], np.int32), note="integers")
 
 
