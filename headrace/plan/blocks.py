@@ -85,6 +85,9 @@ class Block:
     def branch(self, predicate: Edge, names: Sequence[str], base: Base, done: set[str]) -> PlanNode:
         inner, merges = self._sides(predicate, names, base)
         label = f"{names[0]}/_branch"
+        while label in self.known:
+            label += "_"  # of the branch around
+        self.known[label] = self.nodes[names[0]]
         sides = [self.straight(inner[k], base | {(predicate, k)}) for k in (0, 1)]
         outer = set().union(*(self.sources(self.nodes[n]) for n in names)) & done
         wanted: list[list[Edge]] = [[], []]
@@ -163,12 +166,12 @@ class Block:
     def _escaping(self, side: Sequence[PlanNode], inside: Sequence[str]) -> list[Edge]:
         """Values of a side that somebody else uses: under the same condition, as its guard says."""
         made, members = {n.name for n in side}, set(inside)
-        used = (
-            self.resolve(e)
-            for n in self.nodes.values()
-            if n.name not in members and n.name not in self.unit and SWITCH not in n.op.traits
-            for e in n.inputs
-        )
+        used: list[Edge] = []
+        for n in self.nodes.values():
+            if n.name not in members and n.name not in self.unit and SWITCH not in n.op.traits:
+                conditions = [p for p, _ in self.guards.of.get(n.name, ())]
+                conditions += [self.guards.merged[n.name]] if n.name in self.guards.merged else []
+                used += map(self.resolve, [*n.inputs, *conditions])
         return list(dict.fromkeys(e for e in used if e.node in made))
 
     def _output(self, edge: Edge) -> Output:
