@@ -73,9 +73,13 @@ class CompiledRegion:
         self.failed = False
 
     def program_for(
-        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]], cancel: Any = NEVER
+        self,
+        shapes: Shapes,
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        cancel: Any = NEVER,
+        values: dict[int, Any] | None = None,
     ) -> Specialized | None:
-        """The program for these shapes.  Raises Declined where a node turns out not to compile, and
+        """The program for these shapes (and values of inputs, which stand behind the shapes).  Raises Declined where a node turns out not to compile, and
         `cancel.reason` once there is one."""
         found = self.programs.get(shapes, False)
         if found is not False:
@@ -88,17 +92,21 @@ class CompiledRegion:
             if shapes not in self.seen:
                 self.seen[shapes] = None
                 self._forget(self.seen)
-                if sum(map(prod, shapes)) <= self.light:
+                if sum(map(prod, shapes[: len(self.region.inputs) + len(held)])) <= self.light:
                     return None
             if shapes not in self.programs:
-                self.programs[shapes] = self._compile(shapes, held, cancel)
+                self.programs[shapes] = self._compile(shapes, held, cancel, values or {})
                 self._forget(self.programs)
             return self.programs[shapes]
         finally:
             lock.release()
 
     def _compile(
-        self, shapes: Shapes, held: dict[Key, tuple[tuple[int, ...], DType]], cancel: Any
+        self,
+        shapes: Shapes,
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        cancel: Any,
+        values: dict[int, Any],
     ) -> Specialized | None:
         count = len(self.region.inputs)
         notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
@@ -106,7 +114,7 @@ class CompiledRegion:
         notice.start()
         try:
             made = Specializer(self.plan, self.region, self.keys, cancel)
-            return made.run(shapes[:count], held)
+            return made.run(shapes[:count], held, values)
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from headrace.codegen.array_ops import CREATORS, RULES
@@ -31,6 +32,7 @@ from headrace.plan.units import SEGMENT, inner_nodes, inner_plans, is_unit
 VARIABLES = frozenset({"VariableV2", "Variable", "VarHandleOp"})
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
 
+FEW = 64  # numbers that may be sizes
 _ROUNDS = 20  # of placing: arrays pull their users to one level
 
 Key = tuple[Any, ...]  # names a variable: ("name", container, name), or ("edge", edge)
@@ -49,6 +51,19 @@ class Region:
     @property
     def name(self) -> str:
         return f"region of {len(self.nodes)} nodes ending in {self.nodes[-1].name}"
+
+    def deciding(self, name: str, plan: Plan, shapes: list[tuple[int, ...]]) -> list[Edge]:
+        """The inputs on which the node depends that are few integers: perhaps sizes."""
+        needed = {name}
+        for node in reversed(self.nodes):
+            if node.name in needed or any(n.name in needed for n in inner_nodes(node)):
+                needed.add(node.name)
+                needed.update(e.node for e in node.inputs)
+        return [
+            e
+            for e, shape in zip(self.inputs, shapes)
+            if e.node in needed and prod(shape) <= FEW and plan.dtype(e).base.is_integer
+        ]
 
 
 Unit = Region | PlanNode

@@ -112,11 +112,17 @@ class Specializer:
         self.upper: dict[Tensor, int] = {}  # bounds of scalars
 
     def run(
-        self, shapes: Sequence[tuple[int, ...]], held: dict[Key, tuple[tuple[int, ...], DType]]
+        self,
+        shapes: Sequence[tuple[int, ...]],
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        values: dict[int, Any],
     ) -> Specialized:
+        """`values` of inputs, by place, are built into the program."""
         inputs = []
-        for edge, shape in zip(self.region.inputs, shapes):
+        for i, (edge, shape) in enumerate(zip(self.region.inputs, shapes)):
             tensor = Tensor(shape, self.plan.dtype(edge).base, name=edge.node)
+            if i in values:
+                tensor.value = np.array(values[i])
             self.values[edge] = tensor
             inputs.append(tensor)
         for key, (shape, dtype) in held.items():
