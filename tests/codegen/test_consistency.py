@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -153,3 +156,15 @@ def test_a_fed_array_is_not_kept():
             fed[:] = -1
             for value in (*found, sess.run(v)):
                 np.testing.assert_array_equal(value, np.full(1000, k))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_threads_with_verification():
+    """A verified region runs twice and puts variables back in between: no other thread may see it."""
+    test = f"{__file__}::test_threads_on_many_signatures"
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+        capture_output=True, text=True, timeout=180, env=os.environ | {"HEADRACE_VERIFY": "1"},
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout[-3000:]
