@@ -20,7 +20,9 @@ NAMES: dict[str, str] = {
         "train.string_input_producer train.range_input_producer train.slice_input_producer"
     ),
     "headrace.train.batching": (
-        "train.batch train.maybe_batch train.batch_join train.maybe_batch_join "
+        "train.batch train.maybe_batch train.batch_join train.maybe_batch_join"
+    ),
+    "headrace.train.shuffled_batching": (
         "train.shuffle_batch train.maybe_shuffle_batch train.shuffle_batch_join "
         "train.maybe_shuffle_batch_join"
     ),

@@ -16,8 +16,6 @@ from headrace.ops.constant import constant
 from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.source import identity
 
-Jacobians = tuple[Any, Any]
-
 
 def compute_gradient(
     x: Any,

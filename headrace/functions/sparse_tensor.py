@@ -249,14 +249,6 @@ def convert_to_tensor_or_sparse_tensor(
 
 
 # -- operators ----------------------------------------------------------------------------------
-def dense_times_sparse(x: Tensor, y: SparseTensor, name: str | None = None) -> SparseTensor:
-    """A dense tensor times a sparse one: sparse."""
-    from headrace.ops.sparse_dense import sparse_dense_cwise_mul
-
-    values = sparse_dense_cwise_mul(y.indices, y.values, y.dense_shape, x, name=name)
-    return SparseTensor(y.indices, values, y.dense_shape)
-
-
 def _beside_dense(name: str, build: Any) -> Any:
     """An operator of a sparse tensor and a dense one, which is broadcast to it."""
 

@@ -237,7 +237,8 @@ def _joined(key: Any, counter: Any, alg: int) -> Tensor:
     counter, key = _as_state(counter), _as_state(key)
     counter.shape.assert_is_compatible_with([_state_size(alg) - 1])
     key.shape.assert_is_compatible_with([])
-    return concat([counter, array.reshape(key, [1])], 0)
+    joined: Tensor = concat([counter, array.reshape(key, [1])], 0)
+    return joined
 
 
 _global_generator: Generator | None = None

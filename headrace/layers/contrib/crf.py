@@ -165,12 +165,8 @@ def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params:
     return reduce_sum(scores * slice_(mask, [0, 1], [-1, -1]), 1)
 
 
-class CrfForwardRnnCell(RNNCell):
-    """One step of the forward algorithm: the state is the log sum over sequences up to each tag.
-
-    Args:
-      transition_params: the transitions.
-    """
+class TagCell(RNNCell):
+    """A step along a sequence whose state and output have a number for each tag."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -185,6 +181,14 @@ class CrfForwardRnnCell(RNNCell):
     @property
     def output_size(self) -> Any:
         return self._num_tags
+
+
+class CrfForwardRnnCell(TagCell):
+    """One step of the forward algorithm: the state is the log sum over sequences up to each tag.
+
+    Args:
+      transition_params: the transitions.
+    """
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """The new sums, as output and as state; both are [batch, tags]."""

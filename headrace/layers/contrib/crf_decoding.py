@@ -14,7 +14,7 @@ from headrace.functions.math import range_
 from headrace.functions.reduce import argmax, reduce_max
 from headrace.functions.sort import reverse_sequence
 from headrace.functions.stacking import concat, stack
-from headrace.layers.contrib.crf import by_length, first_and_rest, one_less
+from headrace.layers.contrib.crf import TagCell, by_length, first_and_rest, one_less
 from headrace.layers.rnn_cells import RNNCell
 from headrace.nn.rnn import dynamic_rnn
 from headrace.ops.convert import convert_to_tensor
@@ -40,26 +40,12 @@ def viterbi_decode(score: Any, transition_params: Any) -> tuple[list[Any], Any]:
     return tags[::-1], np.max(best)
 
 
-class CrfDecodeForwardRnnCell(RNNCell):
+class CrfDecodeForwardRnnCell(TagCell):
     """A step forward: the state is the best score up to each tag; the output, the tag before it.
 
     Args:
       transition_params: the transitions.
     """
-
-    def __init__(self, transition_params: Any) -> None:
-        super().__init__()
-        transitions = convert_to_tensor(transition_params)
-        self._transition_params = expand_dims(transitions, 0)
-        self._num_tags = transitions.shape.dim(0)
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_tags
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_tags
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         """(tags before, [batch, tags] of int32; best scores)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.nn.linear_operator.base import Hint, LinearOperator
+from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.circulant import LinearOperatorCirculant as Circulant
 from headrace.nn.linear_operator.dense import LinearOperatorLowerTriangular as LowerTriangular
 from headrace.nn.linear_operator.derived import LinearOperatorAdjoint as Adjoint
@@ -21,6 +21,7 @@ from headrace.nn.linear_operator.reflection import LinearOperatorHouseholder as 
 from headrace.nn.linear_operator.several import LinearOperatorBlockDiag as BlockDiag
 from headrace.nn.linear_operator.several import LinearOperatorComposition as Composition
 from headrace.nn.linear_operator.several import LinearOperatorKronecker as Kronecker
+from headrace.nn.linear_operator.shaped import Hint
 from headrace.ops import arithmetic, array, linalg_factor
 from headrace.ops import matrix_terms as terms
 from headrace.ops.convert import convert_to_tensor

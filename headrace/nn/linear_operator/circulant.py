@@ -19,7 +19,8 @@ from headrace.functions.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
-from headrace.nn.linear_operator.base import Hint, LinearOperator
+from headrace.nn.linear_operator.base import LinearOperator
+from headrace.nn.linear_operator.shaped import Hint
 from headrace.ops import arithmetic, array, exponential, fft
 from headrace.ops import broadcast as broadcast_ops
 from headrace.ops import matrix_terms as terms

@@ -6,7 +6,8 @@ from headrace.core.shapes import Shape, make_shape
 from headrace.functions.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.nn.linear_operator.base import Hint, LinearOperator
+from headrace.nn.linear_operator.base import LinearOperator
+from headrace.nn.linear_operator.shaped import Hint
 from headrace.ops import arithmetic, array
 from headrace.ops import matrix_terms as terms
 

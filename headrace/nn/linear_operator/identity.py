@@ -16,7 +16,8 @@ from headrace.functions.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
-from headrace.nn.linear_operator.base import Hint, LinearOperator
+from headrace.nn.linear_operator.base import LinearOperator
+from headrace.nn.linear_operator.shaped import Hint
 from headrace.ops import arithmetic, array, cast, exponential
 from headrace.ops import matrix_terms as terms
 from headrace.ops.constant import pack

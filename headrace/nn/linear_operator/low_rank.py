@@ -10,9 +10,10 @@ from headrace.functions.array import broadcast_static_shape
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
-from headrace.nn.linear_operator.base import Hint, LinearOperator
+from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.diagonal import LinearOperatorDiag
 from headrace.nn.linear_operator.identity import LinearOperatorIdentity
+from headrace.nn.linear_operator.shaped import Hint
 from headrace.ops import arithmetic, array, cast, exponential, linalg_factor, linalg_solve
 from headrace.ops import broadcast as broadcast_ops
 from headrace.ops import matrix_terms as terms

@@ -1,0 +1,159 @@
+"""What is known of a linear operator without any computing: hints, names, shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.core.shapes import Dimension, Shape
+from headrace.functions import array
+from headrace.functions.structure import name_scope
+from headrace.graph.tensor import Tensor
+from headrace.nn.linear_operator import batch
+from headrace.ops.convert import convert_to_tensor
+from headrace.variables.module import Module
+
+Hint = bool | None  # True, False, or not known
+
+
+class Shaped(Module):
+    """The part of LinearOperator (its documentation is there) that says what it is."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        graph_parents: Any = None,
+        is_non_singular: Hint = None,
+        is_self_adjoint: Hint = None,
+        is_positive_definite: Hint = None,
+        is_square: Hint = None,
+        name: str | None = None,
+    ) -> None:
+        is_non_singular = batch.implied(
+            is_positive_definite,
+            is_non_singular,
+            "A positive definite matrix is always non-singular.",
+        )
+        for kind, hint in (("non-singular", is_non_singular), ("self-adjoint", is_self_adjoint)):
+            is_square = batch.implied(hint, is_square, f"A {kind} matrix is always square.")
+        for i, parent in enumerate(graph_parents or ()):
+            if not batch.is_tensor(parent):
+                raise ValueError(f"Graph parent item {i} is not a Tensor; {parent}.")
+        self._dtype = dtypes.as_dtype(dtype).base if dtype else dtype
+        self._graph_parents = list(graph_parents or ())
+        self._is_non_singular, self._is_self_adjoint = is_non_singular, is_self_adjoint
+        self._is_positive_definite, self._square_hint = is_positive_definite, is_square
+        self._name = self._scope_name = name or type(self).__name__
+
+    def _scope(self, name: str | None) -> Any:
+        return name_scope(self.name if name is None else f"{self.name}/{name}")
+
+    # -- what is known -----------------------------------------------------------------------
+    @property
+    def dtype(self) -> Any:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def name(self) -> str:
+        """Name of the operator."""
+        return self._name
+
+    @property
+    def graph_parents(self) -> list[Any]:
+        """Tensors that the operator depends on."""
+        return self._graph_parents
+
+    @property
+    def is_non_singular(self) -> Hint:
+        """Whether the matrices can be inverted, if known."""
+        return self._is_non_singular
+
+    @property
+    def is_self_adjoint(self) -> Hint:
+        """Whether the matrices equal their adjoints, if known."""
+        return self._is_self_adjoint
+
+    @property
+    def is_positive_definite(self) -> Hint:
+        """Whether the matrices are positive definite, if known."""
+        return self._is_positive_definite
+
+    @property
+    def is_square(self) -> Hint:
+        """Whether the matrices are square, if known."""
+        found: Hint = self.domain_dimension == self.range_dimension
+        if self._square_hint is False and found:
+            raise ValueError("User set is_square hint to False, but the operator was square.")
+        return found if self._square_hint is None else self._square_hint
+
+    # -- shapes ------------------------------------------------------------------------------
+    def _shape(self) -> Shape:
+        raise NotImplementedError("_shape is not implemented.")
+
+    def _shape_tensor(self) -> Tensor:
+        raise NotImplementedError("_shape_tensor is not implemented.")
+
+    @property
+    def shape(self) -> Shape:
+        """[B1, ..., Bb, M, N], as far as known."""
+        return self._shape()
+
+    @property
+    def batch_shape(self) -> Shape:
+        """[B1, ..., Bb], as far as known."""
+        return self.shape[:-2]
+
+    @property
+    def tensor_rank(self) -> int | None:
+        """b + 2, if known."""
+        return self.shape.rank
+
+    @property
+    def domain_dimension(self) -> Dimension:
+        """N, the size of what the operator acts on."""
+        return Dimension(None if self.shape.rank is None else self.shape.sizes[-1])
+
+    @property
+    def range_dimension(self) -> Dimension:
+        """M, the size of its results."""
+        return Dimension(None if self.shape.rank is None else self.shape.sizes[-2])
+
+    def shape_tensor(self, name: str = "shape_tensor") -> Tensor:
+        """The shape as a tensor."""
+        with self._scope(name):
+            return batch.sizes(self.shape) if self.shape.is_full else self._shape_tensor()
+
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
+        """The batch shape as a tensor."""
+        with self._scope(name):
+            if self.batch_shape.is_full:
+                return batch.sizes(self.batch_shape)
+            return self.shape_tensor()[:-2]
+
+    def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
+        """b + 2 as a tensor."""
+        with self._scope(name):
+            if self.tensor_rank is not None:
+                return convert_to_tensor(self.tensor_rank)
+            return array.size(self.shape_tensor())
+
+    def domain_dimension_tensor(self, name: str = "domain_dimension_tensor") -> Tensor:
+        """N as a tensor."""
+        with self._scope(name):
+            return self._size(-1)
+
+    def range_dimension_tensor(self, name: str = "range_dimension_tensor") -> Tensor:
+        """M as a tensor."""
+        with self._scope(name):
+            return self._size(-2)
+
+    def _size(self, axis: int) -> Tensor:
+        known = self.shape.dim(axis)
+        return self.shape_tensor()[axis] if known is None else convert_to_tensor(known)
+
+    def _sizes(self, *parts: Any) -> Any:
+        """The batch shape with sizes behind, as a list where all is known."""
+        if self.batch_shape.is_full and not any(isinstance(p, Tensor) for p in parts):
+            return [*self.batch_shape.as_list(), *parts]
+        return batch.join(self.batch_shape_tensor(), *parts)
