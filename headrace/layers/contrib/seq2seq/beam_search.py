@@ -66,7 +66,7 @@ class BeamSearchDecoder(Decoder):
 
     Raises:
       TypeError: `cell` or `output_layer` is of the wrong kind.
-      ValueError: `start_tokens` is not a vector, or `end_token` is not a scalar.
+      ValueError: `start_tokens` has another rank than 1, or `end_token` than 0.
     """
 
     def __init__(

@@ -150,7 +150,7 @@ class TrainingHelper(_TokenHelper):
       name: of the scope.
 
     Raises:
-      ValueError: `sequence_length` is not a vector.
+      ValueError: `sequence_length` has another rank than 1.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class GreedyEmbeddingHelper(_TokenHelper):
       end_token: the token that ends a sequence.
 
     Raises:
-      ValueError: `start_tokens` is not a vector, or `end_token` is not a scalar.
+      ValueError: `start_tokens` has another rank than 1, or `end_token` than 0.
     """
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
