@@ -48,8 +48,7 @@ def _as_graph_def(
 ) -> tuple[Any, int]:
     with graph._lock:
         nodes = graph.get_operations()[from_version or 0 :]
-        if sum(_literal_bytes(n) for n in nodes) >= MAX_BYTES:
-            raise ValueError("GraphDef cannot be larger than 2GB.")
+        _check_size(nodes)
         message = proto.GraphDef()
         for node in nodes:
             _fill_node(message.node.add(), node)
@@ -58,6 +57,21 @@ def _as_graph_def(
         message.versions.CopyFrom(graph.graph_def_versions)
         _fill_library(message, graph._functions.values())
         return message, graph.version
+
+
+class GraphTooLarge(ValueError):
+    """A graph that no message can hold; running it needs none."""
+
+
+def _check_size(nodes: Sequence[Node]) -> None:
+    sizes = {n.name: _literal_bytes(n) for n in nodes}
+    if sum(sizes.values()) >= MAX_BYTES:
+        largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
+        shown = ", ".join(f"{name} ({sizes[name] / 1e6:.0f} MB)" for name in largest)
+        raise GraphTooLarge(
+            "GraphDef cannot be larger than 2GB. It can run here, but not be written; its largest "
+            f"constants are {shown}. Values in variables, fed through a placeholder, are not part of it."
+        )
 
 
 def _literal_bytes(node: Node) -> int:

@@ -23,6 +23,7 @@ from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
+from headrace.ops.import_export import GraphTooLarge
 from headrace.session.session import BaseSession
 from headrace.train import checkpoint_files, saveable
 from headrace.train.meta_graph import export_meta_graph
@@ -267,12 +268,8 @@ class Saver:
             raise TypeError(f"'sess' must be a Session; {sess}")
         saved = None if self._is_empty else self._run_save(sess, save_path, target)
         if write_meta_graph:
-            with sess.graph.as_default():
-                self.export_meta_graph(
-                    checkpoint_files.meta_graph_filename(target, meta_graph_suffix),
-                    strip_default_attrs=strip_default_attrs,
-                    save_debug_info=save_debug_info,
-                )
+            path = checkpoint_files.meta_graph_filename(target, meta_graph_suffix)
+            self._write_meta_graph(sess, path, strip_default_attrs, save_debug_info)
         if saved is not None and write_state:
             self._remember(saved)
             checkpoint_files.write_state(
@@ -281,6 +278,13 @@ class Saver:
             )  # fmt: skip
             self._delete_old(meta_graph_suffix)
         return saved
+
+    def _write_meta_graph(self, sess: Any, path: str, strips: bool, debugs: bool) -> None:
+        with sess.graph.as_default():
+            try:
+                self.export_meta_graph(path, strip_default_attrs=strips, save_debug_info=debugs)
+            except GraphTooLarge as error:  # values are saved nevertheless
+                log.warning("%s is not written: %s", path, error)
 
     def _target(self, sess: Any, save_path: str, step: Any, latest_filename: str) -> str:
         """The path, with the number of the step."""
@@ -299,14 +303,26 @@ class Saver:
         names = self.saver_def
         try:
             saved = sess.run(names.save_tensor_name, {names.filename_tensor_name: target})
-        except (FailedPreconditionError, NotFoundError):
+        except OpError as error:
+            self._discard_shards(sess.graph, target)
             folder = os.path.dirname(save_path)
-            if folder and not files.isdir(folder):
+            is_place = isinstance(error, (FailedPreconditionError, NotFoundError))
+            if is_place and folder and not files.isdir(folder):
                 raise ValueError(
                     f"Parent directory of {save_path} doesn't exist, can't save."
                 ) from None
             raise
         return saved.decode() if isinstance(saved, bytes) else str(saved)
+
+    def _discard_shards(self, graph: Any, target: str) -> None:
+        """Delete what a sharded save that failed has written beside: a full disk needs the room."""
+        file = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
+        for node in file.consumers():
+            if node.type == "StringJoin" and node.inputs[1].op.type == "Const":
+                suffix = node.inputs[1].op.attrs["value"].array.item().decode()
+                folder = f"{target}{suffix}".rpartition("/")[0]
+                if suffix.startswith("_temp_") and files.isdir(folder):
+                    files.rmtree(folder)
 
     def export_meta_graph(
         self,

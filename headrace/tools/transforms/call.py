@@ -36,7 +36,7 @@ class Call:
         return int(self._number(key, default, int))
 
     def number(self, key: str, default: float) -> float:
-        return self._number(key, default, float)
+        return float(self._number(key, default, float))
 
     def _number(self, key: str, default: Any, kind: Any) -> Any:
         text = self.one(key, str(default))

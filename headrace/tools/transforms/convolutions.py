@@ -99,8 +99,8 @@ def _is_plain(conv: Any) -> bool:
 
 def _fused_nodes(found: Match, pads: bool, resizes: bool) -> list[Any]:
     conv, below, _ = found
-    pad = below[0] if pads else None
-    resize = (below[1] if pads else below)[0] if resizes else None
+    pad: Any = below[0] if pads else None
+    resize: Any = (below[1] if pads else below)[0] if resizes else None
     out, inputs = [], list(resize.input[:2]) if resize is not None else [pad.input[0]]
     attrs = {key: conv.attr[key] for key in ("T", "strides", "padding")}
     if pad is not None:
