@@ -31,7 +31,7 @@ class Long:
         self.step = w.assign(value * 0.0 + tf.eye(SIDE) * 0.5 * self.count).op
         self.small = tf.reduce_sum(w.read_value())
         sess.run(w.initializer)
-        with ends_soon(tf.errors.DeadlineExceededError):  # compiles it
+        with pytest.raises(tf.errors.DeadlineExceededError):  # prepares and compiles it
             self.run(timeout_in_ms=1500)
         self.check()
 
@@ -43,7 +43,9 @@ class Long:
 
 
 @contextmanager
-def ends_soon(kind, after=1.5, grace=1.0):
+def ends_soon(kind, after=1.5):
+    """Within a second; on a crowded machine, a few."""
+    grace = 1.0 if os.getloadavg()[0] < 2 * (os.cpu_count() or 1) else 5.0
     start = time.monotonic()
     with pytest.raises(kind):
         yield
