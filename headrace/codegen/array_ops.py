@@ -96,18 +96,20 @@ def _zeros(count: int, dtype: DType) -> Tensor:
 def _hold(beside: Tensor, memory: Tensor) -> None:
     """Memory that is needed from the moment on at which `beside` is made."""
     assert isinstance(beside.source, Zeroed)
-    memory.serial = beside.serial + _SMALL  # type: ignore[assignment]
+    memory.serial = beside.serial + _SMALL
     beside.source.held.append(memory)
 
 
-def _with_memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> ArrayValue:
+def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Tensor:
+    """Where the elements are, from now on of this shape."""
     if array.shape is not None and array.shape != shape:
         raise Decline("elements of different shapes")
     if array.memory is None:
         memory = Tensor((array.size, *shape), array.dtype, source=Temporary(), name="array")
         _hold(array.flags, memory)
-        array = s.arrays[key] = replace(array, shape=shape, memory=memory)
-    return array
+        s.arrays[key] = replace(array, shape=shape, memory=memory)
+        return memory
+    return array.memory
 
 
 # -- tensor arrays ---------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ def _gradient(s: Any, node: PlanNode) -> None:
         raise Decline("the gradient of a gradient")
     if own not in s.arrays:
         flags = _zeros(array.size, dtypes.uint8)
-        flags.serial = array.flags.serial + _SMALL * (2 + 2 * len(array.gradients))  # type: ignore[assignment]
+        flags.serial = array.flags.serial + _SMALL * (2 + 2 * len(array.gradients))
         s.arrays[own] = ArrayValue(
             array.dtype, array.size, flags, array.shape, is_sum=True, parent=key
         )
@@ -151,9 +153,9 @@ def _write(s: Any, node: PlanNode) -> None:
         raise Decline("a write that the array refuses")
     if array.is_whole and array.is_sum:
         raise Decline("writes to an array that was filled as a whole")
-    array = _with_memory(s, key, array, value.shape)
+    memory = _memory(s, key, array, value.shape)
     how = ADD if array.is_sum else PUT
-    effect = Cell(array.memory, index, array.flags, how, value)
+    effect = Cell(memory, index, array.flags, how, value)
     s.emitter.effects.append(Tensor((), "bool", source=effect, name="write"))
     s.values[Edge(node.name, 0)] = flow()
 
@@ -163,8 +165,8 @@ def _read(s: Any, node: PlanNode) -> None:
     index = s.values[node.inputs[1]]
     if array.shape is None or index.shape != () or node.attrs["dtype"] is not array.dtype:
         raise Decline("a read that the array refuses")
-    array = _with_memory(s, key, array, array.shape)
-    effect = Cell(array.memory, index, array.flags, array.how)
+    memory = _memory(s, key, array, array.shape)
+    effect = Cell(memory, index, array.flags, array.how)
     value = Tensor(array.shape, array.dtype, source=effect, name=node.name)
     s.emitter.effects.append(value)
     s.values[Edge(node.name, 0)] = value
@@ -175,8 +177,8 @@ def _whole(s: Any, node: PlanNode) -> Tensor:
     key, array = _array(s, node.inputs[0])
     if array.shape is None or node.attrs["dtype"] is not array.dtype or not array.size:
         raise Decline("an array without elements")
-    array = _with_memory(s, key, array, array.shape)
-    row = Row(array.memory, array.flags, array.how)
+    memory = _memory(s, key, array, array.shape)
+    row = Row(memory, array.flags, array.how)
     value = Tensor((array.size, *array.shape), array.dtype, source=row, name=node.name)
     s.emitter.effects.append(value)
     return value
@@ -277,7 +279,7 @@ def _push(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = value
     if value.dtype.base is not stack.dtype.base:
         raise Decline("a push that the stack refuses")
-    if stack.same is not None and _is_equal(stack.same, value):
+    if stack.same is not None and is_equal(stack.same, value):
         return
     if stack.same is None and stack.memory is None:
         # What is the same in all iterations is not kept for each of them.
@@ -295,9 +297,11 @@ def _push(s: Any, node: PlanNode) -> None:
     s.emitter.effects.append(Tensor((), "bool", source=effect, name="push"))
 
 
-def _is_equal(x: Tensor, y: Tensor) -> bool:
-    known = x.value is not None and y.value is not None
-    return x is y or (known and x.kind is y.kind and np.array_equal(x.value, y.value))
+def is_equal(x: Tensor, y: Tensor) -> bool:
+    """The same array, or the same constant."""
+    if x is y or x.value is None or y.value is None:
+        return x is y
+    return x.kind is y.kind and np.array_equal(x.value, y.value)
 
 
 def _pop(s: Any, node: PlanNode) -> None:

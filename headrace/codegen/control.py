@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
+from headrace.codegen.array_ops import is_equal
 from headrace.codegen.control_steps import outside
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.stages import BranchStage, Carried, LoopStage, Made, Part
@@ -34,7 +33,7 @@ def add(s: Any, node: PlanNode) -> None:
         _add_branch(s, node)
 
 
-def mark() -> int:
+def mark() -> float:
     """A serial number between what was made and what will be."""
     return Tensor((), "bool").serial
 
@@ -235,8 +234,9 @@ def _add_branch(s: Any, node: PlanNode) -> None:
     for i, (no, yes) in enumerate(zip(*branch.gives)):
         edge = Edge(node.name, i)
         if no is None or yes is None:
-            side = 0 if yes is None else 1
-            value = results[side][no if yes is None else yes]
+            side, place = (0, no) if no is not None else (1, yes)
+            assert place is not None
+            value = results[side][place]
             if isinstance(value, Tensor):
                 parts[side].outputs.append(value)
             _deliver(s, edge, value)
@@ -273,8 +273,7 @@ def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
             raise Decline("the sides of a branch give different handles")
         s.keys[edge] = no
         return True
-    known = no.value is not None and yes.value is not None
-    if no is yes or (known and no.kind is yes.kind and np.array_equal(no.value, yes.value)):
+    if is_equal(no, yes):
         s.values[edge] = no
         return True
     return False

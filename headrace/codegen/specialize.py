@@ -208,7 +208,7 @@ class Specializer:
     def given_or_none(self, edge: Edge) -> Any:
         """None where a value is missing because its branch is known not to run."""
         found = self.keys if is_handle(self.plan.dtype(edge)) else self.values
-        return found.get(edge)  # type: ignore[attr-defined]
+        return found.get(edge)
 
     def room_since(self, serial: float) -> int | None:
         """How often something can happen in the loops around that began after `serial`."""
