@@ -79,7 +79,9 @@ class CompiledRegion:
         cancel: Any = NEVER,
         values: dict[int, Any] | None = None,
     ) -> Specialized | None:
-        """The program for these shapes (and values of inputs, which stand behind the shapes).  Raises Declined where a node turns out not to compile, and
+        """The program for these shapes (and values of inputs, which stand behind the shapes).
+        Raises Declined where a node turns out not to compile, and `cancel.reason` once there is
+        one."""The program for these shapes (and values of inputs, which stand behind the shapes).  Raises Declined where a node turns out not to compile, and
         `cancel.reason` once there is one."""
         found = self.programs.get(shapes, False)
         if found is not False:
