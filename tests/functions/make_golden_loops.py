@@ -13,8 +13,8 @@ import pathlib
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import numpy as np
+import tensorflow as tf
 
 v1 = tf.compat.v1
 OUT = pathlib.Path(__file__).parent / "golden_loops.npz"
