@@ -81,8 +81,7 @@ class CompiledRegion:
     ) -> Specialized | None:
         """The program for these shapes (and values of inputs, which stand behind the shapes).
         Raises Declined where a node turns out not to compile, and `cancel.reason` once there is
-        one."""The program for these shapes (and values of inputs, which stand behind the shapes).  Raises Declined where a node turns out not to compile, and
-        `cancel.reason` once there is one."""
+        one."""
         found = self.programs.get(shapes, False)
         if found is not False:
             return found  # type: ignore[return-value]
