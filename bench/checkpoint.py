@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-ROUNDS = 3
+ROUNDS = 5
 COUNT = 8  # variables
 PEER = """
 import json, os, sys, time
@@ -27,7 +28,7 @@ import numpy as np
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow.compat.v1 as tf
 tf.disable_eager_execution()
-folder, size, rounds, count = sys.argv[1], *map(int, sys.argv[2:])
+folder, size, count = sys.argv[1], *map(int, sys.argv[2:])
 values = [tf.get_variable(f"v{i}", [size], use_resource=False) for i in range(count)]
 saver, session = tf.train.Saver(), tf.Session()
 session.run(tf.global_variables_initializer())
@@ -35,8 +36,10 @@ def timed(call):
     begin = time.perf_counter(); call(); return time.perf_counter() - begin
 def save():
     saver.save(session, folder + "/tf", write_meta_graph=False); os.sync()
-print(json.dumps([[timed(save), timed(lambda: saver.restore(session, folder + "/tf"))]
-                  for _ in range(rounds)]))
+print("ready", flush=True)
+for line in sys.stdin:
+    times = [timed(save), timed(lambda: saver.restore(session, folder + "/tf"))]
+    print(json.dumps(times), flush=True)
 """
 
 
@@ -72,6 +75,31 @@ def raw(folder: str, array: Any) -> tuple[float, float]:
     return times
 
 
+class Peer:
+    """TensorFlow's Saver in a process of its own, which saves and restores when it is told to."""
+
+    def __init__(self, python: str, folder: str, size: int) -> None:
+        self.process = subprocess.Popen(
+            [python, "-c", PEER, folder, str(size), str(COUNT)], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert self._line() == "ready\n"
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def round(self) -> list[float]:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        times: list[float] = json.loads(self._line())
+        return times
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
 def main() -> None:
     folder = tempfile.mkdtemp(dir=sys.argv[1] if len(sys.argv) > 1 else None)
     megabytes = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
@@ -81,34 +109,47 @@ def main() -> None:
     for i in range(COUNT):
         tf.get_variable(f"v{i}", [size])
     saver = tf.train.Saver()
+    python = os.environ.get("HEADRACE_TF_PYTHON")
+    peer = Peer(python, folder, size) if python else None
     try:
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             array = session.run("v0:0")
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             path = folder + "/model"
-            saves, loads, raws = [], [], []
+            rows = []  # seconds of one round: ours, raw, the peer's; writing and reading
             for i in range(ROUNDS):
-                raws.append(raw(folder, array))
-                saves.append(timed(lambda: saver.save(session, path, write_meta_graph=False)))
+                save = timed(lambda: saver.save(session, path, write_meta_graph=False))
                 if i == 0:
                     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                loads.append(timed(lambda: saver.restore(session, path)))
-        write, read = (min(column) for column in zip(*raws))
-        line(f"write {megabytes} MB", write, "s")
-        line("save", min(saves), "s", f"<= {1.3 * write:.2f}")
-        line("memory while saving", (after - before) / 1024, "MB", "<= 64")
-        line(f"read {megabytes} MB", read, "s")
-        line("restore", min(loads), "s", f"<= {1.3 * read:.2f}")
-        peer = os.environ.get("HEADRACE_TF_PYTHON")
-        if peer:
-            arguments = [peer, "-c", PEER, folder, str(size), str(ROUNDS), str(COUNT)]
-            done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-            save, load = (min(column) for column in zip(*json.loads(done.stdout.splitlines()[-1])))
-            line("TensorFlow, save and sync", save, "s")
-            line("TensorFlow, restore", load, "s")
+                load = timed(lambda: saver.restore(session, path))
+                rows.append([save, load, *raw(folder, array), *(peer.round() if peer else ())])
+        show(megabytes, [list(column) for column in zip(*rows)], (after - before) / 1024)
     finally:
+        if peer:
+            peer.close()
         shutil.rmtree(folder)
+
+
+def show(megabytes: int, columns: list[list[float]], memory: float) -> None:
+    """Times, and the median of what they are to the others' in the same round."""
+    saves, loads, writes, reads, *theirs = columns
+    line(f"write {megabytes} MB and sync", min(writes), "s")
+    line("save", min(saves), "s")
+    line("save / write", ratio(saves, writes), "", "<= 1.3")
+    line("memory while saving", memory, "MB", "<= 64")
+    line(f"read {megabytes} MB", min(reads), "s")
+    line("restore", min(loads), "s")
+    line("restore / read", ratio(loads, reads), "", "<= 1.3")
+    if theirs:
+        line("TensorFlow, save and sync", min(theirs[0]), "s")
+        line("TensorFlow, restore", min(theirs[1]), "s")
+        line("save / TensorFlow's", ratio(saves, theirs[0]), "", "< 1")
+        line("restore / TensorFlow's", ratio(loads, theirs[1]), "", "< 1")
+
+
+def ratio(ours: list[float], theirs: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(ours, theirs))
 
 
 if __name__ == "__main__":

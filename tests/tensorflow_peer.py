@@ -38,7 +38,10 @@ for line in sys.stdin:
             os.dup2(into, 1)
             os.dup2(into, 2)
             names = {"json": json, "os": os, "np": np, "tf": tf, "v1": tf.compat.v1}
-            exec(compile(program, "program", "exec"), names)
+            path = os.path.abspath("program.py")  # functions are traced from their source
+            with open(path, "w") as file:
+                file.write(program)
+            exec(compile(program, path, "exec"), names)
         except BaseException:
             traceback.print_exc()
             code = 1

@@ -26,6 +26,7 @@ _HOMES = {
     "tensorflow.python.tools.freeze_graph": "headrace.tools.freeze_graph",
     "tensorflow.python.tools.strip_unused_lib": "headrace.tools.strip_unused",
     "tensorflow.python.tools.optimize_for_inference_lib": "headrace.tools.optimize_for_inference",
+    "tensorflow.python.tools.inspect_checkpoint": "headrace.tools.inspect_checkpoint",
     "tensorflow.tools.graph_transforms": "headrace.tools.transforms.transform_graph",
     "tinyflow.datasets": "headrace.datasets",
 }

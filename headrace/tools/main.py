@@ -6,6 +6,8 @@ headrace doctor                       what this machine gives us, and why
 headrace ops [--missing RULE]         declared ops and what each has
 headrace inspect PATH                 what is in a graph, checkpoint, SavedModel, record or event file
 headrace freeze --help                a graph and a checkpoint become one graph of constants
+headrace strip --help                 a graph without what its outputs do not need
+headrace optimize --help              a frozen graph made smaller and faster for inference
 headrace transform --help             a graph through transforms: folded, stripped, quantized, renamed
 headrace mnist [--steps N]            train softmax regression on MNIST and print its accuracy
 headrace version
@@ -24,6 +26,8 @@ WORDS = {
     "ops": "headrace.tools.coverage",
     "inspect": "headrace.tools.inspect",
     "freeze": "headrace.tools.freeze_graph",
+    "strip": "headrace.tools.strip_unused",
+    "optimize": "headrace.tools.optimize_for_inference",
     "transform": "headrace.tools.transforms.transform_graph",
     "mnist": "headrace.tools.mnist",
     "version": "headrace.tools.version",

@@ -1,9 +1,13 @@
 """A frozen graph made smaller for inference: without training nodes, batch normalisation folded into the
-weights of convolutions, resizing and padding fused with them."""
+weights of convolutions, resizing and padding fused with them.
+
+headrace optimize --input_graph g.pb --output_graph o.pb --input_node_names x --output_node_names y
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,7 @@ from headrace.core.dtypes import as_dtype
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
 from headrace.functions.graph_tools import remove_training_nodes
-from headrace.tools.strip_unused import strip_unused
+from headrace.tools.strip_unused import change_graph, graph_arguments, strip_unused
 
 # Where the inputs of a normalisation stand: convolution, mean, variance, offset, scale.
 _INPUTS = {
@@ -263,3 +267,8 @@ def _fused(conv: Any, pad: Any, resize: Any) -> list[Any]:
     for key in ("T", "strides", "padding"):
         fused.attr[key].CopyFrom(conv.attr[key])
     return [*made, fused]
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = graph_arguments("optimize", __doc__)
+    return change_graph(parser, parser.parse_args(list(arguments)), optimize_for_inference)

@@ -1,12 +1,19 @@
-"""A graph without what its outputs do not need; its inputs become placeholders."""
+"""A graph without what its outputs do not need; its inputs become placeholders.
+
+headrace strip --input_graph g.pb --output_graph s.pb --input_node_names x --output_node_names y
+"""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from typing import Any
 
+from headrace.core.dtypes import as_dtype
+from headrace.core.errors import OpError
 from headrace.formats import proto
 from headrace.functions.graph_tools import extract_sub_graph
-from headrace.tools.graph_message import read_message, words, write_message
+from headrace.tools.graph_message import read_graph, read_message, words, write_message
 
 
 def strip_unused(
@@ -75,3 +82,38 @@ def strip_unused_from_files(
     )
     write_message(output_graph, stripped, output_binary)
     print(f"{len(stripped.node)} ops in the final graph.")
+
+
+# -- headrace strip ------------------------------------------------------------------------------
+def graph_arguments(word: str, text: str | None) -> argparse.ArgumentParser:
+    """The arguments of commands that read a graph, and write what lies between some nodes."""
+    parser = argparse.ArgumentParser(prog=f"headrace {word}", description=text)
+    for name, what in (
+        ("input_graph", "file of a GraphDef, binary or text"),
+        ("output_graph", "where to write"),
+        ("input_node_names", "nodes that become placeholders, with commas between them"),
+        ("output_node_names", "nodes to keep, with commas between them"),
+    ):
+        parser.add_argument(f"--{name}", required=True, help=what)
+    parser.add_argument("--placeholder_type", default="float32", help="type of what is fed")
+    parser.add_argument("--output_as_text", action="store_true")
+    return parser
+
+
+def change_graph(parser: argparse.ArgumentParser, given: Any, change: Any) -> int:
+    """Read a graph, change it between its inputs and outputs, write it."""
+    try:
+        graph = read_graph(given.input_graph)
+        kind = as_dtype(given.placeholder_type).as_datatype_enum
+        new = change(graph, words(given.input_node_names), words(given.output_node_names), kind)
+        write_message(given.output_graph, new, not given.output_as_text)
+    except (OSError, OpError, ValueError, KeyError, TypeError, AssertionError) as error:
+        message = error.message if isinstance(error, OpError) else error
+        parser.exit(1, f"{parser.prog}: {message}\n")
+    print(f"{len(graph.node)} nodes became {len(new.node)}")
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = graph_arguments("strip", __doc__)
+    return change_graph(parser, parser.parse_args(list(arguments)), strip_unused)

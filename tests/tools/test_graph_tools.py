@@ -7,6 +7,7 @@ import headrace as tf
 from headrace.formats import proto
 from headrace.tools import main as command
 from headrace.tools.freeze_graph import freeze_graph
+from headrace.tools.inspect_checkpoint import print_tensors_in_checkpoint_file
 from headrace.tools.optimize_for_inference import fold_batch_norms, optimize_for_inference
 from headrace.tools.strip_unused import strip_unused
 
@@ -147,3 +148,37 @@ def test_resizing_and_padding_are_fused(pads, resizes):
     assert not kinds & {"Conv2D", "ResizeBilinear", "MirrorPad"}
     feeds = {"x:0": rng.normal(size=(1, 4, 4, 1))}
     np.testing.assert_allclose(run(after, feeds), run(before, feeds), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("word", ["strip", "optimize"])
+def test_commands_of_graphs(tmp_path, capsys, word):
+    with tf.Graph().as_default() as graph:
+        normalized("ordinary")
+        tf.train.write_graph(graph, str(tmp_path), "in.pbtxt")
+    words = [word, "--input_graph", str(tmp_path / "in.pbtxt"), "--output_graph",
+             str(tmp_path / "out.pb"), "--input_node_names", "x"]  # fmt: skip
+    assert command.main([*words, "--output_node_names", "y"]) == 0
+    found = proto.GraphDef.FromString((tmp_path / "out.pb").read_bytes())
+    feeds = {"x:0": np.random.default_rng(1).normal(size=(1, 6, 6, 2))}
+    expected = run(graph.as_graph_def(), feeds)
+    np.testing.assert_allclose(run(found, feeds), expected, rtol=1e-4, atol=1e-5)
+    with pytest.raises(SystemExit):
+        command.main([*words, "--output_node_names", "nobody"])
+    assert "nobody" in capsys.readouterr().err
+
+
+def test_tensors_of_a_checkpoint_are_printed(tmp_path, capsys):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.get_variable("v", initializer=np.float32([1, 2])).initializer)
+        sess.run(tf.get_variable("step", initializer=7).initializer)
+        path = tf.train.Saver().save(sess, str(tmp_path / "model"))
+    print_tensors_in_checkpoint_file(path, "v", False)
+    assert capsys.readouterr().out == (
+        "tensor: v (float32) [2]\n[1. 2.]\n# Total number of params: 3\n"
+    )
+    print_tensors_in_checkpoint_file(path, "", True, count_exclude_pattern="st.*")
+    assert "tensor: step (int32) []\n7\n" in capsys.readouterr().out
+    print_tensors_in_checkpoint_file(path, "", False)
+    assert "v (DT_FLOAT) [2]" in capsys.readouterr().out
+    print_tensors_in_checkpoint_file(path, "nobody", False)
+    assert "Key nobody not found" in capsys.readouterr().out
