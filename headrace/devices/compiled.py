@@ -248,13 +248,13 @@ class RegionUnit:
             return None
         arrays = [_plain(v) for v in values]
         shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
-        values = {i: arrays[i] for i, _ in self.known}
-        if values:
-            shapes += tuple(tuple(v.reshape(-1).tolist()) for v in values.values())
+        known = {i: arrays[i] for i, _ in self.known}
+        if known:
+            shapes += tuple(tuple(v.reshape(-1).tolist()) for v in known.values())
         last = self._last
         try:
             if last is None or last[0] != shapes:
-                found = self.find(shapes, slots, step.cancel, values)
+                found = self.find(shapes, slots, step.cancel, known)
                 if found is None:
                     return None
                 last = self._last = (shapes, Binding(found, self.keys))

@@ -54,11 +54,11 @@ def advance(e: Emitter, generator: Operand, blocks: int) -> None:
     e.assign(generator, next_state)
 
 
-def lanes(e: Emitter, generator: Operand, blocks: int) -> list[Operand]:
+def lanes(e: Any, generator: Any, blocks: int) -> list[Any]:
     """The four words of each block, as four arrays: they share one loop."""
 
-    def lane(k: int) -> Operand:
-        def at(n: Expr) -> Expr:
+    def lane(k: int) -> Any:
+        def at(n: Expr) -> Any:
             return e.cast(block(e, generator, e.cast(n, uint64))[k], uint32)
 
         return e.compute((blocks,), at)
