@@ -158,7 +158,7 @@ SAME = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("transforms, program, feeds, change", SAME, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize("transforms, program, feeds, change", SAME, ids=[str(c[0]) for c in SAME])
 def test_results_stay(transforms, program, feeds, change):
     before = built(program)
     after = TransformGraph(before, ["x"], ["y"], [transforms])
