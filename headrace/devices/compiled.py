@@ -244,7 +244,7 @@ class RegionUnit:
     ) -> list[Any] | None:
         """The region's outputs, or None where its nodes must run one by one."""
         slots = self.slots(step, given or {})
-        if slots is None:
+        if slots is None or any(v is None for v in values):  # None: of a branch that did not run
             return None
         arrays = [_plain(v) for v in values]
         shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
