@@ -47,7 +47,7 @@ def _unpacked(
     """The elements of a vector of strings."""
     if not count:
         return []
-    new = nodes.add(name=f"{node.name}/{title}", op="Unpack", device=node.device)
+    new = nodes.add(name=f"{node.name}/{title}_one_by_one", op="Unpack", device=node.device)
     new.input.append(key)
     new.attr["T"].type = _STRING
     new.attr["num"].i = count

@@ -69,7 +69,7 @@ def parse_numpy_printoption(kv_str: str) -> None:
     key, equals, text = kv_str.partition("=")
     if not equals or not key:
         raise ArgumentTypeError(f"'{kv_str}' is not in the form k=v.")
-    options = np.get_printoptions()
+    options: dict[str, Any] = dict(np.get_printoptions())
     if key not in options:
         raise ArgumentTypeError(f"'{key}' is not a valid printoption.")
     kind = type(options[key])
@@ -79,4 +79,5 @@ def parse_numpy_printoption(kv_str: str) -> None:
         value = text.lower() == "true" if kind is bool else kind(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
-    np.set_printoptions(**{key: value})
+    chosen: dict[str, Any] = {key: value}
+    np.set_printoptions(**chosen)
