@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.codegen import checksum
 from headrace.formats import crc32c
 
 
@@ -46,6 +47,28 @@ def test_blocks():
     assert crc32c.combine(first, second, len(data) - 7) == whole
 
 
+@pytest.mark.native
+def test_lanes():
+    """The native kernel sums up large buffers in three lanes."""
+    native = checksum.native()
+    if native is None:
+        pytest.skip("no such instruction here")
+    data = np.random.default_rng(0).integers(0, 256, 2_000_003, np.uint8)
+    for size in (0, 1, 7, 48, 98_303, 98_304, 98_305, 300_001, 786_432, 2_000_000):
+        for start in (0, 3):
+            part = data[start : start + size]
+            assert native(123, part) == _numpy_extend(123, part)
+
+
+def _numpy_extend(crc, data):
+    kept = crc32c._native
+    crc32c.accelerate(None)
+    try:
+        return crc32c.extend(crc, data)
+    finally:
+        crc32c.accelerate(kept)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_joining(a, b):
@@ -53,6 +76,7 @@ def test_joining(a, b):
     assert crc32c.combine(crc32c.value(a), crc32c.value(b), len(b)) == by_bits(a + b)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_mask(crc):
     assert crc32c.unmask(crc32c.mask(crc)) == crc
