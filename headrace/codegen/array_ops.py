@@ -48,6 +48,13 @@ class ArrayValue:
         """The gradient of an array from outside is itself from there."""
         return self.parent is not None and self.parent in known
 
+    def is_inside(self, serial: float) -> bool:
+        """Whether its memory is that of a value made after `serial`."""
+        return self.is_whole and self.memory is not None and self.memory.serial >= serial
+
+    def move_before(self, serial: float) -> None:
+        _move(self.flags, serial)
+
     @property
     def how(self) -> int:
         return SUM if self.is_sum else TAKE if self.clears else LOOK
@@ -67,6 +74,13 @@ class StackValue:
 
     def check_in_loop(self, before: StackValue) -> None:
         """Nothing can be wrong."""
+
+    def is_inside(self, serial: float) -> bool:
+        same = self.same
+        return same is not None and same.value is None and same.serial >= serial
+
+    def move_before(self, serial: float) -> None:
+        _move(self.height, serial)
 
     def outlives(self, known: dict[Any, Any]) -> bool:
         return False
@@ -98,6 +112,15 @@ def _hold(beside: Tensor, memory: Tensor) -> None:
     assert isinstance(beside.source, Zeroed)
     memory.serial = beside.serial + _SMALL
     beside.source.held.append(memory)
+
+
+def _move(zeros: Tensor, serial: float) -> None:
+    """Made earlier than it was, with the memory that it holds."""
+    assert isinstance(zeros.source, Zeroed)
+    if zeros.serial >= serial:
+        zeros.serial = serial - 0.5
+        for memory in zeros.source.held:
+            memory.serial = zeros.serial + _SMALL
 
 
 def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Tensor:

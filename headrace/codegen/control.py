@@ -14,6 +14,7 @@ from typing import Any
 from headrace.codegen.array_ops import is_equal
 from headrace.codegen.control_steps import outside
 from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.loop_sums import LoopSum, take_out
 from headrace.codegen.stages import BranchStage, Carried, LoopStage, Made, Part
 from headrace.codegen.trips import most_trips
 from headrace.ops.emit import Decline
@@ -127,12 +128,12 @@ class _Loop:
             self.deliver(self.starts)
             return
         s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="loop"))
-        made = iter(results)
+        made = iter([t.result(s) if isinstance(t, LoopSum) else t for t in results])
         self.deliver([t if i in self.same else next(made) for i, t in enumerate(self.starts)])
         for key in self.states:
             s.current[key] = next(made)
 
-    def walk(self) -> tuple[LoopStage | None, list[Tensor]]:
+    def walk(self) -> tuple[LoopStage | None, list[Tensor | LoopSum]]:
         s = self.s
         varying = [t for i, t in enumerate(self.starts) if i not in self.same]
         initial = [*varying, *(s.current[k] for k in self.states)]
@@ -151,18 +152,22 @@ class _Loop:
         for start, following in zip(initial, nexts):
             if start.shape != following.shape or start.kind is not following.kind:
                 raise Decline(f"{self.node.name} changes a shape from iteration to iteration")
+        others = [goes_on, *condition.roots]
+        sums = take_out(body, others, initial, carried, nexts) if len(s.trips) == 1 else {}
+        kept = [i for i in range(len(initial)) if i not in sums]
+        count = len(initial)
+        initial, carried, nexts = ([ts[i] for i in kept] for ts in (initial, carried, nexts))
         roots = [*condition.roots, goes_on, *body.roots, *nexts]
-        body.outputs = []
         inside = set(carried)
         reads = [t for t in outside(roots, condition.first) if t not in inside]
         stage = LoopStage(
             initial, carried, condition, goes_on, body, nexts, list(dict.fromkeys(reads + initial))
         )
-        results = [
+        made = (
             Tensor(t.shape, t.dtype, source=Made(stage, i), name=t.name)
             for i, t in enumerate(initial)
-        ]
-        return stage, results
+        )
+        return stage, [sums[i] if i in sums else next(made) for i in range(count)]
 
     def settled(self, found: list[Tensor]) -> list[Tensor]:
         """The next values of what varies; something that does after all changes the loop."""
@@ -225,21 +230,26 @@ def _add_branch(s: Any, node: PlanNode) -> None:
             results.append(walk(s, branch.sides[side], given))
         states.append(s.current)
         parts.append(part)
-        for key, old in arrays.items():
-            if s.arrays[key] is not old:
-                s.arrays[key].check_in_loop(old)
+        for key, new in list(s.arrays.items()):
+            if key not in arrays and new.is_inside(part.first):
+                del s.arrays[key]
+            elif key not in arrays:
+                new.move_before(part.first)  # another branch may use it
+            elif new is not arrays[key]:
+                new.check_in_loop(arrays[key])
     s.current = before
-    values: list[tuple[Tensor, Tensor]] = []
-    merged: list[tuple[Any, tuple[Tensor, Tensor]]] = []
+    values: list[tuple[Tensor | None, Tensor | None]] = []
+    merged: list[tuple[Any, tuple[Tensor | None, Tensor | None]]] = []
     for i, (no, yes) in enumerate(zip(*branch.gives)):
         edge = Edge(node.name, i)
         if no is None or yes is None:
             side, place = (0, no) if no is not None else (1, yes)
             assert place is not None
             value = results[side][place]
-            if isinstance(value, Tensor):
-                parts[side].outputs.append(value)
-            _deliver(s, edge, value)
+            if isinstance(value, Tensor) and value.serial >= parts[0].first:
+                merged.append((edge, (value, None) if side == 0 else (None, value)))
+            else:
+                _deliver(s, edge, value)
             continue
         pair = results[0][no], results[1][yes]
         if not _is_same(s, edge, *pair):
@@ -249,17 +259,19 @@ def _add_branch(s: Any, node: PlanNode) -> None:
         if pair[0] is not pair[1]:
             merged.append((key, pair))
     for _, pair in merged:
-        if pair[0].shape != pair[1].shape or pair[0].kind is not pair[1].kind:
+        given = [t for t in pair if t is not None]
+        if len({(t.shape, t.kind) for t in given}) > 1:
             raise Decline(f"the sides of {node.name} give different shapes")
         values.append(pair)
         for part, value in zip(parts, pair):
-            part.outputs.append(value)
+            part.outputs += [] if value is None else [value]
     roots = [*parts[0].roots, *parts[1].roots]
     reads = [predicate, *outside(roots, parts[0].first)]
     stage = BranchStage(predicate, (parts[0], parts[1]), values, list(dict.fromkeys(reads)))
     s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="branch"))
     for i, (where, pair) in enumerate(merged):
-        made = Tensor(pair[0].shape, pair[0].dtype, source=Made(stage, i), name=node.name)
+        like = next(t for t in pair if t is not None)
+        made = Tensor(like.shape, like.dtype, source=Made(stage, i), name=node.name)
         if isinstance(where, Edge):
             s.values[where] = made
         else:

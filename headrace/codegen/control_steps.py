@@ -14,7 +14,7 @@ import numpy as np
 from headrace.codegen import native
 from headrace.codegen.fusion import EffectItem, UnitItem
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
-from headrace.codegen.native_control import ADD, SUM
+from headrace.codegen.native_control import ADD, REST, SUM
 from headrace.codegen.program import Entry, Label
 from headrace.codegen.schedule import schedule_store
 from headrace.codegen.stages import (
@@ -182,6 +182,8 @@ def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], sch
     copied = []
     for i, place in places.items():
         value = stage.values[i][k]
+        if value is None:
+            continue
         if value not in a.alias and _is_own(value, part):
             a.alias[value] = place
         else:
@@ -213,7 +215,7 @@ def add_effect(a: Any, item: EffectItem) -> None:
         case Row(array=array, flags=flags, how=how):
             cells = flags.shape[0] if array.shape[0] else 0
             size = array.nbytes // max(array.shape[0], 1)
-            places = [(memory_of(array), how == SUM), (flags, True)]
+            places = [(memory_of(array), how in (SUM, REST)), (flags, True)]
             _step(a, native.ROW, [how, size, cells], places, "array")
             if tensor.shape:  # read
                 a.alias[tensor] = memory_of(array)

@@ -5,7 +5,7 @@ reference, which says in TF's words what is wrong.
 """
 
 EMPTY, WRITTEN, GONE, READ = range(4)
-TAKE, LOOK, PUT, ADD, SUM = range(5)  # what is done with a cell: see `cell`
+TAKE, LOOK, PUT, ADD, SUM, REST = range(6)  # what is done with a cell: see `cell`
 
 CONTROL = r"""
 define internal ptr @address(ptr %entry, i64 %i, ptr %bases) #1 {
@@ -140,7 +140,8 @@ empty:
 }
 
 ; row entry: kind, length, how, bytes of a cell, cells, (base, offset) of the array, of the flags: all
-;            cells at once, as `cell` does it with each; 0, or 1 where one refuses
+;            cells at once, as `cell` does it with each; how = 5: empty ones become zeros and stay
+;            empty.  Gives 0, or 1 where one refuses
 define internal i64 @row(ptr %entry, ptr %bases) #0 {
 begin:
   %how = call i64 @word(ptr %entry, i64 2)
@@ -159,7 +160,8 @@ body:
   switch i64 %how, label %refused [ i64 0, label %take
                                     i64 1, label %look
                                     i64 2, label %put
-                                    i64 4, label %sum ]
+                                    i64 4, label %sum
+                                    i64 5, label %rest ]
 take:
   %take_ok = icmp eq i8 %old, 1
   br i1 %take_ok, label %gone, label %refused
@@ -173,6 +175,14 @@ put:
 sum:
   switch i8 %old, label %refused [ i8 0, label %zeros
                                    i8 1, label %gone ]
+rest:
+  %is_empty = icmp eq i8 %old, 0
+  br i1 %is_empty, label %clear, label %next
+clear:
+  %rest_at = mul i64 %i, %bytes
+  %rest_cell = getelementptr i8, ptr %array, i64 %rest_at
+  call void @llvm.memset.p0.i64(ptr %rest_cell, i8 0, i64 %bytes, i1 false)
+  br label %next
 zeros:
   %at = mul i64 %i, %bytes
   %cell = getelementptr i8, ptr %array, i64 %at

@@ -124,7 +124,8 @@ class LoopStage:
 class BranchStage:
     predicate: Tensor
     sides: tuple[Part, Part]  # false, true
-    values: list[tuple[Tensor, Tensor]]  # per output: of the false side, of the true one
+    # Per output: of the false side, of the true one; None where that side does not give it.
+    values: list[tuple[Tensor | None, Tensor | None]]
     reads: list[Tensor]
 
 
