@@ -364,6 +364,12 @@ class Result:
     shape: tuple[int, ...]
     constant: Array | None = None
 
+    @property
+    def is_few(self) -> bool:
+        """A constant of few integers: perhaps sizes."""
+        value = self.constant
+        return value is not None and value.dtype.kind in "iu" and value.size <= 64
+
     def find(self, arrays: list[Array], news: list[Array], fresh: list[Array]) -> Array:
         if self.constant is not None:
             return self.constant

@@ -42,11 +42,11 @@ KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is m
 
 
 class Declined(Exception):
-    """A node of the region cannot be compiled with these shapes."""
+    """Nodes of the region that cannot be compiled with these shapes, with the reasons."""
 
-    def __init__(self, node: PlanNode, reason: str) -> None:
-        super().__init__(f"{node.name} ({node.op.name}): {reason}")
-        self.node, self.reason = node, reason
+    def __init__(self, reasons: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{node}: {reason}" for node, reason in reasons.items()))
+        self.reasons = reasons
 
 
 # What a rule, or a reference that computes ahead, may say of values that it can not take: the node
@@ -127,15 +127,27 @@ class Specializer:
             inputs.append(tensor)
         for key, (shape, dtype) in held.items():
             self.first[key] = self.current[key] = Tensor(shape, dtype, name=str(key[-1]))
+        self.add_all()
+        return self.assembled(inputs)
+
+    def add_all(self) -> None:
+        """Walk the region.  Nodes behind one that is declined are skipped, the others tried."""
+        declined: dict[str, str] = {}
+        missing: set[str] = set()
         for node in self.region.nodes:
             if self.cancel.reason is not None:
                 raise self.cancel.reason
             self.emitter.node = node
+            if any(e.node in missing for e in node.inputs):
+                missing.add(node.name)
+                continue
             try:
                 self.add(node)
             except _REFUSALS as e:
-                raise Declined(node, f"{type(e).__name__}: {e}") from e
-        return self.assembled(inputs)
+                missing.add(node.name)
+                declined[node.name] = f"{type(e).__name__}: {e}"
+        if declined:
+            raise Declined(declined)
 
     def assembled(self, inputs: list[Tensor]) -> Specialized:
         changed = [k for k, t in self.current.items() if t is not self.first[k]]

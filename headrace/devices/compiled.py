@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -97,7 +97,7 @@ class MixedProgram:
     def remember(self, unit: RegionUnit, inputs: list[int], results: list[int]) -> None:
         """The next step with these shapes and variables may take the quick way."""
         quick, last, slots = self.quick, unit._last, unit._slots
-        if last is None or slots is None or unit.known or not last[1].program.is_plain:
+        if last is None or slots is None or unit.known_places() or not last[1].program.is_plain:
             self.quick = None
         elif quick is None or quick.binding is not last[1] or quick.slots is not slots:
             self.quick = Quick(last[1], slots, inputs, results, len(self.arguments))
@@ -166,26 +166,34 @@ class KnownInputs:
 
     def __init__(self) -> None:
         self.asked: dict[str, list[Edge]] = {}  # a node -> the edges that might decide
+        self.certain: set[Edge] = set()  # their values follow from shapes
+        self.edges: frozenset[Edge] = frozenset()
 
-    @property
-    def edges(self) -> set[Edge]:
-        return {e for edges in self.asked.values() for e in edges}
+    def follows(self, edge: Edge) -> None:
+        if edge not in self.certain:
+            self.certain.add(edge)
+            self._changed()
 
     def ask(self, node: str, edges: list[Edge]) -> bool:
         """Whether knowing these may help the node: it was not tried yet."""
         before = self.asked.pop(node, None)
-        if before is not None or set(edges) <= self.edges:
-            return False
-        self.asked[node] = edges
-        return True
+        is_new = before is None and not set(edges) <= self.edges
+        if is_new:
+            self.asked[node] = edges
+        self._changed()
+        return is_new
 
-    def give_up(self, edges: Iterable[Edge]) -> dict[str, str]:
+    def give_up(self, edges: set[Edge]) -> dict[str, str]:
         """These values change too often: the nodes that depend on them go to the host."""
-        gone = set(edges)
-        nodes = [n for n, asked in self.asked.items() if not gone.isdisjoint(asked)]
+        nodes = [n for n, asked in self.asked.items() if not edges.isdisjoint(asked)]
         for n in nodes:
             del self.asked[n]
+        self._changed()
         return dict.fromkeys(nodes, "depends on values that are different in every step")
+
+    def _changed(self) -> None:
+        asked = (e for edges in self.asked.values() for e in edges)
+        self.edges = frozenset({*asked, *self.certain})
 
 
 VARIANTS = 16  # programs of a region for different values of its inputs
@@ -216,8 +224,8 @@ class RegionUnit:
         self.keys = list(region.variables)
         self.sources = list(region.variables.values())
         self.handles = [registers[s] for s in self.sources if isinstance(s, Edge)]
-        # The inputs whose values programs are made for: (place, edge).
-        self.known = [(i, e) for i, e in enumerate(region.inputs) if e in program.known.edges]
+        self._known: tuple[frozenset[Edge], list[int]] | None = None
+        self.is_stale = False  # some of its nodes are for the host
         inner = [registers[e] for n in region.nodes for e in n.inputs]
         self.reads = [*self.inputs, *self.handles, *inner]
         made = [Edge(n.name, i) for n in region.nodes for i in range(len(n.outputs))]
@@ -247,33 +255,58 @@ class RegionUnit:
         if slots is None or any(v is None for v in values):  # None: of a branch that did not run
             return None
         arrays = [_plain(v) for v in values]
-        shapes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
-        known = {i: arrays[i] for i, _ in self.known}
-        if known:
-            shapes += tuple(tuple(v.reshape(-1).tolist()) for v in known.values())
-        last = self._last
+        sizes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
         try:
-            if last is None or last[0] != shapes:
-                found = self.find(shapes, slots, step.cancel, known)
-                if found is None:
-                    return None
-                last = self._last = (shapes, Binding(found, self.keys))
+            while True:
+                known = {i: arrays[i] for i in self.known_places()}
+                shapes = sizes + tuple(tuple(v.reshape(-1).tolist()) for v in known.values())
+                last = self._last
+                try:
+                    if last is None or last[0] != shapes:
+                        found = self.find(shapes, slots, step.cancel, known)
+                        if found is None:
+                            return None
+                        last = self._last = (shapes, self.bound(found))
+                    break
+                except Declined as declined:
+                    if not self.learn(declined, sizes):
+                        return None
             if step.trace is not None:
                 return self.traced(last[1], arrays, slots, shapes, step)
             return last[1].run(arrays, slots, shapes, step.cancel)
         except CheckFailed:
             return None  # the reference fails too, and says it in TF's words
-        except Declined as reason:
-            self.decline(reason, [a.shape for a in arrays[: len(self.inputs)]])
-            return None
 
-    def decline(self, reason: Declined, shapes: list[tuple[int, ...]]) -> None:
-        """A node does not compile.  Perhaps it does for known values of its small inputs; else it
-        goes to the host.  The next step finds the piece cut anew."""
-        program, name = self.program, reason.node.name
-        if not program.known.ask(name, self.region.deciding(name, program.plan, shapes)):
-            program.declined[name] = reason.reason
-        program.cut()
+    def known_places(self) -> list[int]:
+        """The inputs whose values programs are made for."""
+        edges = self.program.known.edges
+        if self._known is None or self._known[0] is not edges:
+            places = [i for i, e in enumerate(self.region.inputs) if e in edges]
+            self._known = edges, places
+        return self._known[1]
+
+    def bound(self, found: Specialized) -> Binding:
+        """Values that follow from shapes alone may be known wherever they are used."""
+        binding = Binding(found, self.keys)
+        results = found.program.results
+        for edge, place in zip(self.region.outputs, found.outputs):
+            if isinstance(place, int) and results[place].is_few:
+                self.program.known.follows(edge)
+        return binding
+
+    def learn(self, declined: Declined, shapes: Shapes) -> bool:
+        """Nodes do not compile.  Perhaps they do for known values of small inputs: True, try again.
+        Else they go to the host, and the next step finds the piece cut anew."""
+        program, is_hopeful = self.program, False
+        for name, reason in declined.reasons.items():
+            if program.known.ask(name, self.region.deciding(name, program.plan, shapes)):
+                is_hopeful = True
+            else:
+                program.declined[name] = reason
+                self.is_stale = True
+        if self.is_stale and not is_hopeful:
+            program.cut()
+        return is_hopeful
 
     def traced(
         self, binding: Binding, arrays: list[Any], slots: list[Slot], shapes: Shapes, step: Step
@@ -290,8 +323,9 @@ class RegionUnit:
     ) -> Specialized | None:
         given = shapes[len(self.inputs) :]
         held = {k: (n, s.dtype.base) for k, n, s in zip(self.keys, given, slots)}
-        if values and len(self.compiled.programs) >= VARIANTS:
-            self.program.declined |= self.program.known.give_up(e for _, e in self.known)
+        asked = {self.region.inputs[i] for i in values} - self.program.known.certain
+        if asked and len(self.compiled.programs) >= VARIANTS:
+            self.program.declined |= self.program.known.give_up(asked)
             self.program.cut()
             return None
         return self.compiled.program_for(shapes, held, cancel, values)
