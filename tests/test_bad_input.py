@@ -114,7 +114,7 @@ def other_tensor():
         (None, TypeError, "Fetch argument None has invalid type"),
         (3, TypeError, "must be a string or Tensor"),
         ([["no such"]], ValueError, "'no such' refers to an Operation not in the graph"),
-        ("x:7", ValueError, "only has 1 outputs"),
+        ("x:7", ValueError, "has 1 outputs"),
         ({"a": object()}, TypeError, "has invalid type"),
         (other_tensor(), ValueError, "is not an element of this graph"),
     ],

@@ -32,6 +32,8 @@ def draw(
     number takes so many `words`."""
     sizes = known_sizes(shape)
     count = math.prod(sizes)
+    if count >= 1 << 40:
+        raise Decline("too many numbers")
     made_of = lanes(e, generator, -(-(count + 1) * words // 4))  # normals come in pairs
 
     def word(n: Expr) -> Expr:

@@ -1,7 +1,8 @@
 """Random ops with fixed work per output: uniform, integers, normals, shuffling, categories.
 
-The numbers are TF's, bit for bit, for the same seeds.  An op with seeds keeps a generator per
-session and node (`philox.reserve`); a stateless one derives it from its input `seed`.
+The numbers are TF's, bit for bit, for the same seeds (normals of compiled steps: but for the last
+bit).  An op with seeds keeps a generator per session and node (`philox.reserve`); a stateless one
+derives it from its input `seed`.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def _drawn_samples(rng):
     for dtype in FLOATS:
         yield Sample(np.array([3, 5]), dtype=dtype, seed=7, seed2=11, grad=False)
     yield Sample(np.array([0, 3]), dtype=dtypes.float32, grad=False, note="empty")
-    yield Sample(np.array([], np.int32), dtype=dtypes.float32, grad=False, note="scalar")
+    yield Sample(
+        np.array([], np.int32), dtype=dtypes.float32, seed=3, seed2=5, grad=False, note="scalar"
+    )
 
 
 random_uniform = _declare_drawn("RandomUniform", sampling.uniform, "Numbers in [0, 1).")

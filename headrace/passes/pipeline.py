@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from headrace.core import options
 from headrace.passes.absorb_padding import absorb_paddings
-from headrace.passes.batch_products import batch_products
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.merge_products import merge_products
@@ -28,7 +27,6 @@ PIPELINE: tuple[Pass, ...] = (
     simplify_arithmetic,  # keeps NaN, infinities and signed zero
     absorb_paddings,  # after fold_constants: it must know how much is padded
     merge_common,
-    batch_products,  # an unrolled loop's inputs
     merge_products,  # after merge_common: it looks for products that are used once
 )
 

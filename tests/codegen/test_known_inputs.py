@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.core import options
 from headrace.devices import compiled
 
 
@@ -20,7 +21,7 @@ def _regions(capfd):
 
 def test_a_size_from_before_a_host_op(monkeypatch, capfd):
     """The shape is taken in the first region and used in the second."""
-    monkeypatch.setenv("HEADRACE_SHOW", "regions")
+    monkeypatch.setattr(options, "shown", lambda: {"regions"})
     x = tf.placeholder(tf.float32, [None, 6])
     middle = tf.py_func(lambda a: a * 2, [tf.tanh(x)], tf.float32)
     sizes = tf.shape(x)

@@ -108,6 +108,8 @@ def test_numbers_are_tensorflows(name):
             found = session.run(drawn).ravel()[: len(wanted)]
             if found.dtype == np.float16:
                 np.testing.assert_allclose(found, wanted, atol=1e-3)
+            elif name == "normal float32":  # compiled: sine, cosine and logarithm are our own
+                np.testing.assert_allclose(found, wanted, rtol=5e-7)
             else:
                 assert found.tolist() == np.array(wanted, found.dtype).tolist()
 
