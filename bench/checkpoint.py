@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -30,15 +29,19 @@ import tensorflow.compat.v1 as tf
 tf.disable_eager_execution()
 folder, size, count = sys.argv[1], *map(int, sys.argv[2:])
 values = [tf.get_variable(f"v{i}", [size], use_resource=False) for i in range(count)]
-saver, session = tf.train.Saver(), tf.Session()
+saver, session = tf.train.Saver(max_to_keep=None), tf.Session()
 session.run(tf.global_variables_initializer())
 def timed(call):
     begin = time.perf_counter(); call(); return time.perf_counter() - begin
 def save():
     saver.save(session, folder + "/tf", write_meta_graph=False); os.sync()
+def clear():
+    for name in os.listdir(folder):
+        if name.startswith("tf."): os.remove(folder + "/" + name)
 print("ready", flush=True)
 for line in sys.stdin:
     times = [timed(save), timed(lambda: saver.restore(session, folder + "/tf"))]
+    clear()
     print(json.dumps(times), flush=True)
 """
 
@@ -75,6 +78,23 @@ def raw(folder: str, array: Any) -> tuple[float, float]:
     return times
 
 
+def peak() -> int:
+    """The most memory that this process has had since `reset_peak`, in kB (Linux)."""
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+
+
+def reset_peak() -> int:
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return peak()
+
+
+def clear(folder: str) -> None:
+    for name in os.listdir(folder):
+        os.remove(f"{folder}/{name}")
+
+
 class Peer:
     """TensorFlow's Saver in a process of its own, which saves and restores when it is told to."""
 
@@ -108,21 +128,22 @@ def main() -> None:
 
     for i in range(COUNT):
         tf.get_variable(f"v{i}", [size])
-    saver = tf.train.Saver()
+    saver = tf.train.Saver(max_to_keep=None)
     python = os.environ.get("HEADRACE_TF_PYTHON")
     peer = Peer(python, folder, size) if python else None
     try:
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             array = session.run("v0:0")
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            before = reset_peak()
             path = folder + "/model"
             rows = []  # seconds of one round: ours, raw, the peer's; writing and reading
             for i in range(ROUNDS):
                 save = timed(lambda: saver.save(session, path, write_meta_graph=False))
                 if i == 0:
-                    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                    after = peak()
                 load = timed(lambda: saver.restore(session, path))
+                clear(folder)  # as the others begin: with no file of theirs
                 rows.append([save, load, *raw(folder, array), *(peer.round() if peer else ())])
         show(megabytes, [list(column) for column in zip(*rows)], (after - before) / 1024)
     finally:
