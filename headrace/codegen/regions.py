@@ -189,14 +189,15 @@ class Cutter:
                 keys.add(self.root(Edge(node.name, 0)))
             for key in keys:
                 users.setdefault(key, []).append(node)
+        leaving = {self.root(e) for e in self.plan.fetches if self.plan.dtype(e).base.kind == "r"}
         changed = False
-        for members in users.values():
+        for key, members in users.items():
             if not any(n.op.name in CREATORS for n in members):
                 members = [n for n in members if n.op.name in RULES]
                 alone = [n.name for n in members if n.name not in self.apart]
                 self.apart.update(alone)
                 changed = changed or bool(alone)
-            elif not all(self.compiled[n.name] for n in members):
+            elif key in leaving or not all(self.compiled[n.name] for n in members):
                 alone = [n.name for n in members if n.name not in self.apart]
                 self.apart.update(alone)
                 changed = changed or bool(alone)
