@@ -118,6 +118,12 @@ def _why_not_inside(unit: PlanNode) -> str | None:
     return None
 
 
+def creates(node: PlanNode) -> bool:
+    """Makes an array or a stack; of a branch, one that a later branch uses too."""
+    made_inside = is_unit(node) and any(o.dtype.base.kind == "r" for o in node.outputs)
+    return made_inside or node.op.name in CREATORS
+
+
 def is_draw(node: PlanNode) -> bool:
     """Draws from a generator of its own, which is a variable to the compiled rule."""
     op = node.op
@@ -185,14 +191,15 @@ class Cutter:
         users: dict[Key, list[PlanNode]] = {}
         for node in nodes:
             keys = {self.root(e) for e in node.inputs if self.plan.dtype(e).base.kind == "r"}
-            if node.op.name in CREATORS:
-                keys.add(self.root(Edge(node.name, 0)))
+            if creates(node):
+                edges = (Edge(node.name, i) for i in range(len(node.outputs)))
+                keys |= {self.root(e) for e in edges if self.plan.dtype(e).base.kind == "r"}
             for key in keys:
                 users.setdefault(key, []).append(node)
         leaving = {self.root(e) for e in self.plan.fetches if self.plan.dtype(e).base.kind == "r"}
         changed = False
         for key, members in users.items():
-            if not any(n.op.name in CREATORS for n in members):
+            if not any(map(creates, members)):
                 members = [n for n in members if n.op.name in RULES]
                 alone = [n.name for n in members if n.name not in self.apart]
                 self.apart.update(alone)
