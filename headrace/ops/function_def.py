@@ -133,6 +133,10 @@ def to_graph(message: Any, library: dict[str, Any], attrs: dict[str, Any]) -> Fu
     flat = 0
     for arg in to_signature(signature).inputs:
         for i, dtype in enumerate(arg.types(attrs)):
+            if dtype is None:
+                raise InvalidArgumentError(
+                    None, None, f"Argument {arg.name} of function {signature.name} has no type"
+                )
             shape = Shape(shapes[flat]) if flat < len(shapes) else UNKNOWN
             tensor = graph.add_argument(dtype, shape, arg.name if not i else f"{arg.name}_{i}")
             edges[arg.name if not i else f"{arg.name}:{i}"] = tensor.op.name

@@ -52,13 +52,21 @@ def describe_graph(graph: Any, limit: int) -> list[str]:
 
 def _node(node: Any) -> tuple[str, str, str]:
     attr = node.attr["dtype"] if "dtype" in node.attr else node.attr["T"]
-    dtype = as_dtype(attr.type).name if attr.type else ""
+    dtype = type_name(attr.type) if attr.type else ""
     sizes = ""
     if "shape" in node.attr:
         sizes = _shape(node.attr["shape"].shape)
     elif "_output_shapes" in node.attr and node.attr["_output_shapes"].list.shape:
         sizes = _shape(node.attr["_output_shapes"].list.shape[0])
     return node.name, node.op, f"{dtype} {sizes}".strip()
+
+
+def type_name(number: int) -> str:
+    """The name of an element type, or its number where that is nobody's."""
+    try:
+        return str(as_dtype(number).name)
+    except TypeError:
+        return f"type {number}"
 
 
 def _shape(message: Any) -> str:
@@ -95,7 +103,7 @@ def describe_meta_graph(message: Any, limit: int) -> list[str]:
 
 
 def _tensor(info: Any) -> tuple[str, str]:
-    dtype = as_dtype(info.dtype).name if info.dtype else "?"
+    dtype = type_name(info.dtype) if info.dtype else "?"
     name = info.name or info.coo_sparse.values_tensor_name or info.WhichOneof("encoding") or ""
     return f"{dtype} {_shape(info.tensor_shape)}", name
 

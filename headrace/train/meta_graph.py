@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import log
+from headrace.core.errors import DataLossError
 from headrace.formats import files, proto
 from headrace.graph.collection_protos import Conversion
 from headrace.graph.defaults import get_default_graph
@@ -128,7 +129,14 @@ def _restore(graph: Graph, key: str, message: Any, scope: str) -> None:
 
 
 def _object(found: Conversion, data: bytes, key: str, message: Any, scope: str) -> Any:
-    item = found.message.FromString(data)
+    from google.protobuf.message import DecodeError
+
+    try:
+        item = found.message.FromString(data)
+    except DecodeError as error:
+        raise DataLossError(
+            None, None, f"An item of collection {key} can not be parsed: {error}"
+        ) from None
     if key in GraphKeys._VARIABLE_COLLECTIONS and _is_before_1_9(message):
         item.trainable = key == GraphKeys.TRAINABLE_VARIABLES
     assert found.from_proto is not None

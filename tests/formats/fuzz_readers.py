@@ -303,7 +303,7 @@ READERS: dict[str, Reader] = {
     ),
     "meta graph": Reader(
         _import_meta_graph, "m.meta", lambda: _meta_graph().SerializeToString(),
-        errors=(*_MESSAGE, OSError),
+        errors=(OpError, ValueError, TypeError, KeyError, OSError),
     ),
     "meta graph text": Reader(
         _import_meta_graph, "m.meta", lambda: str(_meta_graph()).encode(),

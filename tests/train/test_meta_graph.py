@@ -131,3 +131,13 @@ def test_bad_file(tmp_path):
     (tmp_path / "bad").write_bytes(b"\xff\xfe not a graph")
     with pytest.raises(OSError, match="Cannot parse"):
         read_meta_graph_file(str(tmp_path / "bad"))
+
+
+def test_damaged_items_of_collections(tmp_path):
+    with tf.Graph().as_default():
+        tf.get_variable("v", [2])
+        message = tf.train.export_meta_graph()
+    message.collection_def["variables"].bytes_list.value[0] = b"\xff\xff"
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.DataLossError, match="collection variables"):
+            tf.train.import_meta_graph(message)

@@ -81,7 +81,12 @@ def found(export_dir: Any, meta_graph: Any, scope: str | None = None) -> dict[st
     messages = list(meta_graph.asset_file_def)
     if not messages and names.ASSETS_KEY in meta_graph.collection_def:
         packed = meta_graph.collection_def[names.ASSETS_KEY].any_list.value
-        messages = [proto.AssetFileDef.FromString(item.value) for item in packed]
+        from google.protobuf.message import DecodeError
+
+        try:
+            messages = [proto.AssetFileDef.FromString(item.value) for item in packed]
+        except DecodeError as error:
+            raise DataLossError(None, None, f"{export_dir}: assets: {error}") from None
     folder = places.assets_folder(export_dir)
     paths: dict[str, bytes] = {}
     for message in messages:
