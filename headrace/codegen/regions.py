@@ -7,7 +7,7 @@ How an op is run is decided here and nowhere else: `lower` (a rule for generated
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -52,7 +52,7 @@ class Region:
     def name(self) -> str:
         return f"region of {len(self.nodes)} nodes ending in {self.nodes[-1].name}"
 
-    def deciding(self, name: str, plan: Plan, shapes: list[tuple[int, ...]]) -> list[Edge]:
+    def deciding(self, name: str, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> list[Edge]:
         """The inputs on which the node depends that are few integers: perhaps sizes."""
         needed = {name}
         for node in reversed(self.nodes):

@@ -7,10 +7,8 @@ the reference runs beside every region and the results are compared.
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -23,11 +21,14 @@ from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
+from headrace.devices import known as known_values
+from headrace.devices.binding import HANDLE, Binding, Quick, Slots, plain
+from headrace.devices.known import KnownInputs
+from headrace.devices.verify import compare, verifying
 from headrace.ops.philox import generator_of
 from headrace.ops.resources import Handle, Slot, waiting
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import is_unit
-from headrace.runtime.cancel import acquire, release
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import KernelContext, Step
 from headrace.runtime.straight import StraightProgram
@@ -160,45 +161,6 @@ class MixedProgram:
             raise at(error, node) from error.__cause__
 
 
-class KnownInputs:
-    """Edges whose values, not shapes alone, programs are made for: small integers on which the
-    shapes of other values depend."""
-
-    def __init__(self) -> None:
-        self.asked: dict[str, list[Edge]] = {}  # a node -> the edges that might decide
-        self.certain: set[Edge] = set()  # their values follow from shapes
-        self.edges: frozenset[Edge] = frozenset()
-
-    def follows(self, edge: Edge) -> None:
-        if edge not in self.certain:
-            self.certain.add(edge)
-            self._changed()
-
-    def ask(self, node: str, edges: list[Edge]) -> bool:
-        """Whether knowing these may help the node: it was not tried yet."""
-        before = self.asked.pop(node, None)
-        is_new = before is None and not set(edges) <= self.edges
-        if is_new:
-            self.asked[node] = edges
-        self._changed()
-        return is_new
-
-    def give_up(self, edges: set[Edge]) -> dict[str, str]:
-        """These values change too often: the nodes that depend on them go to the host."""
-        nodes = [n for n, asked in self.asked.items() if not edges.isdisjoint(asked)]
-        for n in nodes:
-            del self.asked[n]
-        self._changed()
-        return dict.fromkeys(nodes, "depends on values that are different in every step")
-
-    def _changed(self) -> None:
-        asked = (e for edges in self.asked.values() for e in edges)
-        self.edges = frozenset({*asked, *self.certain})
-
-
-VARIANTS = 16  # programs of a region for different values of its inputs
-
-
 class HostUnit:
     """A node that the host runs."""
 
@@ -238,7 +200,7 @@ class RegionUnit:
         values = [registers[i] for i in self.inputs]
         given = {i: registers[i] for i in self.handles}
         if options.verify():
-            with _verifying:
+            with verifying:
                 self.verify(values, registers, step, given)
             return
         outputs = self.attempt(values, step, given)
@@ -254,7 +216,7 @@ class RegionUnit:
         slots = self.slots(step, given or {})
         if slots is None or any(v is None for v in values):  # None: of a branch that did not run
             return None
-        arrays = [_plain(v) for v in values]
+        arrays = [plain(v) for v in values]
         sizes: Shapes = (*[a.shape for a in arrays], *[s.value.shape for s in slots])
         try:
             while True:
@@ -324,7 +286,7 @@ class RegionUnit:
         given = shapes[len(self.inputs) :]
         held = {k: (n, s.dtype.base) for k, n, s in zip(self.keys, given, slots)}
         asked = {self.region.inputs[i] for i in values} - self.program.known.certain
-        if asked and len(self.compiled.programs) >= VARIANTS:
+        if asked and len(self.compiled.programs) >= known_values.VARIANTS:
             self.program.declined |= self.program.known.give_up(asked)
             self.program.cut()
             return None
@@ -349,7 +311,7 @@ class RegionUnit:
 
     def value(self, output: Any, place: int) -> Any:
         """An output as a value: of a variable, what it holds now."""
-        if output is not _HANDLE or self._slots is None or self._last is None:
+        if output is not HANDLE or self._slots is None or self._last is None:
             return output
         key: Any = self._last[1].outputs[place]
         return self._slots.slots[self.keys.index(key)].value
@@ -368,7 +330,7 @@ class RegionUnit:
 
     def deliver(self, outputs: list[Any], registers: list[Any], step: Step) -> None:
         for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
-            if value is not _HANDLE:
+            if value is not HANDLE:
                 registers[register] = value
                 continue
             node = self.program.plan.nodes[edge.node]
@@ -413,188 +375,9 @@ class RegionUnit:
                 slot.value = value
             return
         for key, slot, value in zip(self.keys, slots, wanted):
-            _compare(slot.value, value, str(key[-1]))
+            compare(slot.value, value, str(key[-1]))
         for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
-            if value is not _HANDLE:
-                _compare(value, registers[register], str(edge))
+            if value is not HANDLE:
+                compare(value, registers[register], str(edge))
         registers[:] = kept
         self.deliver(outputs, registers, step)
-
-
-_HANDLE: Any = object()  # stands for an output that is a variable
-_verifying = threading.RLock()  # a verified region puts variables back: one at a time
-
-
-class Slots:
-    """A region's variables in one session, until that forgets one."""
-
-    __slots__ = ("generation", "resources", "slots")
-
-    def __init__(self, resources: Any, generation: int, slots: list[Slot]) -> None:
-        self.resources, self.generation, self.slots = resources, generation, slots
-
-    def are_of(self, resources: Any) -> bool:
-        return self.resources is resources and self.generation == resources.generation
-
-
-class Binding:
-    """A program, and which of a region's slots it reads and writes."""
-
-    def __init__(self, found: Specialized, keys: list[Any]) -> None:
-        self.program, self.outputs = found.program, found.outputs
-        self.plain = all(isinstance(place, int) for place in found.outputs)
-        self.in_order = found.outputs == list(range(len(found.outputs)))
-        self.variables = [keys.index(k) for k in found.variables]
-        self.updated = [keys.index(k) for k in found.updated]
-        self.keys = keys
-
-    def run(
-        self,
-        arrays: list[Any],
-        slots: list[Slot],
-        shapes: Shapes,
-        cancel: Any,
-        ticks: Any = None,
-    ) -> list[Any] | None:
-        """The outputs; None where a variable has got another shape meanwhile."""
-        changed = [slots[i] for i in self.updated]
-        # Locks in one order for everybody, so that two steps never wait for each other.
-        locks = [s.lock for s in sorted(changed, key=id)]
-        acquire(locks, cancel)
-        try:
-            values = [_plain(s.value) for s in slots]
-            if any(v is None or v.shape != n for v, n in zip(values, shapes[len(arrays) :])):
-                return None
-            arrays += [values[i] for i in self.variables]
-            news = [values[i] for i in self.updated]
-            # Out of the slot: whoever has the array now is counted, whoever wants it now waits.
-            for slot in changed:
-                del slot.value
-            try:
-                del values
-                free = [_is_free(news, k) for k in range(len(news))]
-                outputs, news = self.program.run(arrays, free, cancel, ticks)
-            finally:
-                for slot, value in zip(changed, news):
-                    slot.value = value
-        finally:
-            release(locks)
-        if self.in_order:
-            return outputs
-        return [outputs[p] if isinstance(p, int) else _HANDLE for p in self.outputs]
-
-
-class Quick:
-    """A step that is one program, with the variables of one session: nothing is looked up."""
-
-    def __init__(
-        self, binding: Binding, slots: Slots, inputs: list[int], results: list[int], fed: int
-    ) -> None:
-        self.binding, self.slots, self.program = binding, slots, binding.program
-        held = slots.slots
-        self.variables = [held[i] for i in binding.variables]
-        self.changed = [held[i] for i in binding.updated]
-        first = len(inputs)
-        self.places = [(s, first + self.variables.index(s)) for s in self.changed]
-        self.locks = [s.lock for s in sorted(self.changed, key=id)]
-        self.order = None if inputs == list(range(fed)) else inputs
-        self.takes = [self.take(place) for place in results]
-
-    def take(self, place: int) -> Callable[[list[Any]], Any]:
-        """How a fetched value is found, as the user's own."""
-        place_or_key = self.binding.outputs[place]
-        if not isinstance(place_or_key, int):
-            slot = self.slots.slots[self.binding.keys.index(place_or_key)]
-            return lambda arrays: _given(slot.value)
-        program, result = self.program, self.program.results[place_or_key]
-        number, shape = result.number, result.shape
-        if result.group == "constant":
-            return lambda arrays: _given(result.constant)
-        if result.group == "fresh":
-            number += len(program.inputs)
-            if shape == ():
-                return lambda arrays: arrays[number][()]
-            if shape == program.fresh[result.number][0]:
-                return lambda arrays: arrays[number]
-            return lambda arrays: arrays[number].reshape(shape)
-        if result.group == "news":
-            number = program.writes[number][0]
-        return lambda arrays: _given(arrays[number].reshape(shape))
-
-    def run(self, resources: Any, values: list[Any], cancel: Any) -> list[Any] | None:
-        """The fetched values; None where this step must go the long way."""
-        if not self.slots.are_of(resources):
-            return None
-        arrays = values if self.order is None else [values[i] for i in self.order]
-        acquire(self.locks, cancel)
-        try:
-            arrays += [s.value for s in self.variables]
-            for slot in self.changed:  # see Binding.run
-                del slot.value
-            try:
-                if not self.program.run_checked(arrays, cancel):
-                    return None
-            except CheckFailed:
-                return None
-            finally:
-                for slot, place in self.places:
-                    slot.value = arrays[place]
-            return [take(arrays) for take in self.takes]
-        finally:
-            release(self.locks)
-
-
-def _given(value: Any) -> Any:
-    """A value that others hold too, for the user."""
-    return value.copy() if value.ndim else value[()]
-
-
-def _is_free(values: list[Any], place: int) -> bool:
-    """Whether only this run holds the array: then it may change."""
-    flags = values[place].flags
-    sole = sys.getrefcount(values[place]) <= _FREE
-    return bool(sole and flags.writeable and flags.owndata and flags.c_contiguous)
-
-
-_FREE = 1 << 30
-
-
-def _count_when_free() -> int:
-    """What `_is_free` counts of an array that is in two lists alone."""
-    global _FREE
-    arrays = [np.zeros(1)]
-    values = list(arrays)
-    _FREE = 1
-    while not _is_free(values, 0):
-        _FREE += 1
-    return _FREE
-
-
-_FREE = _count_when_free()
-
-
-def _plain(value: Any) -> Any:
-    """An array as native code reads it."""
-    if type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned:
-        return value
-    return None if value is None else np.array(value, order="C")
-
-
-def _compare(got: Any, want: Any, name: str) -> None:
-    """A compiled value against the reference's."""
-    if not isinstance(want, np.ndarray) or want.dtype == object:
-        return
-    assert got.dtype == want.dtype and got.shape == want.shape, (name, got.shape, want.shape)
-    if want.dtype.kind in "iub":
-        np.testing.assert_array_equal(got, want, err_msg=f"compiled {name}")
-        return
-    wide, other = got.astype(np.float64), want.astype(np.float64)
-    loose = {2: 5e-2, 4: 1e-4}.get(want.dtype.itemsize, 1e-8)
-    scale = max(np.abs(other[np.isfinite(other)]).max(initial=0.0), 1e-30)
-    close = np.isclose(wide, other, rtol=loose, atol=loose * scale, equal_nan=True)
-    # Where gradients are next to nothing, optimizers that divide by them magnify rounding.
-    if np.count_nonzero(~close) <= close.size // 500:
-        loose *= 100
-    np.testing.assert_allclose(
-        wide, other, rtol=loose, atol=loose * scale, err_msg=f"compiled {name}"
-    )

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.codegen.compiled import CompiledRegion
 from headrace.core import options
-from headrace.devices import compiled
+from headrace.devices import known
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +49,11 @@ def test_a_fed_size():
 
 def test_values_that_never_come_again(monkeypatch):
     """After some programs, what depends on such a value runs on the host."""
-    monkeypatch.setattr(compiled, "VARIANTS", 3)
+    monkeypatch.setattr(known, "VARIANTS", 3)
     made = []
-    original = compiled.CompiledRegion._compile
+    original = CompiledRegion._compile
     monkeypatch.setattr(
-        compiled.CompiledRegion,
+        CompiledRegion,
         "_compile",
         lambda self, *args: (made.append(args[0]), original(self, *args))[1],
     )
