@@ -17,6 +17,7 @@ from headrace.core import origin
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape
+from headrace.formats import proto
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.scopes import device_of
@@ -327,17 +328,27 @@ class Import:
     def _group(self, group: Any) -> Any:
         return f"loc:@{self.scope}{group[5:]}" if str(group).startswith("loc:@") else group
 
+    def _groups(self, message: Any) -> list[str]:
+        """What is in the attribute `_class`: a list of texts."""
+        value = message.attr["_class"]
+        texts = list(value.list.s)
+        try:
+            if (
+                value.list == proto.AttrValue.ListValue(s=texts)
+                and value.WhichOneof("value") == "list"
+            ):
+                return [text.decode() for text in texts]
+        except UnicodeDecodeError:
+            pass
+        raise _refused(f"Node '{message.name}': attr '_class' should be a list of strings")
+
     def _check_groups(self, message: Any) -> None:
         if "_class" not in message.attr:
             return
-        for group in message.attr["_class"].list.s:
-            if (
-                group.startswith(b"loc:@")
-                and group[5:].decode("utf-8", "replace") not in self.places
-            ):
+        for group in self._groups(message):
+            if group.startswith("loc:@") and group[5:] not in self.places:
                 raise _refused(
-                    f"Node '{message.name}' expects to be colocated with unknown node "
-                    f"'{group[5:].decode('utf-8', 'replace')}'"
+                    f"Node '{message.name}' expects to be colocated with unknown node '{group[5:]}'"
                 )
 
     def _update_groups(self) -> None:
