@@ -114,7 +114,9 @@ def _sign(b: Builder, kind: Kind, x: Value) -> Value:
         if not kind.is_signed:
             return above
         return b.select(b.compare("icmp slt", x, zero), constant(-1, x.type), above)
-    below = b.select(b.compare("fcmp olt", x, zero), constant(-1.0, x.type), x)
+    # What is neither above nor below is NaN, or a zero; a denormal counts as zero.
+    level = b.select(b.compare("fcmp uno", x, x), x, b.intrinsic("copysign", zero, x))
+    below = b.select(b.compare("fcmp olt", x, zero), constant(-1.0, x.type), level)
     return b.select(b.compare("fcmp ogt", x, zero), constant(1.0, x.type), below)
 
 
