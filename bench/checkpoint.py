@@ -34,7 +34,10 @@ session.run(tf.global_variables_initializer())
 def timed(call):
     begin = time.perf_counter(); call(); return time.perf_counter() - begin
 def save():
-    saver.save(session, folder + "/tf", write_meta_graph=False); os.sync()
+    saver.save(session, folder + "/tf", write_meta_graph=False)
+    for name in os.listdir(folder):
+        if name.startswith("tf."):
+            with open(folder + "/" + name) as file: os.fsync(file.fileno())
 def clear():
     for name in os.listdir(folder):
         if name.startswith("tf."): os.remove(folder + "/" + name)
