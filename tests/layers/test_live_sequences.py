@@ -80,7 +80,7 @@ CASES = {
 def theirs(tmp_path_factory):
     """All cases in one process: importing TensorFlow is most of the time."""
     folder = tmp_path_factory.mktemp("live")
-    (folder / "program.py").write_text(PROGRAM)
+    (folder / "case.py").write_text(PROGRAM)
     (folder / "cases.json").write_text(json.dumps(CASES))
     return tensorflow(
         folder,
@@ -90,7 +90,7 @@ def theirs(tmp_path_factory):
         import warnings
         warnings.simplefilter("ignore")
         v1.disable_v2_behavior()
-        text = open("program.py").read()
+        text = open("case.py").read()
         out = {}
         for name, case in json.load(open("cases.json")).items():
             names = {"np": np, "v1": v1}
