@@ -25,11 +25,11 @@ from headrace.ops.traits import (
     HOST,
     IDENTITY,
     STATEFUL,
+    VARIABLE,
 )
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import SEGMENT, inner_nodes, inner_plans, is_unit
 
-VARIABLES = frozenset({"VariableV2", "Variable", "VarHandleOp"})
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
 
 FEW = 64  # numbers that may be sizes
@@ -77,7 +77,7 @@ def is_handle(dtype: DType) -> bool:
 def why_not(node: PlanNode) -> str | None:
     """Why the host must run this node; None if it may compile."""
     op = node.op
-    if op.name in VARIABLES:
+    if VARIABLE in op.traits:
         return None
     if is_unit(node):
         return _why_not_inside(node)
@@ -104,7 +104,7 @@ def _why_not_inside(unit: PlanNode) -> str | None:
     """A loop or branch compiles with everything in it."""
     if unit.op is SEGMENT:
         return "runs on the host"
-    made = {Edge(n.name, 0) for n in inner_nodes(unit) if n.op.name in VARIABLES}
+    made = {Edge(n.name, 0) for n in inner_nodes(unit) if VARIABLE in n.op.traits}
     for plan in inner_plans(unit):
         feeds = set(plan.feeds)
         for node in plan.nodes.values():
@@ -164,7 +164,7 @@ class Cutter:
         for level in range(max(self.level.values(), default=-1) + 1):
             here = [n for n in nodes if self.level[n.name] == level]
             inside = [n for n in here if self.compiled[n.name]]
-            if inside and not all(n.op.name in VARIABLES for n in inside):
+            if inside and not all(VARIABLE in n.op.traits for n in inside):
                 out.append(self.region(inside))
             else:
                 out.extend(inside)
@@ -243,7 +243,7 @@ class Cutter:
 
     def _find_key(self, edge: Edge) -> Key:
         node = self.plan.nodes[edge.node]
-        if node.op.name in VARIABLES:
+        if VARIABLE in node.op.traits:
             return ("name", node.attrs["container"], node.attrs["shared_name"] or node.name)
         if node.outputs[edge.index].dtype.is_ref:
             for source in node.inputs:
@@ -255,7 +255,7 @@ class Cutter:
         region = Region(nodes)
         inside = {n.name for n in nodes}
         for node in nodes:
-            if node.op.name in VARIABLES:
+            if VARIABLE in node.op.traits:
                 region.variables[self.key(Edge(node.name, 0))] = node
             for drawing in (node, *inner_nodes(node)):
                 if is_draw(drawing):
@@ -289,7 +289,7 @@ class Cutter:
         if key[0] != "name":
             return None
         for node in self.plan.nodes.values():
-            if node.op.name in VARIABLES and self.key(Edge(node.name, 0)) == key:
+            if VARIABLE in node.op.traits and self.key(Edge(node.name, 0)) == key:
                 return node
         return None
 

@@ -19,7 +19,6 @@ from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
 from headrace.codegen.program import NEVER, Program
 from headrace.codegen.regions import (
-    VARIABLES,
     Key,
     Region,
     generator_key,
@@ -34,7 +33,7 @@ from headrace.core.shapes import Shape, make_shape
 from headrace.ops.build import group
 from headrace.ops.emit import Decline, LibraryCall
 from headrace.ops.shape_rules import Input
-from headrace.ops.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL
+from headrace.ops.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL, VARIABLE
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import is_unit
 
@@ -180,7 +179,7 @@ class Specializer:
 
     # -- nodes -------------------------------------------------------------------------------
     def add(self, node: PlanNode) -> None:
-        if node.op.name in VARIABLES or is_nothing(node):
+        if VARIABLE in node.op.traits or is_nothing(node):
             return
         if is_unit(node):
             control.add(self, node)
