@@ -58,7 +58,7 @@ def test_an_lstm_step_is_lstm_cells(session, peephole):
         b=cell.variables[1], forget_bias=0.5, cell_clip=0.0, use_peephole=peephole,
     )  # fmt: skip
     want, memory, got, got_memory = session.run([output, state.c, found.h, found.cs])
-    np.testing.assert_allclose(got, want, rtol=1e-5)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(got_memory, memory, rtol=1e-5)
     want = session.run(tf.gradients(output, [x, c, h, cell.variables[0]]))
     got = session.run(tf.gradients(found.h, [x, c, h, cell.variables[0]]))
