@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.codegen import native
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.program import Entry, Program
 from headrace.codegen.regions import Region
@@ -60,3 +61,14 @@ def users(node: PlanNode, region: Region, known: dict[str, float]) -> list[str]:
         for n in region.nodes
         if n.name in known and any(e.node == node.name for e in n.inputs)
     ]
+
+
+def kind_of(entry: Entry) -> str:
+    """What an entry does, without its sizes: `convolution`, `matmul`; all loops of ours are one kind."""
+    if entry.kind >= native.JUMP:
+        return "control"
+    words = entry.name.split()
+    is_product = "matmul" in words[:2]
+    if entry.kind == native.KERNEL and not is_product:
+        return "generated loop"
+    return "matmul" if is_product else words[0] if words else "library call"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from headrace.runtime import step
 from headrace.runtime.profile import Trace
 
 TOP = 12  # kernels shown per region
+KINDS = 8  # sums of them, where not all are shown
 
 
 @dataclass(eq=False)
@@ -128,6 +130,8 @@ def _region(seen: Seen, top: int) -> list[str]:
         + (f"; largest: {program.largest}" if program.arena_bytes else ""),
     ]
     order = sorted(range(len(program.entries)), key=lambda i: -seen.ticks[i])
+    if len(order) > top:
+        lines += _kinds(seen, total)
     for i in order[:top]:
         entry, part = program.entries[i], float(seen.ticks[i]) / total
         names = ", ".join(dict.fromkeys(stored(entry)))
@@ -140,6 +144,22 @@ def _region(seen: Seen, top: int) -> list[str]:
     if len(order) > top:
         lines.append(f"    {rest:6.1%}  in {len(order) - top} more")
     return lines
+
+
+def _kinds(seen: Seen, total: float) -> list[str]:
+    """Where the time goes as a whole: library calls by what they compute, all generated loops as one."""
+    from headrace.codegen.attribution import kind_of
+
+    counts: Counter[str] = Counter()
+    ticks: Counter[str] = Counter()
+    for entry, took in zip(seen.program.entries, seen.ticks):
+        counts[kind_of(entry)] += 1
+        ticks[kind_of(entry)] += float(took)
+    return [
+        f"    {part / total:6.1%} {_time(part / total * seen.seconds / seen.runs):>10}  "
+        f"altogether {counts[kind]:>4} x {kind}"
+        for kind, part in ticks.most_common(KINDS)
+    ]
 
 
 def _hosts(

@@ -57,6 +57,15 @@ def test_explain(tmp_path):
 
 
 @pytest.mark.process
+def test_explain_sums_by_kind_what_it_does_not_show_one_by_one(tmp_path):
+    report = run(tmp_path, "explain", "--top", "1").stderr
+    sums = [line for line in report.splitlines() if " altogether " in line]
+    kinds = [line.split(" x ")[-1] for line in sums]
+    assert "matmul" in kinds and "generated loop" in kinds
+    assert 99 < sum(float(line.split("%")[0]) for line in sums) < 101
+
+
+@pytest.mark.process
 def test_explain_says_it_also_of_programs_that_fail(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(
