@@ -29,6 +29,22 @@ NAMES: dict[str, str] = {
         "FusedRNNCell FusedRNNCellAdaptor TimeReversedFusedRNN LSTMBlockWrapper LSTMBlockFusedCell",
     ),
     f"{_RNN}.layer_norm_lstm": _all("contrib.rnn.", "LayerNormBasicLSTMCell"),
+    f"{_RNN}.lstm_variants": _all(
+        "contrib.rnn.", "CoupledInputForgetGateLSTMCell LayerNormLSTMCell WeightNormLSTMCell"
+    ),
+    f"{_RNN}.gated_cells": _all(
+        "contrib.rnn.", "NASCell UGRNNCell IntersectionRNNCell SRUCell MinimalRNNCell CFNCell"
+    ),
+    f"{_RNN}.independent_cells": _all("contrib.rnn.", "IndRNNCell IndyGRUCell IndyLSTMCell"),
+    f"{_RNN}.time_frequency": _all("contrib.rnn.", "TimeFreqLSTMCell"),
+    f"{_RNN}.grid_lstm": _all("contrib.rnn.", "GridLSTMCell BidirectionalGridLSTMCell"),
+    f"{_RNN}.phased_lstm": _all("contrib.rnn.", "PhasedLSTMCell"),
+    f"{_RNN}.conv_lstm": _all(
+        "contrib.rnn.", "ConvLSTMCell Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell"
+    ),
+    f"{_RNN}.group_lstm": _all("contrib.rnn.", "GLSTMCell"),
+    f"{_RNN}.around": _all("contrib.rnn.", "HighwayWrapper CompiledWrapper AttentionCellWrapper"),
+    f"{_RNN}.turing_machine": _all("contrib.rnn.", "NTMCell NTMControllerState"),
     f"{_RNN}.bidirectional": _all(
         "contrib.rnn.", "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn"
     ),

@@ -58,8 +58,9 @@ NAMES: dict[str, str] = {
     "headrace.autodiff.gradient_check": "test.compute_gradient test.compute_gradient_error",
     "headrace.variables.graph_function": "function wrap_function",
     "headrace.variables.custom_gradient": "custom_gradient recompute_grad grad_pass_through",
+    "headrace.formats.gfile": "{,io.}gfile.GFile gfile.FastGFile gfile.Open=GFile",
     "headrace.formats.files": (
-        "{,io.}gfile.GFile gfile.FastGFile gfile.Open=GFile gfile.Copy=copy_v1 "
+        "gfile.Copy=copy_v1 "
         "gfile.DeleteRecursively=delete_recursively_v1 gfile.Exists=exists_v1 gfile.Glob=glob_v1 "
         "gfile.IsDirectory=is_directory_v1 gfile.ListDirectory=list_directory_v1 "
         "gfile.MakeDirs=makedirs_v1 gfile.MkDir=mkdir_v1 gfile.Remove=remove_v1 "

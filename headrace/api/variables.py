@@ -1,7 +1,8 @@
 """Public names of the family: variables."""
 
 NAMES: dict[str, str] = {
-    "headrace.variables.variable": "Variable variable_creator_scope",
+    "headrace.variables.variable": "Variable",
+    "headrace.variables.creators": "variable_creator_scope",
     "headrace.variables.modes": "VariableSynchronization VariableAggregation",
     "headrace.variables.creation": (
         "enable_resource_variables disable_resource_variables resource_variables_enabled"

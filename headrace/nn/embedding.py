@@ -33,7 +33,7 @@ from headrace.ops.source import identity
 from headrace.ops.tile import tile
 from headrace.ops.unique import unique
 from headrace.variables.partitioned import PartitionedVariable
-from headrace.variables.resource import BaseResourceVariable
+from headrace.variables.resource_base import BaseResourceVariable
 
 Transform = Callable[[Any], Any]
 

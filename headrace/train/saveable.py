@@ -15,7 +15,7 @@ from headrace.ops.convert import convert_to_tensor
 from headrace.ops.reshape import reshape
 from headrace.ops.source import identity
 from headrace.variables.partitioned import PartitionedVariable
-from headrace.variables.resource import BaseResourceVariable, is_resource_variable
+from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
 
 _BY_REFERENCE = ("Variable", "VariableV2", "AutoReloadVariable")

@@ -9,7 +9,7 @@ from headrace.functions import array
 from headrace.graph.defaults import get_default_graph
 from headrace.variables.initializers import Zeros
 from headrace.variables.ref import RefVariable
-from headrace.variables.resource import is_resource_variable
+from headrace.variables.resource_base import is_resource_variable
 from headrace.variables.scope import get_variable, get_variable_scope, variable_scope
 from headrace.variables.slices import SaveSliceInfo
 from headrace.variables.variable import Variable

@@ -9,7 +9,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.ops.checkpoint import restore_v2
 from headrace.train import saveable
 from headrace.train.checkpoint_reader import checkpoint_path, load_checkpoint
-from headrace.variables.resource import is_resource_variable
+from headrace.variables.resource_base import is_resource_variable
 from headrace.variables.store import default_store
 from headrace.variables.variable import Variable
 

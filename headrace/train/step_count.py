@@ -11,7 +11,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
 from headrace.variables.initializers import Zeros
 from headrace.variables.modes import VariableAggregation
-from headrace.variables.resource import is_resource_variable
+from headrace.variables.resource_base import is_resource_variable
 from headrace.variables.scope import get_variable
 from headrace.variables.update import assign_add
 from headrace.variables.variable import Variable

@@ -18,7 +18,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.source import identity, identity_n
-from headrace.variables.resource import BaseResourceVariable
+from headrace.variables.resource_base import BaseResourceVariable
 from headrace.variables.scope import get_variable_scope
 
 _numbers = itertools.count()

@@ -7,62 +7,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape
 from headrace.formats import proto
-from headrace.graph.defaults import get_default_graph, get_default_session
+from headrace.graph.defaults import get_default_session
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import strip_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.operators import OPERATORS
 from headrace.ops.strided_slice import getitem
+from headrace.variables.creators import chained
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.slices import SaveSliceInfo as _Slice
-
-Creator = Callable[..., Any]
-
-
-class _Creators(threading.local):
-    """Creators of a graph that a thread has entered, innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Creator] = []
-
-
-def _creators(graph: Graph) -> list[Creator]:
-    stacks: _Creators = graph._scoped.setdefault("variable_creators", _Creators())
-    return stacks.stack
-
-
-@contextmanager
-def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
-    """Variables made inside are made by `variable_creator(next_creator, **arguments)`.
-
-    Args:
-      variable_creator: takes the next creator (an outer one, or the default) and the arguments of
-        `tf.Variable` as keywords; returns a variable.
-    """
-    stack = _creators(get_default_graph())
-    stack.append(variable_creator)
-    depth = len(stack)
-    try:
-        yield
-    finally:
-        if len(stack) != depth:
-            raise RuntimeError(
-                "Exiting variable_creator_scope without proper nesting with variable_creator_scope"
-            )
-        stack.pop()
-
-
-def _chain(creator: Creator, previous: Creator) -> Creator:
-    return lambda **arguments: creator(previous, **arguments)
 
 
 class VariableType(type):
@@ -83,10 +43,7 @@ def _create(*args: Any, **kwargs: Any) -> Any:
     del arguments["self"]
     if arguments["aggregation"] is None:
         arguments["aggregation"] = VariableAggregation.NONE
-    creator: Creator = default_creator
-    for outer in _creators(get_default_graph()):
-        creator = _chain(outer, creator)
-    return creator(**arguments)
+    return chained(default_creator)(**arguments)
 
 
 def _scatter_method(kind: str) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from headrace.ops.convert import convert_to_tensor
 from headrace.ops.indexed_slices import IndexedSlices
 from headrace.train import slots
 from headrace.variables.listing import trainable_variables
-from headrace.variables.resource import BaseResourceVariable, is_resource_variable
+from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
 
 

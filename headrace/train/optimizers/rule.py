@@ -9,7 +9,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.update_rule import Update
 from headrace.train.optimizers.base import Optimizer
-from headrace.variables.resource import is_resource_variable
+from headrace.variables.resource_base import is_resource_variable
 
 
 class Number(NamedTuple):
