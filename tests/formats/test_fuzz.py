@@ -15,7 +15,7 @@ FEW = settings(max_examples=15, deadline=None, suppress_health_check=_HEALTH)
 MANY = settings(max_examples=2000, deadline=None, suppress_health_check=_HEALTH)
 KINDS = pytest.mark.parametrize("kind", READERS)
 # Protobuf's reader of text lets Python warn of an escape that it does not know, and keeps it as it stands.
-pytestmark = pytest.mark.filterwarnings("ignore:.*invalid escape sequence")
+pytestmark = pytest.mark.filterwarnings("ignore:.*invalid .*escape sequence")
 
 
 @KINDS
