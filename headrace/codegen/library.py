@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from headrace.codegen import blas, gemm, native, onednn, onednn_pool
+from headrace.codegen import blas, gemm, native, onednn, onednn_pool, pools, winograd
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.program import Entry
@@ -49,6 +49,8 @@ def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Produ
     own = gemm.supports(call)
     if own and (products.prefers(call) or not onednn.supports(call)):
         return products.steps(call, step, label(call))
+    if pools.supports(call):
+        return pools.steps(call, step)
     if onednn.supports(call):
         entry = onednn.product(call)
         if entry is not None:
@@ -58,6 +60,8 @@ def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Produ
         except LibraryError:
             pass
         else:
+            if winograd.prefers(call):
+                return winograd.steps(call, made, step)
             return [_step(onednn.entry_of(e), e.label or label(call), step) for e in made]
     if own:
         return products.steps(call, step, label(call))
