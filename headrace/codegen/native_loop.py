@@ -143,7 +143,8 @@ dispatch:
                                   i64 12, label %cell
                                   i64 13, label %push
                                   i64 14, label %pop
-                                  i64 15, label %row ]
+                                  i64 15, label %row
+                                  i64 16, label %repeat ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)
@@ -186,8 +187,16 @@ team:
   call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
   br label %next
 
+; repeat entry: an execute entry with a pair more before its pairs; done if the byte there is not 0
+repeat:
+  %doubt = call ptr @address(ptr %entry, i64 7, ptr %bases)
+  %doubted = load i8, ptr %doubt
+  %is_doubted = icmp ne i8 %doubted, 0
+  br i1 %is_doubted, label %execute, label %next
+
 ; execute entry: kind, length, primitive, stream, arguments, threads, count, pairs, memories
 execute:
+  %first_pair = phi i64 [ 7, %dispatch ], [ 9, %repeat ]
   %prim = call i64 @word(ptr %entry, i64 2)
   %primp = inttoptr i64 %prim to ptr
   %stream = call i64 @word(ptr %entry, i64 3)
@@ -196,7 +205,7 @@ execute:
   %argsp = inttoptr i64 %args to ptr
   %ath = call i64 @word(ptr %entry, i64 5)
   %an = call i64 @word(ptr %entry, i64 6)
-  %apairs = getelementptr i64, ptr %entry, i64 7
+  %apairs = getelementptr i64, ptr %entry, i64 %first_pair
   call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
   %an2 = shl i64 %an, 1
   %memories = getelementptr i64, ptr %apairs, i64 %an2

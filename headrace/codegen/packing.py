@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import onednn, onednn_conv
+from headrace.codegen import onednn, onednn_conv, winograd
 from headrace.codegen.inline import collect, dependencies
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.onednn_api import LibraryError
@@ -44,7 +44,10 @@ class Packed:
     def measure(self) -> None:
         """How large they are, once all layouts are known."""
         for call, given, made in self.weights:
-            given.shape = made.shape = (onednn_conv.weights_layout(call).nbytes // 4,)
+            if winograd.prefers(call):
+                given.shape = made.shape = (winograd.packed_words(call),)
+            else:
+                given.shape = made.shape = (onednn_conv.weights_layout(call).nbytes // 4,)
 
 
 def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
