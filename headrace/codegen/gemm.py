@@ -38,7 +38,7 @@ from headrace.ops.emit import LibraryCall, View
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
 POINTERS = 10  # rows that have a pointer each
-MEDIUM = 1 << 19  # elements of an operand
+MEDIUM, HUGE = 1 << 19, 1 << 23  # elements of an operand
 NARROW = 16  # columns
 NEAR = 64  # elements between rows that lie close together
 
@@ -189,9 +189,12 @@ def is_awkward(size: Size, a: tuple[bool, int] | None) -> bool:
     """What the library is slow at without 512 bits.  Measured on one core, all ways side by side: it
     reaches 80 GFLOP/s, but 30 to 65 where columns of A lie a multiple of 1 KB apart, and on products
     that fit into the caches sometimes 83 and sometimes 55, as their arrays happen to lie.  Ours
-    reach 75 to 82 on both, and less on what is larger, or only a few columns wide."""
+    reach 75 to 82 on both, and less on what is larger, or only a few columns wide.  Up to 16 rows
+    times a matrix of many megabytes: 0.6 to 0.9 of the library's time (both cores, 2 to 16 rows)."""
     if size.batch > 1 or size.n < 4 * NARROW:
         return False
+    if 1 < size.m <= 16 and not size.a_turned and not size.b_turned and size.k * size.n >= HUGE:
+        return True
     if size.a_turned and a is not None and a[1] % 256 == 0:
         return True
     return max(size.m * size.k, size.k * size.n, size.m * size.n) <= MEDIUM
