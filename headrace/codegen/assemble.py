@@ -42,7 +42,7 @@ from headrace.codegen.schedule import (
     schedule_scatter,
     schedule_store,
 )
-from headrace.codegen.stages import PLACED, Check, Update
+from headrace.codegen.stages import PLACED, Check, Temporary, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.codegen.target import host
 from headrace.codegen.walks import loads
@@ -272,6 +272,8 @@ def scatter_steps(
     target = fusion.updates.get(tensor)
     if start is not None:
         steps.append(kernel_step(schedule_store(tensor, start, None)))
+    elif isinstance(scatter.into.source, Temporary):
+        pass  # nobody reads what was there
     elif target is None or scatter.into is not target:
         copied = _copied(scatter.into).source
         assert isinstance(copied, Compute)

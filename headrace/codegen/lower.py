@@ -15,7 +15,7 @@ import numpy as np
 
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import BOOL, INDEX, Compute, Expr, Tensor, Var, kind_of, var
-from headrace.codegen.stages import NO_PLACE, Assembled, Check, Scatter, Update, ViewOf
+from headrace.codegen.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf
 from headrace.codegen.walks import substitute
 from headrace.ops.declare import Op
 from headrace.ops.emit import Decline
@@ -41,6 +41,7 @@ class Emitter:
         self.updates: list[Update] = []
         self.checks: list[Check] = []
         self.effects: list[Tensor] = []  # what must happen, in this order
+        self.repeated: dict[Tensor, Tensor] = {}  # indices with equal ones -> which of them leads
         self.node: Any = None  # whose rule is running
 
     # -- one element -------------------------------------------------------------------------
@@ -161,6 +162,12 @@ class Emitter:
     def known(self, value: Any) -> Tensor:
         array = np.asarray(value)
         return Tensor(array.shape, array.dtype, value=array)
+
+    def unwritten(self, shape: Sequence[int], dtype: Any) -> Tensor:
+        return Tensor(shape, dtype, source=Temporary())
+
+    def leaders(self, indices: Tensor) -> Tensor | None:
+        return self.repeated.get(indices)
 
     def view(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         wanted = tuple(int(n) for n in shape)

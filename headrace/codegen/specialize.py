@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import array_ops, control, fallback, layouts, library, packing
+from headrace.codegen import array_ops, control, fallback, layouts, library, packing, repeats
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -198,6 +198,9 @@ class Specializer:
             self.values[Edge(node.name, 0)] = operands[0]
             return
         known = self.known(node, operands)
+        if known is None and node.op.name in repeats.RULES:
+            repeats.RULES[node.op.name](self, node)
+            return
         results = known if known is not None else self.lowered(node, operands)
         self.note_updates()
         self.note_bound(node, operands, results)

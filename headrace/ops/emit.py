@@ -201,6 +201,13 @@ class Emitter(Protocol):
     def known(self, value: Any) -> Operand:
         """A constant: what follows from shapes alone, such as the shape itself."""
 
+    def unwritten(self, shape: Sequence[int], dtype: DType) -> Operand:
+        """Memory to scatter into.  Only what was scattered there may be read."""
+
+    def leaders(self, indices: Operand) -> Operand | None:
+        """Where indices may be equal and their values were added up: for every index, the place
+        that holds the sum.  None for all other indices."""
+
     def view(self, x: Operand, shape: Sequence[int]) -> Operand:
         """The same elements in the same order under another shape."""
 

@@ -27,6 +27,7 @@ from headrace.ops.resources import Handle, Slot
 from headrace.ops.samples import Sample
 from headrace.ops.shape_checks import merge
 from headrace.ops.traits import STATEFUL, WRITES
+from headrace.ops.update_rows import apply_to_rows
 
 Rule = Callable[..., tuple[Any, ...]]
 
@@ -52,7 +53,7 @@ class Update:
         return found
 
     def lower(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
-        """The compiled rule of the dense ops: it assigns, and returns the new variable."""
+        """The compiled rule: it assigns, and returns the new variable."""
         code = compiled.__code__
         first = code.co_argcount
         wants = code.co_varnames[first : first + code.co_kwonlyargcount]
@@ -67,6 +68,19 @@ class Update:
             self.dense.lower(by_reference)
         if self.resource is not None:
             self.resource.lower(by_handle)
+
+        def rows_by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
+            count, chosen = len(self.state), {w: attrs[w] for w in wants}
+            states, others = list(operands[:count]), list(operands[count:])
+            return apply_to_rows(e, compiled, states, others, self.gradient, chosen)
+
+        def rows_by_handle(e: Any, *operands: Any, **attrs: Any) -> None:
+            rows_by_reference(e, *operands, **attrs)
+
+        if self.sparse is not None:
+            self.sparse.lower(rows_by_reference)
+        if self.resource_sparse is not None:
+            self.resource_sparse.lower(rows_by_handle)
         return compiled
 
 

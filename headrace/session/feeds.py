@@ -63,7 +63,8 @@ def _zipped(keys: Any, values: Any) -> list[tuple[Any, Any]]:
 def arrays(tensors: list[Tensor], feed_dict: dict[Any, Any]) -> list[Any]:
     """Fed values for a step that checks the arrays itself and never writes into them."""
     return [
-        v if type(v) is np.ndarray else to_value(t, v) for t, v in zip(tensors, feed_dict.values())
+        v if type(v) is np.ndarray and v.dtype is t._dtype.numpy else to_value(t, v)
+        for t, v in zip(tensors, feed_dict.values())
     ]
 
 

@@ -141,6 +141,7 @@ class BaseSession:
                 raise self._named(error) from error.__cause__
             if found is not None:
                 return signature.rebuild(found)
+            del values  # it may hold variables: they would be copied instead of changed
         arguments = []
         if feed_dict:
             arguments = [
