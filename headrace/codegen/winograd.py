@@ -30,8 +30,11 @@ from headrace.core import options
 from headrace.ops.emit import LibraryCall, View
 
 CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
-FEW_CHANNELS = 32
-FEW_TILES = 24
+FEW_CHANNELS = 16
+FEW_TILES = 16  # below which the transforms of weights cost too much
+    48,
+    16,
+)  # below which the transforms of weights, or threads, cost too much
 NEAR = 640 << 10  # bytes of transformed patches that stay in the second cache beside the rest
 FEWEST, MOST = 24, 96  # tiles of a block
 GROUP = 8  # blocks of output channels between two transforms back
@@ -80,6 +83,11 @@ class Size:
     @property
     def outs(self) -> int:
         return self.result.channels // self.lanes
+
+    @property
+    def filters(self) -> int:
+        """Elements from position to position of transformed weights."""
+        return self.source.channels * self.result.channels + GAP
 
     def geometry(self, block: int) -> list[int]:
         s, r = self.source, self.result
@@ -167,7 +175,9 @@ def steps(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
 
 def packed_words(call: LibraryCall) -> int:
     """Elements of the weights that `steps` packs: the library's, then ours."""
-    return _skipped(call) + POSITIONS * _filters(call)
+    size = size_of(call)
+    assert size is not None
+    return _skipped(call) + POSITIONS * size.filters
 
 
 def _pack(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
@@ -184,11 +194,6 @@ def _skipped(call: LibraryCall) -> int:
     return -(-onednn_conv.weights_layout(call).nbytes // 64) * 16
 
 
-def _filters(call: LibraryCall) -> int:
-    out, into = call.views["weights"].shape[:2]
-    return out * into
-
-
 def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
     is_data = call.kind == "convolution_data"
     src, dst = (memory_of(call.views[name].operand) for name in ("src", "dst"))
@@ -196,7 +201,7 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
         src, dst = dst, src
     made, weights, skipped = [], call.options.get("packed"), 0
     if weights is None:
-        weights = _floats(POSITIONS * _filters(call))
+        weights = _floats(POSITIONS * size.filters)
         given = memory_of(call.views["weights"].operand)
         made.append(_filters_step(is_data, size, given, weights, 0, step))
     else:
@@ -207,7 +212,16 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
     group = min(GROUP, ceil(size.outs / cut.parts))
     v_step, m_step = (n * cut.block * size.lanes + GAP for n in (size.ins, group))
     scratch = _scratch(v_step + m_step, cut.block)
-    params = [*size.geometry(cut.block), group, cut.parts, v_step, m_step, scratch, skipped]
+    params = [
+        *size.geometry(cut.block),
+        group,
+        cut.parts,
+        v_step,
+        m_step,
+        size.filters,
+        scratch,
+        skipped,
+    ]
     units = cut.blocks * cut.parts
     places = [(src, False), (weights, False), (dst, True), ("scratch", 0), (flag, True)]
     places += [(b, False) for b in bias]
@@ -219,18 +233,18 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
 def _gradient(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
     src, grad, target = (memory_of(call.views[name].operand) for name in ("src", "dst", "weights"))
     cut = cut_gradient(size)
-    sums = _floats(cut.parts * POSITIONS * _filters(call))
+    sums = _floats(cut.parts * POSITIONS * size.filters)
     form = Form("gradient", size.lanes, size.lanes // 2, 3)
     v_step, d_step = (n * cut.block * size.lanes + GAP for n in (cut.in_group, cut.out_group))
     scratch = _scratch(v_step + d_step, cut.block)
     groups = [ceil(size.ins / cut.in_group), ceil(size.outs / cut.out_group)]
     params = [*size.geometry(cut.block), cut.in_group, cut.out_group, *groups, cut.parts, v_step,
-              d_step, scratch]  # fmt: skip
+              d_step, size.filters, scratch]  # fmt: skip
     places = [(src, False), (grad, False), (sums, True), ("scratch", 0)]
     units = groups[0] * groups[1] * cut.parts
     entry = _entry(Gradient, form, params, units, cut.team, places)
     first = _step(entry, f"winograd {call.kind}", step, scratch * cut.team)
-    params = [size.ins, size.outs, cut.parts]
+    params = [size.ins, size.outs, size.filters, cut.parts]
     places = [(sums, False), (target, True), (flag, True)]
     entry = _entry(Sums, Form("sums", size.lanes, 1, 1), params, size.outs, cut.team, places)
     return [first, _step(entry, "winograd sums", step)]
@@ -244,7 +258,7 @@ def _filters_step(
     units = ins if is_turned else outs
     writer: type[Text] = TurnedFilters if is_turned else Filters
     places = [(weights, False), (target, True)]
-    entry = _entry(writer, form, [ins, outs, skipped], units, threads.count(), places)
+    entry = _entry(writer, form, [ins, outs, size.filters, skipped], units, threads.count(), places)
     return _step(entry, "winograd filters", step)
 
 

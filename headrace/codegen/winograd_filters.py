@@ -20,12 +20,12 @@ from headrace.codegen.winograd_text import (
     Text,
 )
 
-FILTER_PARAMS = ["ins", "outs", "skipped"]  # blocks of channels
+FILTER_PARAMS = ["ins", "outs", "u_step", "skipped"]  # blocks of channels
 GRADIENT_PARAMS = [
     *GEOMETRY,
-    *"in_group out_group in_groups out_groups parts v_step d_step scratch".split(),
+    *"in_group out_group in_groups out_groups parts v_step d_step u_step scratch".split(),
 ]
-SUM_PARAMS = ["ins", "outs", "parts"]
+SUM_PARAMS = ["ins", "outs", "u_step", "parts"]
 
 
 class Filters(Text):
@@ -47,7 +47,7 @@ class Filters(Text):
                 g = [[self.load(self.at(start, taps[TAPS * i + j])) for j in range(TAPS)]
                      for i in range(TAPS)]  # fmt: skip
                 place = self.at(target, self.mul(self.add(self.mul(k, ins), c), lanes))
-                self.put_positions(self.both_ways(self.from_filter, g), place, tap)
+                self.put_positions(self.both_ways(self.from_filter, g), place, p["u_step"])
 
             self.loop(i64(0), ins, 1, channel)
 
@@ -84,7 +84,7 @@ class TurnedFilters(Text):
                           for j in reversed(range(TAPS))] for i in reversed(range(TAPS))]  # fmt: skip
                     line = self.add(self.mul(c, outs), self.add(self.mul(k, lanes), r))
                     place = self.at(target, self.mul(line, lanes))
-                    self.put_positions(self.both_ways(self.from_filter, g), place, tap)
+                    self.put_positions(self.both_ways(self.from_filter, g), place, p["u_step"])
 
                 self.loop(i64(0), i64(lanes), 1, one)
 
@@ -184,12 +184,12 @@ class Gradient(Text):
         threes = self.sub(width, self.mul(b.op("urem", self.mul(width, 2), i64(3)), 2))
         threes = b.select(b.compare("icmp slt", threes, i64(0)), i64(0), threes)
         pairs = self.sub(width, b.op("urem", self.sub(width, threes), i64(2)))
-        start = self.mul(self.add(self.mul(part, POSITIONS), 0), depth, p["outs"])
+        start = self.mul(part, POSITIONS, p["u_step"])
 
         def position(at: Value) -> None:
             v = self.at(self.v, self.mul(at, p["v_step"]))
             d = self.at(self.d, self.mul(at, p["d_step"]))
-            sums = self.at(self.sums, self.add(start, self.mul(at, depth, p["outs"])))
+            sums = self.at(self.sums, self.add(start, self.mul(at, p["u_step"])))
 
             def panel(k: Value, vectors: int) -> None:
                 right = [self.at(d, self.mul(self.add(k, i), line)) for i in range(vectors)]
@@ -253,15 +253,15 @@ class Sums(Text):
         ins, outs = self.mul(p["ins"], lanes), self.mul(p["outs"], lanes)
         tap = self.mul(ins, outs)
         taps = self.multiples(tap, TAPS * TAPS)
-        whole = self.mul(tap, POSITIONS)
+        whole = self.mul(p["u_step"], POSITIONS)
 
         def unit(k: Value, bad: Value) -> list[Value]:
             def channel(c: Value, bad: Value) -> list[Value]:
                 place = self.at(sums, self.mul(self.add(self.mul(k, ins), c), lanes))
-                first = [x for row in self.get_positions(place, tap) for x in row]
+                first = [x for row in self.get_positions(place, p["u_step"]) for x in row]
 
                 def more(part: Value, *total: Value) -> list[Value]:
-                    found = self.get_positions(self.at(place, self.mul(part, whole)), tap)
+                    found = self.get_positions(self.at(place, self.mul(part, whole)), p["u_step"])
                     return [self.fadd(x, y) for x, y in zip(total, [x for r in found for x in r])]
 
                 total = self.loop(i64(1), p["parts"], 1, more, first)

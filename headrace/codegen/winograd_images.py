@@ -15,7 +15,7 @@ from headrace.codegen.llvm_gemm_text import i64
 from headrace.codegen.llvm_text import Value
 from headrace.codegen.winograd_text import GEOMETRY, POSITIONS, RESULT, WHOLE_TILE, Text
 
-PARAMS = [*GEOMETRY, *"group parts v_step m_step scratch skipped".split()]
+PARAMS = [*GEOMETRY, *"group parts v_step m_step u_step scratch skipped".split()]
 
 
 class Images(Text):
@@ -62,7 +62,7 @@ class Images(Text):
         def position(at: Value) -> None:
             v = self.at(self.v, self.mul(at, p["v_step"]))
             m = self.at(self.m, self.mul(at, p["m_step"]))
-            u = self.at(self.weights, self.mul(at, depth, p["outs"]))
+            u = self.at(self.weights, self.mul(at, p["u_step"]))
 
             def panel(k: Value, vectors: int) -> None:
                 right = [self.at(u, self.mul(self.add(k, i), depth)) for i in range(vectors)]
