@@ -32,9 +32,6 @@ from headrace.ops.emit import LibraryCall, View
 CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
 FEW_CHANNELS = 16
 FEW_TILES = 16  # below which the transforms of weights cost too much
-    48,
-    16,
-)  # below which the transforms of weights, or threads, cost too much
 NEAR = 640 << 10  # bytes of transformed patches that stay in the second cache beside the rest
 FEWEST, MOST = 24, 96  # tiles of a block
 GROUP = 8  # blocks of output channels between two transforms back
