@@ -33,5 +33,21 @@ NAMES: dict[str, object] = {
     "helper.categorical_sample": sampling.categorical_sample,
     "helper.bernoulli_sample": sampling.bernoulli_sample,
 }
-if hasattr(tf.contrib, "rnn"):
-    NAMES |= _names(_RNN, tf.contrib.rnn)
+NAMES |= _names(_RNN, tf.contrib.rnn)
+
+
+def _block_lstm(seq_len_max, x, w, b, forget_bias=1.0, cell_clip=-1.0, use_peephole=False, **given):
+    """BlockLSTM over a list of steps, with zeros for what is not given."""
+    size = b.shape.as_list()[0] // 4
+    hole = tf.zeros([size], x[0].dtype)
+    state = tf.zeros([x[0].shape.as_list()[0], size], x[0].dtype)
+    given = {n: v for n, v in given.items() if v is not None and n != "name"}
+    rest = {"cs_prev": state, "h_prev": state, "wci": hole, "wcf": hole, "wco": hole} | given
+    found = tf.raw_ops.BlockLSTM(
+        seq_len_max=seq_len_max, x=tf.stack(x), w=w, b=b, forget_bias=forget_bias,
+        cell_clip=cell_clip, use_peephole=use_peephole, **rest,
+    )  # fmt: skip
+    return tuple(tf.unstack(part) for part in found)
+
+
+NAMES["lstm_ops._block_lstm"] = _block_lstm

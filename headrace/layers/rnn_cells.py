@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.shapes import as_shape
 from headrace.functions import nest
 from headrace.functions.array import shape
 from headrace.functions.elementwise import tanh
@@ -139,6 +140,7 @@ class LayerRNNCell(RNNCell):
     def _depth(self, inputs_shape: Any) -> int:
         """The last size of the inputs, which must be known."""
         check_dtype(self.dtype)
+        inputs_shape = as_shape(inputs_shape)
         if inputs_shape.rank is None or inputs_shape.sizes[-1] is None:
             raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
         depth: int = inputs_shape.sizes[-1]

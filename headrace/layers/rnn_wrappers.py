@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.core import log
 from headrace.core.shapes import as_shape
@@ -308,6 +308,13 @@ class DeviceWrapper(_Wrapper):
         return super().get_config() | {"device": self._device}
 
 
+class Part(NamedTuple):
+    """What belongs to an object, and its name in checkpoints of objects."""
+
+    name: str
+    ref: Any
+
+
 class MultiRNNCell(RNNCell):
     """Cells on top of one another: the output of each is the input of the next.
 
@@ -356,6 +363,10 @@ class MultiRNNCell(RNNCell):
     def _weights_of(self, kind: str) -> list[Any]:
         layers = [cell for cell in self._cells if isinstance(cell, Layer)]
         return [weight for layer in layers for weight in getattr(layer, kind)]
+
+    @property
+    def _checkpoint_dependencies(self) -> list[Part]:
+        return [Part(f"cell-{i}", c) for i, c in enumerate(self._cells) if isinstance(c, Layer)]
 
     @property
     def trainable_weights(self) -> list[Any]:

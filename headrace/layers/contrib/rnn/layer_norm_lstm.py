@@ -10,11 +10,10 @@ from headrace.functions.linalg import matmul
 from headrace.functions.math import sigmoid
 from headrace.functions.nn_activation import bias_add, dropout
 from headrace.functions.stacking import concat, split
-from headrace.layers.contrib.norms import layer_norm
+from headrace.layers.contrib.rnn.linear import normalized
 from headrace.layers.lstm_cells import LSTMStateTuple
 from headrace.layers.rnn_cells import BIAS, KERNEL, RNNCell
-from headrace.variables.initializers import Constant
-from headrace.variables.scope import get_variable, variable_scope
+from headrace.variables.scope import get_variable
 
 
 class LayerNormBasicLSTMCell(RNNCell):
@@ -64,11 +63,7 @@ class LayerNormBasicLSTMCell(RNNCell):
         return self._num_units
 
     def _normalized(self, x: Any, scope: str) -> Any:
-        size = x.shape.sizes[-1:]
-        with variable_scope(scope):  # made here, for the values that they begin with
-            for name, start in (("gamma", self._norm_gain), ("beta", self._norm_shift)):
-                get_variable(name, size, dtype=x.dtype, initializer=Constant(start))
-        return layer_norm(x, reuse=True, scope=scope)
+        return normalized(x, scope, self._norm_gain, self._norm_shift)
 
     def _gates(self, x: Any) -> Any:
         kernel = get_variable(KERNEL, [x.shape.dim(-1), 4 * self._num_units], dtype=x.dtype)

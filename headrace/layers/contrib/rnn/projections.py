@@ -8,14 +8,13 @@ from typing import Any
 
 from headrace.core import log
 from headrace.functions.array import reshape
-from headrace.functions.linalg import matmul
-from headrace.functions.nn_activation import bias_add
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
-from headrace.layers.rnn_cells import BIAS, KERNEL, RNNCell
+from headrace.layers.contrib.rnn.linear import linear
+from headrace.layers.rnn_cells import RNNCell
 from headrace.nn.embedding import embedding_lookup
 from headrace.nn.rnn_parts import assert_like_rnncell
-from headrace.variables.initializers import RandomUniform, Zeros
+from headrace.variables.initializers import RandomUniform
 from headrace.variables.scope import get_variable, get_variable_scope
 
 
@@ -38,15 +37,6 @@ class _Around(RNNCell):
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return self._cell.zero_state(batch_size, dtype)
-
-
-def _linear(x: Any, size: int) -> Any:
-    """x times a kernel plus a bias, in the current variable scope."""
-    if x.shape.rank != 2 or x.shape.dim(1) is None:
-        raise ValueError(f"linear is expecting 2D arguments: {x.shape}")
-    kernel = get_variable(KERNEL, [x.shape.dim(1), size], dtype=x.dtype)
-    bias = get_variable(BIAS, [size], dtype=x.dtype, initializer=Zeros())
-    return bias_add(matmul(x, kernel), bias)
 
 
 class EmbeddingWrapper(_Around):
@@ -105,7 +95,7 @@ class InputProjectionWrapper(_Around):
         self._num_proj, self._activation = num_proj, activation
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
-        projected = _linear(inputs, self._num_proj)
+        projected = linear(inputs, self._num_proj)
         if self._activation:
             projected = self._activation(projected)
         return self._cell(projected, state)
@@ -135,5 +125,5 @@ class OutputProjectionWrapper(_Around):
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         output, state = self._cell(inputs, state)
-        projected = _linear(output, self._output_size)
+        projected = linear(output, self._output_size)
         return self._activation(projected) if self._activation else projected, state
