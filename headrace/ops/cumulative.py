@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS, float16, float32, float64, int32
 from headrace.core.errors import require
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import same
@@ -14,6 +17,7 @@ from headrace.ops.signature import Type
 
 _TIDX = Type(INDEX, default=int32)
 _SIGNATURE = "x: T, axis: Tidx -> out: T"
+LONGEST = 1 << 14  # elements along an axis that is compiled
 
 
 def _axis(x, axis):
@@ -36,6 +40,39 @@ def _scan(accumulate, identity, x, axis, exclusive, reverse):
     with np.errstate(all="ignore"):
         out = accumulate(x, axis)
     return np.flip(out, axis) if reverse else out
+
+
+def _lowered(combine, identity):
+    """A compiled rule.  Each of a few rounds doubles how many elements an element stands for, so that
+    all of them are independent."""
+
+    def rule(e, x, axis, *, exclusive, reverse):
+        if axis.value is None:
+            raise Decline("the axis is not known")
+        along = _axis(np.broadcast_to(0, x.shape), axis.value) % len(x.shape)
+        size, wide = x.shape[along], widen(np.zeros(0, x.dtype.numpy)).dtype
+        if size > LONGEST or not prod(x.shape):
+            raise Decline("a long axis, or nothing")
+        step = 1 if reverse else -1
+
+        def moved(i, by):
+            return (*i[:along], i[along] + step * by, *i[along + 1 :])
+
+        def is_there(i, by):
+            return i[along] < size - by if reverse else i[along] >= by
+
+        done = e.compute(x.shape, lambda *i: e.cast(x[i], wide))
+        reach = 1
+        while reach < size:
+            done = e.compute(x.shape, lambda *i, old=done, by=reach: e.select(
+                is_there(i, by), combine(old[i], old[moved(i, by)]), old[i]))  # fmt: skip
+            reach *= 2
+        if exclusive:
+            done = e.compute(x.shape, lambda *i, old=done: e.select(
+                is_there(i, 1), old[moved(i, 1)], identity))  # fmt: skip
+        return e.compute(x.shape, lambda *i: e.cast(done[i], x.dtype))
+
+    return rule
 
 
 def _samples(low=-2.0, exclusive_gradient=True):
@@ -70,6 +107,7 @@ def _(node, dy):
     return cumsum(dy, node.inputs[1], **options), None
 
 
+cumsum.lower(_lowered(lambda x, y: x + y, 0))
 cumsum.samples(_samples())
 
 
@@ -93,6 +131,7 @@ def _(node, dy):
     return total / x, None
 
 
+cumprod.lower(_lowered(lambda x, y: x * y, 1))
 cumprod.samples(_samples(low=0.5))
 
 

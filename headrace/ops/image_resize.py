@@ -27,8 +27,18 @@ from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops import reshape
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.precision import widen
-from headrace.ops.resample import apply, apply_back, area, cubic, linear, nearest
+from headrace.ops.resample import (
+    Taps,
+    apply,
+    apply_back,
+    area,
+    cubic,
+    linear,
+    lowered,
+    nearest,
+)
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import with_rank, with_size
 
@@ -84,6 +94,36 @@ def check_grads(grads, original):
     )
 
 
+def lower_forward(taps):
+    """The compiled rule, where `taps(inputs, outputs, **options)` says what a pixel is made of."""
+
+    def rule(e, images, size, **options):
+        if size.value is None or 0 in images.shape:
+            raise Decline("the size is not known, or there is nothing")
+        check_centers(options["align_corners"], options.get("half_pixel_centers", False))
+        chosen = {name: options[name] for name in OPTIONS if name in options}
+        height, width = checked_size(np.broadcast_to(0, images.shape), size.value)
+        rows, columns = (taps(n, m, **chosen) for n, m in zip(images.shape[1:3], (height, width)))
+        return lowered(e, images, rows, columns)
+
+    return rule
+
+
+def lower_backward(taps):
+    def rule(e, grads, original, **options):
+        if 0 in original.shape or 0 in grads.shape:
+            raise Decline("there is nothing")
+        check_centers(options["align_corners"], options["half_pixel_centers"])
+        chosen = {name: options[name] for name in OPTIONS}
+        rows, columns = (
+            taps(n, m, **chosen).back(n) for n, m in zip(original.shape[1:3], grads.shape[1:3])
+        )
+        dx = lowered(e, grads, rows, columns)
+        return e.compute(dx.shape, lambda *i: e.cast(dx[i], original.dtype))
+
+    return rule
+
+
 def options(node):
     return {name: node.attrs[name] for name in OPTIONS if name in node.attrs}
 
@@ -135,6 +175,7 @@ def _(node, dy):
     return resize_bilinear_grad(dy, node.inputs[0], **options(node)), None
 
 
+resize_bilinear.lower(lower_forward(linear))
 resize_bilinear.samples(lambda rng: forward_samples(rng, modes()))
 
 
@@ -150,6 +191,7 @@ def resize_bilinear_grad(grads, original_image, *, align_corners, half_pixel_cen
     return apply_back(grads, rows, columns, height, width)
 
 
+resize_bilinear_grad.lower(lower_backward(linear))
 resize_bilinear_grad.samples(backward_samples)
 
 
@@ -172,6 +214,7 @@ def _(node, dy):
     return resize_bicubic_grad(dy, node.inputs[0], **options(node)), None
 
 
+resize_bicubic.lower(lower_forward(cubic))
 resize_bicubic.samples(lambda rng: forward_samples(rng, modes()))
 
 
@@ -187,6 +230,7 @@ def resize_bicubic_grad(grads, original_image, *, align_corners, half_pixel_cent
     return apply_back(grads, rows, columns, height, width)
 
 
+resize_bicubic_grad.lower(lower_backward(cubic))
 resize_bicubic_grad.samples(backward_samples)
 
 
@@ -210,6 +254,24 @@ def _(node, dy):
     return resize_nearest_neighbor_grad(dy, size, **options(node)), None
 
 
+@resize_nearest_neighbor.lower
+def _(e, images, size, *, align_corners, half_pixel_centers):
+    if size.value is None or 0 in images.shape:
+        raise Decline("the size is not known, or there is nothing")
+    check_centers(align_corners, half_pixel_centers)
+    wanted = checked_size(np.broadcast_to(0, images.shape), size.value)
+    places = [
+        e.known(nearest(n, m, align_corners, half_pixel_centers))
+        for n, m in zip(images.shape[1:3], wanted)
+    ]
+
+    def pixel(n, y, x, c):
+        at = [e.max(e.min(p[k], m - 1), 0) for p, k, m in zip(places, (y, x), images.shape[1:3])]
+        return images[(n, *at, c)]
+
+    return e.compute((images.shape[0], *wanted, images.shape[3]), pixel)
+
+
 resize_nearest_neighbor.samples(lambda rng: forward_samples(rng, modes()))
 
 
@@ -227,6 +289,19 @@ def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_cente
     dx = np.zeros((len(grads), height, width, grads.shape[3]), widen(grads).dtype)
     np.add.at(dx, (slice(None), rows[:, None], columns), grads)
     return dx
+
+
+@resize_nearest_neighbor_grad.lower
+def _(e, grads, size, *, align_corners, half_pixel_centers):
+    if size.value is None or 0 in grads.shape or size.value.min() <= 0:
+        raise Decline("the size is not known, or there is nothing")
+    if grads.dtype is not float32:
+        raise Decline("sums of this type")
+    rows, columns = (
+        Taps.of_places(nearest(int(n), m, align_corners, half_pixel_centers)).back(int(n))
+        for n, m in zip(size.value, grads.shape[1:3])
+    )
+    return lowered(e, grads, rows, columns)
 
 
 @resize_nearest_neighbor_grad.samples
@@ -248,4 +323,5 @@ def resize_area(images, size, *, align_corners):
     return apply(widen(images), rows, columns)
 
 
+resize_area.lower(lower_forward(area))
 resize_area.samples(lambda rng: forward_samples(rng, ({}, {"align_corners": True})))

@@ -8,6 +8,7 @@ from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, with_rank
 from headrace.ops.signature import Int, Type
@@ -47,6 +48,33 @@ def in_top_k_v2(predictions, targets, k):
     """InTopK with k as an input."""
     require(k.ndim == 0, f"k must be 0-D, got shape {list(k.shape)}")
     return in_top_k.reference(predictions, targets, k=int(k))
+
+
+def lowered(e, predictions, targets, k):
+    rows, classes = predictions.shape
+
+    def row(r):
+        at = targets[r]
+        wanted = predictions[(r, at)]
+        better = e.reduce(
+            "sum", classes, lambda c: e.cast(predictions[(r, c)] > wanted, targets.dtype)
+        )
+        finite = e.reduce("all", classes, lambda c: e.is_finite(predictions[(r, c)]))
+        return (at >= 0) & (at < classes) & finite & (better < k)
+
+    if not classes:
+        raise Decline("there are no classes")
+    return e.compute((rows,), row)
+
+
+@in_top_k.lower
+def _(e, predictions, targets, *, k):
+    return lowered(e, predictions, targets, e.const(k, targets.dtype))
+
+
+@in_top_k_v2.lower
+def _(e, predictions, targets, k):
+    return lowered(e, predictions, targets, k[()])
 
 
 in_top_k.no_gradient()

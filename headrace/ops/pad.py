@@ -267,6 +267,39 @@ def _(node, dy):
     return mirror_pad(dy, node.inputs[1], node.attrs["mode"]), None
 
 
+@mirror_pad_grad.lower
+def _(e, dy, paddings, *, mode):
+    """Axis after axis: each place adds what shows it in the border before and after."""
+    if paddings.value is None:
+        raise Decline("the paddings are not known")
+    edge = 1 if mode == "SYMMETRIC" else 0
+    for axis, (a, b) in enumerate((int(a), int(b)) for a, b in paddings.value):
+        size = dy.shape[axis] - a - b
+        _mirror_check(size, a, b, mode, "output ")
+        if a or b:
+            dy = _folded(e, dy, axis, size, a, b, edge)
+    return dy
+
+
+def _folded(e, dy, axis, size, a, b, edge):
+    def element(*i):
+        def at(place):
+            return dy[(*i[:axis], place, *i[axis + 1 :])]
+
+        k = i[axis]
+        total = at(k + a)
+        before, after = a - edge - k, size - 2 + edge - k
+        if a:
+            shown = (before >= 0) & (before < a)
+            total = total + e.select(shown, at(e.max(before, 0)), 0)
+        if b:
+            shown = (after >= 0) & (after < b)
+            total = total + e.select(shown, at(e.max(after, 0) + size + a), 0)
+        return total
+
+    return e.compute([size if n == axis else m for n, m in enumerate(dy.shape)], element)
+
+
 @mirror_pad_grad.samples
 def _(rng):
     for mode in ("REFLECT", "SYMMETRIC"):

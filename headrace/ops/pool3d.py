@@ -160,6 +160,15 @@ def _(node, ddx):
     return source.stop_gradient(node.inputs[0]), avg_pool3d(ddx, **options(node))
 
 
+@avg_pool3d_grad.library("onednn")
+def _(sizes, dy, out, *, ksize, strides, padding, data_format):
+    order = order_of(5, data_format)
+    return LibraryCall(
+        "avg_pool_data", src=view(out, order), dst=view(dy, order),
+        **library_options(out, dy, ksize, strides, padding, data_format),
+    )  # fmt: skip
+
+
 @avg_pool3d_grad.samples
 def _(rng):
     for shape, chosen in CASES:
@@ -215,6 +224,17 @@ def max_pool3d_grad(orig_input, orig_output, grad, *, ksize, strides, padding, d
 def _(node, ddx):
     x, y = node.inputs[:2]
     return fill.zeros_like(x), fill.zeros_like(y), max_pool3d_grad_grad(x, y, ddx, **options(node))
+
+
+@max_pool3d_grad.library("onednn")
+def _(x, y, dy, out, *, ksize, strides, padding, data_format):
+    order = order_of(5, data_format)
+    if y.shape != dy.shape or len({a.dtype for a in (x, y, dy, out)}) > 1:
+        raise Decline("shapes or types that do not fit")
+    return LibraryCall(
+        "max_pool_data", src=view(x, order), diff_dst=view(dy, order), diff_src=view(out, order),
+        dst=view(y, order), **library_options(x, y, ksize, strides, padding, data_format),
+    )  # fmt: skip
 
 
 def grad_samples(rng):

@@ -22,6 +22,23 @@ class Taps:
     index: Any
     weight: Any
 
+    @staticmethod
+    def of_places(index: Any) -> Taps:
+        """Each output is one input."""
+        return Taps(index[:, None], np.ones((len(index), 1), F))
+
+    def back(self, size: int) -> Taps:
+        """The gradient: each of `size` inputs is a weighted sum of the outputs that it is in."""
+        outputs, count = self.index.shape
+        order = np.argsort(self.index, axis=None, kind="stable")
+        places = self.index.reshape(-1)[order]
+        number = np.arange(len(places)) - np.searchsorted(places, places)
+        index = np.zeros((size, int(number.max(initial=0)) + 1), np.int64)
+        weight = np.zeros(index.shape, F)
+        index[places, number] = order // count
+        weight[places, number] = np.asarray(self.weight, F).reshape(-1)[order]
+        return Taps(index, weight)
+
     def matrix(self, size: int) -> Any:
         """The same as a matrix (outputs, inputs)."""
         dense = np.zeros((len(self.index), size), F)
@@ -46,6 +63,34 @@ def apply_back(dy: Any, rows: Taps, columns: Taps, height: int, width: int) -> A
     dx = np.tensordot(dy, down, ((1,), (0,)))  # (batch, out width, channels, height)
     dx = np.tensordot(dx, across, ((1,), (0,)))  # (batch, channels, height, width)
     return np.ascontiguousarray(dx.transpose(0, 2, 3, 1))
+
+
+UNROLLED = 4  # terms that are written out
+
+
+def lowered(e: Any, x: Any, rows: Taps, columns: Taps) -> Any:
+    """`apply` as a compiled rule.  A gradient is the same with the taps' `back`."""
+    for axis, taps in ((1, rows), (2, columns)):
+        x = _lowered_along(e, x, axis, taps)
+    return x
+
+
+def _lowered_along(e: Any, x: Any, axis: int, taps: Taps) -> Any:
+    index, weight = e.known(taps.index), e.known(np.asarray(taps.weight, F))
+    outputs, count = taps.index.shape
+    last = x.shape[axis] - 1
+
+    def element(*i: Any) -> Any:
+        def term(k: Any) -> Any:
+            at = e.max(e.min(index[(i[axis], k)], last), 0)
+            pixel = e.cast(x[(*i[:axis], at, *i[axis + 1 :])], F)
+            return pixel * weight[(i[axis], k)]
+
+        if count > UNROLLED:
+            return e.reduce("sum", count, term)
+        return sum((term(k) for k in range(1, count)), term(0))
+
+    return e.compute([outputs if a == axis else n for a, n in enumerate(x.shape)], element)
 
 
 # -- positions ----------------------------------------------------------------------------------

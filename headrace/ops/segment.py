@@ -248,14 +248,13 @@ unsorted_segment_min = _unsorted_op(
 )  # fmt: skip
 
 
-@unsorted_segment_sum.lower
-def _(e, data, ids, num_segments):
+def _lower_unsorted(e, how, initial, data, ids, num_segments):
     if num_segments.value is None:
         raise Decline("the number of segments is not known")
     count, depth = int(num_segments.value), len(ids.shape)
     rest = data.shape[depth:]
     # One row more than needed: rows with negative ids end there.
-    zeros = e.compute((count + 1, *rest), lambda *i: e.const(0, data.dtype))
+    empty = e.compute((count + 1, *rest), lambda *i: e.const(initial, data.dtype))
 
     def place(*i):
         at = ids[i[:depth]]
@@ -263,8 +262,28 @@ def _(e, data, ids, num_segments):
         row = e.checked(e.select(at < 0, count, at), count + 1, "segment_ids{at} = {value}")
         return (row, *i[depth:])
 
-    sums = e.scatter("add", zeros, data.shape, place, lambda *i: data[i])
-    return e.compute((count, *rest), lambda *i: sums[i])
+    done = e.scatter(how, empty, data.shape, place, lambda *i: data[i])
+    return e.compute((count, *rest), lambda *i: done[i])
+
+
+@unsorted_segment_sum.lower
+def _(e, data, ids, num_segments):
+    return _lower_unsorted(e, "add", 0, data, ids, num_segments)
+
+
+@unsorted_segment_prod.lower
+def _(e, data, ids, num_segments):
+    return _lower_unsorted(e, "mul", 1, data, ids, num_segments)
+
+
+@unsorted_segment_max.lower
+def _(e, data, ids, num_segments):
+    return _lower_unsorted(e, "max", data.dtype.min, data, ids, num_segments)
+
+
+@unsorted_segment_min.lower
+def _(e, data, ids, num_segments):
+    return _lower_unsorted(e, "min", data.dtype.max, data, ids, num_segments)
 
 
 # Gradients: a row whose id is negative has none.

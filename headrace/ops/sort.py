@@ -9,6 +9,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops import constant, reshape, scatter
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, scalar_size, with_rank, with_rank_at_least
 from headrace.ops.signature import Int, Type
@@ -95,6 +96,74 @@ def _(node, dy, _):
     return _gradient(node, dy), None
 
 
+FEW = 16  # largest elements that are found one after the other
+
+
+def _lowered(e, x, k):
+    """One after the other: the largest of those after the last one, in falling order."""
+    *rows, n = x.shape
+    if not 0 < k <= min(n, FEW):
+        raise Decline(f"the {k} largest of {n}")
+    is_float = x.dtype.is_floating
+    if is_float:
+        e.compute(x.shape, lambda *i: _refuse_nan(e, x[i]))
+    lowest = -np.inf if is_float else x.dtype.min
+    values, places = [], []
+
+    def is_left(i, j):
+        """Not found yet."""
+        if not values:
+            return None
+        best, at = values[-1][i], places[-1][i]
+        element, here = x[(*i, j)], e.cast(j, "int64")
+        return (element < best) | ((element == best) & (here > at))
+
+    def candidate(i, j):
+        left = is_left(i, j)
+        return x[(*i, j)] if left is None else e.select(left, x[(*i, j)], lowest)
+
+    for _ in range(k):
+        top = e.compute(rows, lambda *i: e.reduce("max", n, lambda j: candidate(i, j)))
+
+        def place(*i, top=top):
+            def here(j):
+                left, same = is_left(i, j), x[(*i, j)] == top[i]
+                mine = same if left is None else left & same
+                return e.select(mine, e.cast(j, "int64"), n)
+
+            return e.reduce("min", n, here)
+
+        found = e.compute(rows, place)
+        values.append(top)
+        places.append(found)
+    return _stacked(e, values), _stacked(e, places, "int32")
+
+
+def _refuse_nan(e, x):
+    e.require(~e.is_nan(x), "NaN has its own order")
+    return x
+
+
+def _stacked(e, parts, dtype=None):
+    """Operands side by side in a new last dimension."""
+    rows = parts[0].shape
+
+    def column(part):
+        if dtype is not None:
+            part = e.compute(rows, lambda *i: e.cast(part[i], dtype))
+        return e.view(part, (*rows, 1))
+
+    shape, zeros = (*rows, len(parts)), (0,) * len(rows)
+    return e.assemble(shape, [((*zeros, k), column(p)) for k, p in enumerate(parts)])
+
+
+@top_k_v2.lower
+def _(e, x, k):
+    if k.value is None:
+        raise Decline("how many is not known")
+    return _lowered(e, x, int(k.value))
+
+
 @top_k_v2.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 5)), np.array(3, np.int32))
@@ -116,6 +185,11 @@ def top_k(input, *, k):
 @top_k.gradient
 def _(node, dy, _):
     return _gradient(node, dy)
+
+
+@top_k.lower
+def _(e, x, *, k):
+    return _lowered(e, x, k)
 
 
 @top_k.samples

@@ -11,6 +11,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
 from headrace.ops import division
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge_sizes, with_rank
 from headrace.ops.signature import Type
@@ -58,6 +59,37 @@ def sparse_to_dense(
     out = np.full(sizes, default_value[()], dtype=sparse_values.dtype)
     out[tuple(places.T)] = sparse_values
     return out
+
+
+@sparse_to_dense.lower
+def _(e, indices, shape, values, default, *, validate_indices):
+    if shape.value is None or len(indices.shape) != 2 or indices.shape[1] != len(shape.value):
+        raise Decline("the shape is not known, or indices of another form")
+    if values.shape not in ((), indices.shape[:1]) or min(shape.value, default=1) <= 0:
+        raise Decline("shapes that do not fit")
+    sizes, count = [int(n) for n in shape.value], indices.shape[0]
+    start = e.compute(sizes, lambda *i: default[()])
+
+    def place(k):
+        return tuple(
+            e.checked(indices[(k, axis)], n, "Indices are not valid (out of bounds).")
+            for axis, n in enumerate(sizes)
+        )
+
+    def flat(k):
+        at = e.cast(indices[(k, 0)], "int64")
+        for axis, n in enumerate(sizes[1:], 1):
+            at = at * n + e.cast(indices[(k, axis)], "int64")
+        return at
+
+    if validate_indices and count > 1:
+        e.compute((count - 1,), lambda k: _refuse_disorder(e, flat(k), flat(k + 1)))
+    return e.scatter("set", start, (count,), place, lambda k: values[k if values.shape else ()])
+
+
+def _refuse_disorder(e, x, y):
+    e.require(x < y, "indices out of order, or repeated")
+    return x
 
 
 @sparse_to_dense.gradient
@@ -241,6 +273,28 @@ def _(node, dy):
     left, right = (columns, rows) if adjoint_a else (rows, columns)
     terms = arithmetic.mul(gather.gather_v2(dy, left, 0), gather.gather_v2(b, right, 0))
     return None, reduce.sum_(terms, 1), None, db
+
+
+@sparse_tensor_dense_mat_mul.lower
+def _(e, indices, values, shape, b, *, adjoint_a, adjoint_b):
+    if shape.value is None or values.dtype not in (dtypes.float32, dtypes.float64):
+        raise Decline("the shape is not known, or sums of another type")
+    row, column = (1, 0) if adjoint_a else (0, 1)
+    rows, inner = int(shape.value[row]), int(shape.value[column])
+    axis = 1 if adjoint_b else 0
+    if inner != b.shape[axis] or len(indices.shape) != 2 or indices.shape[1] != 2:
+        raise Decline("shapes that do not fit")
+    count, width = values.shape[0], b.shape[1 - axis]
+    zeros = e.compute((rows, width), lambda i, j: e.const(0, b.dtype))
+
+    def place(k, j):
+        return e.checked(indices[(k, row)], rows, "m ({value}) out of bounds (>={extent})"), j
+
+    def term(k, j):
+        at = e.checked(indices[(k, column)], inner, "k ({value}) out of bounds (>={extent})")
+        return values[k] * b[(j, at) if adjoint_b else (at, j)]
+
+    return e.scatter("add", zeros, (count, width), place, term)
 
 
 @sparse_tensor_dense_mat_mul.samples
