@@ -10,15 +10,18 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headrace.codegen import target
 from headrace.codegen.compile import CompilerFault
-from headrace.codegen.program import NEVER
+from headrace.codegen.refusals import NEVER, Declined
 from headrace.codegen.regions import Cutter, Key, Region
-from headrace.codegen.specialize import Declined, Specialized, Specializer
 from headrace.core import forks
 from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from headrace.codegen.specialize import Specialized
 
 LIMIT = 32  # programs per region
 PATIENCE = 1.0  # seconds of compilation after which the user is told
@@ -109,6 +112,10 @@ class CompiledRegion:
         cancel: Any,
         values: dict[int, Any],
     ) -> Specialized | None:
+        if not target.is_available():
+            return None  # installed, and broken: said once
+        from headrace.codegen.specialize import Specializer
+
         count = len(self.region.inputs)
         notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
         notice.daemon = True

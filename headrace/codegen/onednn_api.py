@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import importlib.metadata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -46,6 +45,8 @@ class Unsupported(LibraryError):
 
 def path() -> str | None:
     """The library's file, wherever pip put it."""
+    import importlib.metadata
+
     try:
         files = importlib.metadata.files("onednn-cpu-gomp") or []
     except importlib.metadata.PackageNotFoundError:

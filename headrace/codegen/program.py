@@ -19,24 +19,13 @@ from headrace.codegen import native, threads
 from headrace.codegen.arenas import ARENAS, LARGE
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.memory import ALIGNMENT
+from headrace.codegen.refusals import NEVER as NEVER
+from headrace.codegen.refusals import CheckFailed
 from headrace.codegen.stages import Check, Update
 from headrace.codegen.stages import memory as memory_of
-from headrace.core.errors import InternalError, InvalidArgumentError, ResourceExhaustedError, at
+from headrace.core.errors import InternalError, ResourceExhaustedError, at
 
 Array = np.ndarray[Any, Any]
-
-
-class CheckFailed(InvalidArgumentError):
-    """A value is outside what an op accepts.  No variable has changed."""
-
-
-class Never:
-    """The cancel token of a run that nobody ends."""
-
-    reason = None
-
-
-NEVER = Never()
 
 
 @dataclass(slots=True, eq=False)

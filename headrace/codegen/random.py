@@ -17,18 +17,11 @@ from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter
 from headrace.codegen.program import Program
 from headrace.core.dtypes import uint64
-from headrace.ops import philox, sampling
 from headrace.ops.draw_rules import lanes
 from headrace.ops.philox import Philox
 
 Array = np.ndarray[Any, Any]
 _SIZES = (1 << 14, 1 << 10)  # blocks per round
-
-
-def install() -> None:
-    """From here on, long runs of words and logarithms of floats are made natively."""
-    philox.native_words = words
-    sampling.native_log32 = log32
 
 
 def words(key: int, counter: int, count: int) -> Array:

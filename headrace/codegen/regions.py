@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace.codegen.array_ops import CREATORS, RULES
 from headrace.codegen.kernel_ir import F16, kind_of
-from headrace.codegen.target import host
+from headrace.codegen.target import has_half
 from headrace.core.dtypes import DType
 from headrace.ops.emit import Decline
 from headrace.ops.traits import (
@@ -93,7 +93,7 @@ def why_not(node: PlanNode) -> str | None:
             return "has no compiled rule"
     try:
         for dtype in [*node.input_types, *(o.dtype for o in node.outputs)]:
-            if dtype.base.kind != "r" and kind_of(dtype.base) is F16 and not host().has_half:
+            if dtype.base.kind != "r" and kind_of(dtype.base) is F16 and not has_half():
                 return "this processor does not convert float16"
     except Decline as reason:
         return str(reason)

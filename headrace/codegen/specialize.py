@@ -18,6 +18,7 @@ from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
 from headrace.codegen.program import NEVER, Program
+from headrace.codegen.refusals import Declined
 from headrace.codegen.regions import (
     Key,
     Region,
@@ -38,14 +39,6 @@ from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import is_unit
 
 KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
-
-
-class Declined(Exception):
-    """Nodes of the region that cannot be compiled with these shapes, with the reasons."""
-
-    def __init__(self, reasons: dict[str, str]) -> None:
-        super().__init__("; ".join(f"{node}: {reason}" for node, reason in reasons.items()))
-        self.reasons = reasons
 
 
 # What a rule, or a reference that computes ahead, may say of values that it can not take: the node

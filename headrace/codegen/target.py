@@ -62,6 +62,14 @@ def host() -> Target:
 
 
 @cache
+def is_installed() -> bool:
+    """Whether llvmlite is there; whether it works is found out when something is compiled."""
+    from importlib.util import find_spec
+
+    return "llvm" not in options.without() and find_spec("llvmlite") is not None
+
+
+@cache
 def is_available() -> bool:
     """Whether llvmlite is installed, and works."""
     return problem() is None
@@ -71,15 +79,16 @@ def is_available() -> bool:
 def problem() -> str | None:
     """Why nothing can be compiled; None where all is well.  One that is installed and broken is
     worth a warning: everything runs much slower."""
-    from importlib.util import find_spec
-
-    if "llvm" in options.without():
-        return "HEADRACE_WITHOUT"
-    if find_spec("llvmlite") is None:
-        return "no llvmlite"
+    if not is_installed():
+        return "HEADRACE_WITHOUT" if "llvm" in options.without() else "no llvmlite"
     try:
         host()
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         warnings.warn(f"llvmlite does not work, so nothing is compiled: {error!r}", stacklevel=2)
         return f"llvmlite does not work: {error!r}"
     return None
+
+
+def has_half() -> bool:
+    """Whether float16 can be compiled."""
+    return is_available() and host().has_half

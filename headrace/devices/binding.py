@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headrace.codegen.compiled import Shapes
-from headrace.codegen.program import CheckFailed
-from headrace.codegen.specialize import Specialized
+from headrace.codegen.refusals import CheckFailed
 from headrace.ops.resources import Slot
 from headrace.runtime.cancel import acquire, release
+
+if TYPE_CHECKING:
+    from headrace.codegen.specialize import Specialized
 
 HANDLE: Any = object()  # stands for an output that is a variable
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
-from headrace.codegen.program import CheckFailed
+from headrace.codegen.refusals import CheckFailed, Declined
 from headrace.codegen.regions import Cutter, Region, describe, is_draw, is_handle
-from headrace.codegen.specialize import Declined, Specialized
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
@@ -33,6 +32,9 @@ from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import KernelContext, Step
 from headrace.runtime.straight import StraightProgram
 from headrace.runtime.units import unit_call
+
+if TYPE_CHECKING:
+    from headrace.codegen.specialize import Specialized
 
 
 class MixedProgram:

@@ -17,15 +17,13 @@ def prepare(piece: Plan) -> Program:
     """May be slow; the result is kept."""
     if not options.compile_enabled():
         return reference.prepare(piece)
-    from headrace.codegen.target import is_available
+    from headrace.codegen import boosts, target
 
-    if not is_available():
+    if not target.is_installed():
         return reference.prepare(piece)
-    from headrace.codegen import checksum, random
     from headrace.devices.compiled import MixedProgram
 
-    checksum.install()
-    random.install()
+    boosts.install()
     found = _structured(piece)
     if found is None:
         return reference.prepare(piece)

@@ -1,0 +1,42 @@
+"""Native forms of what other folders do in NumPy: checksums, random words, logarithms.  Loaded and
+compiled when first used, so that a program without them pays nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.formats import crc32c
+from headrace.ops import philox, sampling
+
+Array = np.ndarray[Any, Any]
+
+
+def install() -> None:
+    """From here on, checksums, long runs of words and logarithms of floats are made natively."""
+    if philox.native_words is None:
+        crc32c.accelerate(_extend)
+        philox.native_words = _words
+        sampling.native_log32 = _log32
+
+
+def _extend(crc: int, octets: Any) -> int:
+    from headrace.codegen import checksum
+
+    checksum.install()
+    return crc32c.extend(crc, octets)
+
+
+def _words(key: int, counter: int, count: int) -> Array:
+    from headrace.codegen import random, target
+
+    philox.native_words = random.words if target.is_available() else None
+    return philox.Philox.at(counter, key).blocks(-(-count // 4)).reshape(-1)[:count]
+
+
+def _log32(x: Array) -> Array:
+    from headrace.codegen import random, target
+
+    sampling.native_log32 = random.log32 if target.is_available() else None
+    return sampling.log32(x)

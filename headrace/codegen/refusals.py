@@ -1,0 +1,27 @@
+"""How compiled code says no.  Apart from what makes it, so that a step that is not compiled (the
+first one of a small program) need not load the compiler."""
+
+from __future__ import annotations
+
+from headrace.core.errors import InvalidArgumentError
+
+
+class CheckFailed(InvalidArgumentError):
+    """A value is outside what an op accepts.  No variable has changed."""
+
+
+class Declined(Exception):
+    """Nodes of the region that cannot be compiled with these shapes, with the reasons."""
+
+    def __init__(self, reasons: dict[str, str]) -> None:
+        super().__init__("; ".join(f"{node}: {reason}" for node, reason in reasons.items()))
+        self.reasons = reasons
+
+
+class Never:
+    """The cancel token of a run that nobody ends."""
+
+    reason = None
+
+
+NEVER = Never()
