@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headrace.core.collecting import paused
+
 _BRACES = re.compile(r"\{([^}]*)\}")
 _ROOT = Path(__file__).parent.parent
 
@@ -43,7 +45,8 @@ class Namespace(ModuleType):
         home = self.__dict__["_homes"].get(name)
         if home is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        owner = importlib.import_module(home[0])
+        with paused:
+            owner = importlib.import_module(home[0])
         value = owner if home[1] == "." else getattr(owner, home[1])
         setattr(self, name, value)
         return value

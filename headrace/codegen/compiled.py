@@ -17,6 +17,7 @@ from headrace.codegen.compile import CompilerFault
 from headrace.codegen.refusals import NEVER, Declined
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.core import forks
+from headrace.core.collecting import paused
 from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
 
@@ -121,8 +122,9 @@ class CompiledRegion:
         notice.daemon = True
         notice.start()
         try:
-            made = Specializer(self.plan, self.region, self.keys, cancel)
-            return made.run(shapes[:count], held, values)
+            with paused:
+                made = Specializer(self.plan, self.region, self.keys, cancel)
+                return made.run(shapes[:count], held, values)
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise

@@ -166,6 +166,7 @@ class Program:
         self.is_large = arena_bytes >= LARGE
         self.largest = ""  # names and sizes, for who runs out of memory
         self.uses_team = any(e.uses_team for e in entries)
+        self.is_small = not (self.is_large or self.uses_team)
         self.fresh = [(t.shape, t.dtype.numpy) for t in fresh]
         numbers = {t: i for i, t in enumerate(inputs)}
         # Per update: its variable's place among the inputs, may it be in place, is it partial.
@@ -243,8 +244,13 @@ class Program:
             frame = self._frames.pop()
         except IndexError:
             frame = Frame(self)
-        arrays += [np.empty(shape, dtype) for shape, dtype in self.fresh]
-        fits = self.call(frame, arrays, native.CHECKED, cancel)
+        for shape, dtype in self.fresh:
+            arrays.append(np.empty(shape, dtype))
+        if self.is_small:
+            code = self.run_native(frame.address, id(arrays), native.CHECKED)
+            fits = code == native.OK or self.after(code, frame, cancel)
+        else:
+            fits = self.call(frame, arrays, native.CHECKED, cancel)
         self._frames.append(frame)
         return fits
 
@@ -266,9 +272,14 @@ class Program:
         if self.uses_team:
             code = self.with_team(frame, arrays, how, cancel)
         else:
-            code = self.go(frame, id(arrays), how)
-            while code == native.PAUSED and cancel.reason is None:
-                code = self.go(frame, None, native.RESUME)
+            code = self.run_native(frame.address, id(arrays), how)
+        return self.after(code, frame, cancel)
+
+    def after(self, code: int, frame: Frame, cancel: Any) -> bool:
+        """Go on where native code returned before its end; whether the arrays were as expected."""
+        code = self.grown(code, frame)
+        while code == native.PAUSED and cancel.reason is None:
+            code = self.go(frame, None, native.RESUME)
         if code == native.OK:
             return True
         if code == native.MISFIT:
@@ -277,7 +288,9 @@ class Program:
 
     def go(self, frame: Frame, where: int | None, how: int) -> int:
         """Until it pauses or ends; stacks grow on the way."""
-        code: int = self.run_native(frame.address, where, how)
+        return self.grown(self.run_native(frame.address, where, how), frame)
+
+    def grown(self, code: int, frame: Frame) -> int:
         while code == native.FULL:
             try:
                 frame.grow(self)

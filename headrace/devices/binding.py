@@ -11,6 +11,7 @@ import numpy as np
 
 from headrace.codegen.compiled import Shapes
 from headrace.codegen.refusals import CheckFailed
+from headrace.core import forks
 from headrace.ops.resources import Slot
 from headrace.runtime.cancel import acquire, release
 
@@ -92,6 +93,7 @@ class Quick:
         first = len(inputs)
         self.places = [(s, first + self.variables.index(s)) for s in self.changed]
         self.locks = [s.lock for s in sorted(self.changed, key=id)]
+        self.lock = self.locks[0] if len(self.locks) == 1 else None
         self.order = None if inputs == list(range(fed)) else inputs
         self.takes = [self.take(place) for place in results]
 
@@ -103,6 +105,8 @@ class Quick:
             return lambda arrays: _given(slot.value)
         program, result = self.program, self.program.results[place_or_key]
         number, shape = result.number, result.shape
+        if result.group == "news":
+            number = program.writes[number][0]
         if result.group == "constant":
             return lambda arrays: _given(result.constant)
         if result.group == "fresh":
@@ -112,18 +116,21 @@ class Quick:
             if shape == program.fresh[result.number][0]:
                 return lambda arrays: arrays[number]
             return lambda arrays: arrays[number].reshape(shape)
-        if result.group == "news":
-            number = program.writes[number][0]
+        if program.inputs[number].shape == shape:
+            return lambda arrays: _given(arrays[number])
         return lambda arrays: _given(arrays[number].reshape(shape))
 
     def run(self, resources: Any, values: list[Any], cancel: Any) -> list[Any] | None:
         """The fetched values; None where this step must go the long way."""
-        if not self.slots.are_of(resources):
+        slots, lock = self.slots, self.lock
+        if slots.resources is not resources or slots.generation != resources.generation:
             return None
         arrays = values if self.order is None else [values[i] for i in self.order]
-        acquire(self.locks, cancel)
+        if lock is None or forks.pending or not lock.acquire(False):
+            acquire(self.locks, cancel)
         try:
-            arrays += [s.value for s in self.variables]
+            for slot in self.variables:
+                arrays.append(slot.value)
             for slot in self.changed:  # see Binding.run
                 del slot.value
             try:
@@ -136,7 +143,10 @@ class Quick:
                     slot.value = arrays[place]
             return [take(arrays) for take in self.takes]
         finally:
-            release(self.locks)
+            if lock is None:
+                release(self.locks)
+            else:
+                lock.release()
 
 
 def _given(value: Any) -> Any:

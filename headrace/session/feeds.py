@@ -13,7 +13,6 @@ import numpy as np
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import layout
-from headrace.core.shapes import make_shape
 from headrace.core.text import as_bytes
 from headrace.graph.graph import Graph
 from headrace.graph.tensor import Tensor
@@ -84,18 +83,26 @@ def to_value(tensor: Tensor, value: Any) -> Any:
     else:
         array = _converted(tensor, value)
     sizes = tensor._shape._sizes
-    if sizes is not None and sizes != array.shape:
-        _check_shape(tensor, array)
+    if sizes is not None and sizes != array.shape and not _is_like(array.shape, sizes):
+        _refuse_shape(tensor, array)
     return array
 
 
-def _check_shape(tensor: Tensor, array: Any) -> None:
-    if not tensor.shape.is_compatible_with(make_shape(array.shape)):
-        message = (
-            f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
-            f"shape {str(tensor.shape)!r}"
-        )
-        raise ValueError(_laid_out(message, tensor))
+def _is_like(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
+    if len(shape) != len(sizes):
+        return False
+    for n, size in zip(shape, sizes):
+        if size is not None and n != size:
+            return False
+    return True
+
+
+def _refuse_shape(tensor: Tensor, array: Any) -> None:
+    message = (
+        f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
+        f"shape {str(tensor.shape)!r}"
+    )
+    raise ValueError(_laid_out(message, tensor))
 
 
 def _laid_out(message: str, tensor: Tensor) -> str:

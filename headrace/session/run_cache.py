@@ -42,11 +42,6 @@ class Prepared:
         self.pieces, self.programs, self.count = pieces, programs, count
         self.only = programs[0] if len(programs) == 1 else None
 
-    @property
-    def quick(self) -> Any:
-        """The step as one native call (devices.compiled.Quick), once it is known that it is one."""
-        return getattr(self.only, "quick", None)
-
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         if self.only is not None:
             return self.only.run(step, arguments)  # type: ignore[no-any-return]
@@ -112,14 +107,16 @@ class RunCache:
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Any, Any] = OrderedDict()
+        self.plain: dict[Any, Any] = {}  # by a fetched tensor or node alone, where nothing is fed
         self._lock = threading.RLock()
-        self._mutations = 0
+        self.mutations = 0
 
     def get(self, key: Any, mutations: int) -> Any:
-        if mutations != self._mutations:
+        if mutations != self.mutations:
             with self._lock:
                 self._entries.clear()
-                self._mutations = mutations
+                self.plain.clear()
+                self.mutations = mutations
             return None
         return self._entries.get(key)
 
@@ -128,3 +125,9 @@ class RunCache:
             self._entries[key] = entry
             while len(self._entries) > LIMIT:
                 self._entries.popitem(last=False)
+
+    def put_plain(self, key: Any, entry: Any) -> None:
+        with self._lock:
+            if len(self.plain) >= LIMIT:
+                self.plain.clear()
+            self.plain[key] = entry

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from headrace.codegen.arenas import ARENAS
+from headrace.core.collecting import paused
 from headrace.core.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -40,12 +41,18 @@ _MAX_TIMEOUT = threading.TIMEOUT_MAX
 class _Signature:
     """One prepared signature with its fetch structure."""
 
-    __slots__ = ("prepared", "feeds", "dtypes", "rebuild", "single")
+    __slots__ = ("prepared", "only", "feeds", "dtypes", "rebuild")
 
     def __init__(self, prepared: Prepared, feeds: list[Tensor], fetches: Fetches) -> None:
         self.prepared, self.feeds, self.rebuild = prepared, feeds, fetches.rebuild
+        self.only: Any = prepared.only if hasattr(prepared.only, "quick") else _Slow
         self.dtypes = [t.dtype.base for t in fetches.tensors]
-        self.single = False
+
+
+class _Slow:
+    """Stands for programs that have no quick way."""
+
+    quick = None
 
 
 _live: weakref.WeakSet[BaseSession] = weakref.WeakSet()  # the sessions of this process
@@ -117,7 +124,13 @@ class BaseSession:
         Returns: NumPy values in the structure of `fetches`; None for operations.
         """
         if options is None and run_metadata is None:
-            signature = self._known(fetches, feed_dict)
+            cache = self._cache
+            if not feed_dict and cache.mutations == self._graph._mutations:
+                kind = type(fetches)
+                signature = cache.plain.get(fetches) if kind is Tensor or kind is Node else None
+            else:
+                signature = None
+            signature = signature or self._known(fetches, feed_dict)
             if signature is not None:
                 return self._run_known(signature, feed_dict)
         return self._run_new(fetches, feed_dict, options, run_metadata)
@@ -132,7 +145,7 @@ class BaseSession:
             return None
 
     def _run_known(self, signature: _Signature, feed_dict: Any) -> Any:
-        quick = signature.prepared.quick
+        quick = signature.only.quick
         if quick is not None and not self._settings.timeout_in_ms:
             values = feeding.arrays(signature.feeds, feed_dict) if feed_dict else []
             try:
@@ -180,6 +193,8 @@ class BaseSession:
         return feeding.to_value(tensor, value)
 
     def _remember(self, fetches: Any, feed_dict: Any, signature: _Signature) -> None:
+        if not feed_dict and type(fetches) in (Tensor, Node):
+            self._cache.put_plain(fetches, signature)
         try:
             self._cache.put((_key(fetches), *(feed_dict or ())), signature)
         except TypeError:
@@ -192,7 +207,8 @@ class BaseSession:
         if prepared is None:
             if self._settings.place_whole_graph:
                 self._check_devices()
-            prepared = prepare(self._graph, *signature, self._settings.run)
+            with paused:
+                prepared = prepare(self._graph, *signature, self._settings.run)
             self._cache.put(key, prepared)
         return _Signature(prepared, tensors, structure)
 

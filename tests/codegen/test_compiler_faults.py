@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen import cache, compiled
+from headrace.codegen import cache, compiled, specialize
 from headrace.codegen import compile as compiler
 
 pytestmark = pytest.mark.native
@@ -42,14 +42,14 @@ def test_a_fault_is_one_warning_that_names_the_kernel(monkeypatch):
 
 
 def test_a_long_compilation_says_so(monkeypatch, capsys):
-    original = compiled.Specializer.run
+    original = specialize.Specializer.run
 
     def slow(*args):
         time.sleep(0.3)
         return original(*args)
 
     monkeypatch.setattr(compiled, "PATIENCE", 0.1)
-    monkeypatch.setattr(compiled.Specializer, "run", slow)
+    monkeypatch.setattr(specialize.Specializer, "run", slow)
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [3])
         y = x * 3.0

@@ -44,7 +44,7 @@ class Pair(NamedTuple):
 def quick(sess, fetches, feeds=()):
     """The program that the next such step would run without looking anything up."""
     key = sess._known(fetches, dict(feeds))
-    return None if key is None else key.prepared.quick
+    return None if key is None else key.only.quick
 
 
 def test_repeated_steps_go_the_quick_way():
