@@ -29,8 +29,9 @@ class Taps:
 
     def back(self, size: int) -> Taps:
         """The gradient: each of `size` inputs is a weighted sum of the outputs that it is in."""
-        outputs, count = self.index.shape
+        count = self.index.shape[1]
         order = np.argsort(self.index, axis=None, kind="stable")
+        order = order[self.weight.reshape(-1)[order] != 0]
         places = self.index.reshape(-1)[order]
         number = np.arange(len(places)) - np.searchsorted(places, places)
         index = np.zeros((size, int(number.max(initial=0)) + 1), np.int64)
@@ -65,7 +66,7 @@ def apply_back(dy: Any, rows: Taps, columns: Taps, height: int, width: int) -> A
     return np.ascontiguousarray(dx.transpose(0, 2, 3, 1))
 
 
-UNROLLED = 4  # terms that are written out
+UNROLLED = 12  # terms that are written out
 
 
 def lowered(e: Any, x: Any, rows: Taps, columns: Taps) -> Any:
