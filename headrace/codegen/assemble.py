@@ -15,6 +15,7 @@ import numpy as np
 
 from headrace.codegen import control_steps, library, llvm, memory, native, threads
 from headrace.codegen.cache import kernel_address
+from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.columns import schedule_columns
 from headrace.codegen.compile import naming
 from headrace.codegen.fusion import (
@@ -229,7 +230,7 @@ def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
 
 def reads_of(item: Item) -> set[Tensor]:
     match item:
-        case Group(members=members):
+        case Group(members=members) | ChannelGroup(members=members):
             return {memory_of(x.extra) for m in members for x in m.loads}
         case ScatterItem(scatter=s, start=start):
             bodies = [s.value, *s.place] + ([start.body] if start else [])
@@ -249,7 +250,7 @@ def reads_of(item: Item) -> set[Tensor]:
 # -- entries -------------------------------------------------------------------------------------
 def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products) -> list[Step]:
     match item:
-        case Group():
+        case Group() | ChannelGroup():
             if all(m.tensor.count == 0 for m in item.members):
                 return []
             name = "+".join(m.tensor.name or "stage" for m in item.members[:3])
@@ -322,7 +323,7 @@ def parallel(kernel: Kernel) -> tuple[int, int]:
         inner = prod(v.extent for v in sweep.loops)
         for action in sweep.actions:
             cost += inner * (2 + weight(action.value) + _folded(action.value))
-    rows = prod(v.extent for v in kernel.rows)
+    rows = prod(v.extent for v in kernel.rows) * kernel.width
     grain = 256 if kernel.is_ranged else 1
     if cost * rows < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
         return 1, grain
@@ -455,6 +456,8 @@ def describe_items(items: list[Item]) -> str:
             case Group(members=members):
                 lines.append(f"kernel rows {item.row_rank}: " + ", ".join(
                     f"{m.tensor!r}{' (row)' if m.is_row else ''}" for m in members))  # fmt: skip
+            case ChannelGroup(members=members):
+                lines.append(f"kernel by channels: {[m.tensor for m in members]}")
             case CallItem(called=called, outputs=outputs):
                 lines.append(f"{called.call.kind} {list(called.inputs)} -> {outputs}")
             case ScatterItem(tensor=tensor):

@@ -13,10 +13,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
+from headrace.codegen import channels
+from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.columns import Columns
-from headrace.codegen.inline import Inlining, collect, dependencies, has_reduction, weight
+from headrace.codegen.inline import Inlining, collect, dependencies, has_reduction
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
+from headrace.codegen.members import MAX_MEMBERS, MAX_WEIGHT, Member
 from headrace.codegen.split import split
 from headrace.codegen.stages import (
     Assembled,
@@ -35,39 +38,7 @@ from headrace.codegen.stages import (
 )
 from headrace.codegen.walks import loads, walk
 
-MAX_MEMBERS, MAX_WEIGHT = 48, 400
 FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle
-
-
-class Member:
-    """A stage in a group.  `loops` are its dimensions of more than one element."""
-
-    __slots__ = (
-        "body",
-        "extents",
-        "is_row",
-        "loads",
-        "loops",
-        "longest",
-        "rank",
-        "tensor",
-        "weight",
-    )
-
-    def __init__(self, tensor: Tensor, loops: tuple[Var, ...], body: Expr, is_row: bool) -> None:
-        self.tensor, self.loops, self.body, self.is_row = tensor, loops, body, is_row
-        self.rank, self.extents = len(loops), tuple(v.extent for v in loops)
-        self.loads, self.weight = loads(body), weight(body)
-        folds = [x.extra[1] for x in walk(body) if x.op == "reduce"]
-        self.longest = max((prod(v.extent for v in loops) for loops in folds), default=0)
-
-    @property
-    def goes_down(self) -> bool:
-        """Reduces down the columns: one result per lane."""
-        return self.longest > 0 and not self.is_row
-
-    def row_length(self, rank: int) -> int:
-        return max(prod(self.extents[rank:]), self.longest)
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +108,10 @@ class EffectItem:
     tensor: Tensor
 
 
-Item = Group | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem | EffectItem
+Item = (
+    Group | ChannelGroup | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem
+    | EffectItem
+)  # fmt: skip
 
 
 def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
@@ -239,6 +213,8 @@ class Fusion:
         self.append(AssembleItem(tensor, parts), [tensor], read)
 
     def add_compute(self, tensor: Tensor, made: Compute) -> None:
+        if tensor not in self.updates and self.add_to_channels(tensor, made):
+            return
         is_down = goes_down_columns(made.body, tuple(v for v in made.vars if v.extent != 1))
         made, parts = split(tensor, made, is_down)
         for part, how in parts:
@@ -247,6 +223,41 @@ class Fusion:
             else:
                 self.add_stage(part, how)
         self.add_stage(tensor, made)
+
+    def add_to_channels(self, tensor: Tensor, made: Compute) -> bool:
+        """Into a kernel that goes block by block of channels: sums, with what they add up, and what
+        is made from them."""
+        form = channels.form_of(tensor, made)
+        if form is None:
+            return False
+        read = [x.extra for x in form.member.loads]
+        latest = max((self.place[t] for t in map(memory, read) if t in self.place), default=-1)
+        item = self.items[latest] if latest >= 0 else None
+        if isinstance(item, ChannelGroup):
+            joined = item.join(form)
+        elif form.member.is_row:
+            joined = self.start_channels(item, latest, form)
+            latest = latest if self.items[latest] is not item else len(self.items) - 1
+        else:
+            return False
+        if joined:
+            self.place[tensor] = latest
+            self.note_reads(latest, read)
+        return joined
+
+    def start_channels(self, item: Item | None, position: int, form: channels.Form) -> bool:
+        """With the stages that make what is added up, where they are the last thing needed."""
+        if isinstance(item, Group) and not any(m.tensor in self.updates for m in item.members):
+            before = [channels.form_of(m.tensor, self.bodies[m.tensor]) for m in item.members]
+            known = [f for f in before if f is not None and f.image is not None]
+            group = channels.group_of([*known, form]) if len(known) == len(before) else None
+            if group is not None:
+                self.items[position] = group
+                return True
+        group = channels.group_of([form])
+        if group is not None:
+            self.items.append(group)
+        return group is not None
 
     def add_stage(self, tensor: Tensor, made: Compute) -> None:
         loops = tuple(v for v in made.vars if v.extent != 1)

@@ -52,6 +52,8 @@ class Var:
         return f"v{self.serial}<{self.extent}"
 
 
+# What depends on the lane: in kernels whose every value is a vector (loops.Kernel.width).
+LANE = ("lane", 0)
 _interned: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
 
 
@@ -186,6 +188,10 @@ def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Any]:
         return frozenset((extra,))
     if op in ("loop", "result"):  # what they become in lifted kernels
         return frozenset(((op, extra),))
+    if op == "lane":
+        return frozenset((LANE,))
+    if op == "lane_result":
+        return frozenset((LANE, ("result", extra)))
     inner: frozenset[Any] = frozenset().union(*(a.free for a in args))
     if op == "reduce":
         return inner - frozenset(extra[1])
@@ -213,6 +219,11 @@ def constant_value(x: Expr) -> Any:
 
 def var(v: Var) -> Expr:
     return make("var", (), INDEX, v)
+
+
+def lane(count: int) -> Expr:
+    """The number of the lane, in a kernel whose values are vectors of `count` numbers."""
+    return make("lane", (), INDEX, count)
 
 
 def size(n: int, kind: Kind) -> Expr:

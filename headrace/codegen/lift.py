@@ -57,6 +57,7 @@ class Lifted:
     written: set[int] = field(default_factory=set)
     temporaries: dict[int, int] = field(default_factory=dict)  # buffer -> param: bytes per thread
     params: list[int] = field(default_factory=list)
+    width: int = 1
     text: str = ""
 
 
@@ -96,6 +97,7 @@ class _Lift:
             actions = tuple(self.action(a) for a in sweep.actions)
             tile = None if sweep.tile is None else tuple(map(self.loop, sweep.tile))
             out.sweeps.append(LiftedSweep(loops, actions, sweep.is_vector, tile))
+        out.width = kernel.width
         out.text = describe(out)
         return out
 
@@ -145,7 +147,8 @@ class _Lift:
             case "var":
                 return make("loop", (), INDEX, self.loop(x.extra))
             case "acc":
-                return make("result", (), x.kind, self.acc(x.extra))
+                name = "lane_result" if x.extra.is_wide else "result"
+                return make(name, (), x.kind, self.acc(x.extra))
             case "size":
                 return _cast(self.number(x.extra), x.kind)
             case "const" if x.kind is INDEX:
@@ -255,4 +258,5 @@ def describe(k: Lifted) -> str:
             else:
                 lines.append(f"  acc {a.acc} {a.how} {show(a.value)}")
     ranged = " ranged" if k.is_ranged else ""
+    ranged += f" width {k.width}" if k.width > 1 else ""
     return f"kernel lanes {k.lanes} unroll {k.unroll}{ranged}\n" + "\n".join(lines) + "\n"

@@ -79,6 +79,9 @@ class KernelWriter(ExpressionWriter):
         if sweep.tile is not None:
             Squares(self, sweep, scope).write()
             return
+        if self.k.width > 1:
+            self.wide_sweep(sweep, scope)
+            return
         lanes = self.k.lanes if sweep.loops and sweep.is_vector else 1
         copies = self.k.unroll if lanes > 1 else 1
         folds: dict[int, Fold] = {}
@@ -111,6 +114,55 @@ class KernelWriter(ExpressionWriter):
                 result = make("result", (), folds[a.acc].result_kind, a.acc)
                 scope.known.add(("result", a.acc))
                 scope.memo[result] = Pack((folds[a.acc].finish(),), True, scope)
+
+    def wide_sweep(self, sweep: LiftedSweep, scope: Scope) -> None:
+        """Plain loops; several rounds of the last one at a time, with sums of their own."""
+        folds: dict[int, Fold] = {}
+        for a in sweep.actions:
+            if isinstance(a, LiftedAccumulate):
+                folds[a.acc] = Fold(self.b, a.how, a.value.kind, self.k.width, self.k.unroll)
+
+        def act(inner: Scope, copy: int) -> None:
+            for a in sweep.actions:
+                self.emit(a.value, inner)
+            for a in sweep.actions:
+                value = self.wide(self.emit(a.value, inner))
+                if isinstance(a, LiftedAccumulate):
+                    folds[a.acc].add_to(copy, value)
+                else:
+                    address = self.lane_address(a.buffer, a.offset, inner)
+                    kind = self.k.buffers[a.buffer].kind
+                    self.b.store(address, to_memory(self.b, value, kind))
+
+        *outer, last = sweep.loops or (None,)
+        if last is None:
+            act(scope, 0)
+        else:
+            self.sequential(scope, tuple(outer), lambda s: self.rounds(last, s, act))
+        scope.block = self.b.block
+        for number, fold in folds.items():
+            result = make("lane_result", (), fold.result_kind, number)
+            scope.known.add(("result", number))
+            scope.memo[result] = Pack((fold.together(),), False, scope)
+
+    def rounds(self, n: int, scope: Scope, act: Callable[[Scope, int], None]) -> None:
+        """A loop, `unroll` rounds at a time, and what is left of it."""
+        b, step = self.b, self.k.unroll
+        end = self.scalar(self.extent(n), scope)
+        whole = b.op("sub", end, b.op("srem", end, constant(step, "i64")))
+
+        def several(count: int) -> Callable[[Scope, Value], None]:
+            def write(inner: Scope, i: Value) -> None:
+                for copy in range(count):
+                    one = Scope(inner, b.block)
+                    index = b.op("add", i, constant(copy, "i64")) if copy else i
+                    self.enter(one, n, index, lambda s, copy=copy: act(s, copy))  # type: ignore[misc]
+                    inner.block = b.block
+
+            return write
+
+        self.counted(scope, constant(0, "i64"), whole, step, several(step))
+        self.counted(scope, whole, end, 1, several(1))
 
     def next_row(self, sweep: LiftedSweep) -> list[tuple[int, Expr, Expr]]:
         """What the first sweep will read of the next rows, while the longest of the others computes:

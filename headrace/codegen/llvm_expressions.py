@@ -10,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.codegen import llvm_ops
-from headrace.codegen.kernel_ir import INDEX, Expr, constant_value, make
+from headrace.codegen.kernel_ir import INDEX, LANE, Expr, constant_value, make
 from headrace.codegen.lift import Lifted
 from headrace.codegen.llvm_fold import Fold
 from headrace.codegen.llvm_loops import LoopWriter
 from headrace.codegen.llvm_ops import from_memory, memory_type, number
-from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_offset
+from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_lane, split_offset
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
 from headrace.codegen.target import host
 from headrace.codegen.walks import walk
 
-_LEAVES = frozenset({"fetch", "fold", "const", "param", "loop", "result", "address", "buffer"})
+_LEAVES = frozenset(
+    {"fetch", "fold", "const", "param", "loop", "result", "lane_result", "address", "buffer"}
+)
 
 
 class ExpressionWriter(LoopWriter):
@@ -30,6 +32,7 @@ class ExpressionWriter(LoopWriter):
         super().__init__(Builder(has_scalef="+avx512f" in host().features))
         self.k = kernel
         self.root = Scope(None, self.b.block)
+        self.root.known.add(LANE)
         self.row_scope = self.root
         self.dummy: Value | None = None
         self.own: dict[Expr, bool] = {}
@@ -109,6 +112,8 @@ class ExpressionWriter(LoopWriter):
         return self.own[x]
 
     def compute(self, x: Expr, scope: Scope) -> Pack:
+        if LANE in x.free:
+            return Pack((self.compute_lanes(x, scope),), False, scope)
         varies = scope.vector is not None and ("loop", scope.vector) in x.free
         match x.op:
             case "fetch":
@@ -125,6 +130,27 @@ class ExpressionWriter(LoopWriter):
             self.apply(x, [lane[copy] for lane in lanes]) for copy in range(scope.copies)
         )
         return Pack(values, False, scope)
+
+    def compute_lanes(self, x: Expr, scope: Scope) -> Value:
+        """A value that is a vector outside of vector loops."""
+        if x.op == "fetch":
+            raw = self.b.load(
+                self.lane_address(x.extra, x.args[0], scope),
+                vector(memory_type(x.kind), self.k.width),
+            )
+            return from_memory(self.b, raw, x.kind)
+        return self.apply(x, [self.wide(self.emit(a, scope)) for a in x.args])
+
+    def wide(self, pack: Pack) -> Value:
+        """The value in every lane."""
+        value = pack.values[0]
+        return self.b.splat(value, self.k.width) if pack.is_uniform else value
+
+    def lane_address(self, buffer: int, offset: Expr, scope: Scope) -> Value:
+        """Where the first lane is."""
+        unit, rest = split_lane(offset)
+        assert unit, offset
+        return self.scalar(make("address", (rest,), PTR, buffer), scope)
 
     def compute_scalar(self, x: Expr, scope: Scope) -> Value:
         match x.op:

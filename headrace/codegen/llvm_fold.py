@@ -85,14 +85,26 @@ class Fold:
             llvm_ops.rounded(self.b, self._get(c, self.type), self.kind) for c in self.cells
         )
 
+    def add_to(self, copy: int, value: Value) -> None:
+        """Into one of the copies."""
+        old = self._get(self.cells[copy], self.type)
+        combine = llvm_ops.OPS[_CODES[self.how]]
+        self._put(self.cells[copy], combine(self.b, self.inner, old, value))
+
+    def together(self) -> Value:
+        """All copies combined, lane by lane."""
+        combine = llvm_ops.OPS[_CODES[self.how]]
+        total, *rest = (self._get(c, self.type) for c in self.cells)
+        for other in rest:
+            total = combine(self.b, self.inner, total, other)
+        return total
+
     def finish(self) -> Value:
         """All copies and lanes combined into one scalar."""
         if self.is_arg:
             return self._finish_arg()
         combine = llvm_ops.OPS[_CODES[self.how]]
-        total, *rest = (self._get(c, self.type) for c in self.cells)
-        for other in rest:
-            total = combine(self.b, self.inner, total, other)
+        total = self.together()
         half = self.lanes // 2
         while half:
             if half > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.codegen.kernel_ir import INDEX, Expr, Kind, const, make
+from headrace.codegen.kernel_ir import INDEX, LANE, Expr, Kind, const, make
 from headrace.codegen.llvm_text import Block, Value
 
 PTR = Kind("ptr", 64, "p")
@@ -52,10 +52,18 @@ class Scope:
 
 def split_offset(offset: Expr, loop: int) -> tuple[bool, Expr]:
     """Whether the loop stands in the offset with stride 1, and what is left without it."""
+    return _split(offset, ("loop", loop))
+
+
+def split_lane(offset: Expr) -> tuple[bool, Expr]:
+    """The same of the lane."""
+    return _split(offset, LANE)
+
+
+def _split(offset: Expr, name: tuple[str, int]) -> tuple[bool, Expr]:
     terms = _terms(offset)
-    name = ("loop", loop)
     inside = [t for t in terms if name in t.free]
-    if len(inside) != 1 or inside[0].op != "loop":
+    if len(inside) != 1 or inside[0].op != name[0]:
         return False, offset
     rest: Expr | None = None
     for t in terms:

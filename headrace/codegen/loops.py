@@ -7,6 +7,9 @@
 
 Sweeps see the results that earlier ones accumulated (`Acc`), so softmax is three sweeps of one
 kernel. A kernel without rows and with one loop may be `ranged`: then threads share that loop.
+
+In a kernel of some `width` no loop is vectorised: each value that depends on the lane is a vector
+already, such as the channels of a block, and so are the results that sweeps accumulate.
 """
 
 from __future__ import annotations
@@ -22,10 +25,11 @@ _serial = itertools.count()
 class Acc:
     """The result of a reduction, one per row."""
 
-    __slots__ = ("how", "kind", "serial")
+    __slots__ = ("how", "is_wide", "kind", "serial")
 
-    def __init__(self, how: str, kind: Kind) -> None:
+    def __init__(self, how: str, kind: Kind, is_wide: bool = False) -> None:
         self.how, self.kind, self.serial = how, kind, next(_serial)
+        self.is_wide = is_wide  # a result per lane (see Kernel.width)
 
     @property
     def expr(self) -> Expr:
@@ -76,6 +80,7 @@ class Kernel:
     is_ranged: bool = False  # begin and end restrict the only loop instead of the rows
     temporaries: frozenset[Tensor] = field(default_factory=frozenset)  # one row each, per thread
     name: str = "kernel"
+    width: int = 1  # numbers per value; then `unroll` counts rounds of a sweep's last loop
 
     @property
     def work(self) -> int:

@@ -22,6 +22,8 @@ def interval(x: Expr) -> tuple[int, int]:
             return (x.extra, x.extra)
         case "var":
             return (0, max(x.extra.extent - 1, 0))
+        case "lane":
+            return (0, x.extra - 1)
         case "clamp":
             low, high = interval(x.args[0])
             top = max(x.extra - 1, 0)

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from math import prod
 
 from headrace.codegen import kernel_ir as ir
+from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.collapse import collapse
-from headrace.codegen.fusion import Group, Member
+from headrace.codegen.fusion import Group
 from headrace.codegen.inline import CHEAP, weight
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.loops import Acc, Accumulate, Action, Kernel, Store, Sweep
+from headrace.codegen.members import Member
 from headrace.codegen.stages import Scatter
 from headrace.codegen.target import host
 from headrace.codegen.walks import loads, rebuild, rewrite, substitute, walk
@@ -45,10 +47,15 @@ class _Made:
     home: _Pass | None
 
 
+ROUNDS = 4  # of a loop over an image at a time, each with sums of its own
+
+
 class RowSchedule:
     """Sweeps of a group with rows."""
 
-    def __init__(self, group: Group, stored: set[Tensor]) -> None:
+    is_wide = False  # a result of a row is one number
+
+    def __init__(self, group: Group | ChannelGroup, stored: set[Tensor]) -> None:
         self.group, self.stored, self.rank = group, stored, group.row_rank
         self.rows = tuple(Var(n) for n in group.members[0].extents[: self.rank])
         self.passes: list[_Pass] = []
@@ -113,7 +120,7 @@ class RowSchedule:
         level = self.level_of(body, inner)
         home = self.pass_for(level, tuple(v.extent for v in inner))
         value = self.resolve(body, {**ones, **dict(zip(inner, home.index))}, home)
-        acc = Acc(how, kind)
+        acc = Acc(how, kind, self.is_wide)
         home.actions.append(Accumulate(acc, value))
         self.results[acc] = level + 1
         return acc.expr, level + 1
@@ -133,12 +140,12 @@ class RowSchedule:
 
     def is_aligned(self, load: Expr, home: _Pass, inner: tuple[Var, ...]) -> bool:
         """Reads the value at the reader's own place in a pass over the same extents."""
-        at = self.inner_index(load)
+        at = self.inner_index(load.args, load.extra)
         same = tuple(v.extent for v in home.loops) == tuple(v.extent for v in inner)
         return same and len(at) == len(inner) and all(i is var(v) for i, v in zip(at, inner))
 
-    def inner_index(self, load: Expr) -> tuple[Expr, ...]:
-        return tuple(i for i, n in zip(load.args, load.extra.shape) if n != 1)[self.rank :]
+    def inner_index(self, args: tuple[Expr, ...], tensor: Tensor) -> tuple[Expr, ...]:
+        return tuple(i for i, n in zip(args, tensor.shape) if n != 1)[self.rank :]
 
     def pass_for(self, level: int, extents: tuple[int, ...]) -> _Pass:
         for p in self.passes:
@@ -159,16 +166,20 @@ class RowSchedule:
             made = self.made[x.extra]
             if made.home is None:
                 return made.value
-            at = tuple(i for i, n in zip(args, x.extra.shape) if n != 1)[self.rank :]
+            at = self.inner_index(args, x.extra)
             here = home is not None and len(at) == len(home.loops)
             if here and home is not None and all(a is b for a, b in zip(at, home.index)):
                 if made.home is home:
                     return made.value
-                if weight(made.value) <= CHEAP:
+                if self.is_cheap(x.extra, made.value):
                     return substitute_loops(made.value, dict(zip(made.home.loops, at)))
             return self.from_memory(x, args, at, made)
 
         return rewrite(body, change)
+
+    def is_cheap(self, tensor: Tensor, value: Expr) -> bool:
+        """Computed again rather than read again."""
+        return weight(value) <= CHEAP
 
     def from_memory(
         self, load: Expr, args: tuple[Expr, ...], at: tuple[Expr, ...], made: _Made
@@ -187,6 +198,41 @@ class RowSchedule:
         """The member's index, loops of one round included."""
         own = iter((*map(var, self.rows), *inner))
         return tuple(next(own) if n != 1 else ir.const(0, ir.INDEX) for n in member.tensor.shape)
+
+
+class ChannelSchedule(RowSchedule):
+    """Sweeps of a group whose rows are blocks of channels."""
+
+    is_wide = True
+
+    def kernel(self, name: str) -> Kernel:
+        passes = [p for p in sorted(self.passes, key=_level) if p.actions]
+        loops = [p.loops for p in passes] + ([()] if self.final else [])
+        actions = [p.actions for p in passes] + ([self.final] if self.final else [])
+        merged, done = collapse([self.rows, *loops], [[], *actions])
+        sweeps = (Sweep(v, tuple(a), False) for v, a in zip(merged[1:], done[1:]))
+        width = host().lanes(32)
+        return Kernel(merged[0], tuple(sweeps), 1, ROUNDS, name=name, width=width)
+
+    def inner_index(self, args: tuple[Expr, ...], tensor: Tensor) -> tuple[Expr, ...]:
+        if len(args) != 5:
+            return ()
+        return tuple(args[axis] for axis in (0, 2, 3) if tensor.shape[axis] != 1)
+
+    def is_cheap(self, tensor: Tensor, value: Expr) -> bool:
+        """What is in memory has just been there: it is in a cache."""
+        return tensor not in self.stored
+
+    def full_index(self, member: Member, inner: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        (block,), lane = map(var, self.rows), ir.lane(host().lanes(32))
+        shape = member.tensor.shape
+        if len(shape) == 1:
+            return (block * lane.extra + lane,)
+        if len(shape) == 2:
+            return (block, lane)
+        own = iter(inner)
+        n, h, w = (next(own) if shape[a] != 1 else ir.const(0, ir.INDEX) for a in (0, 2, 3))
+        return (n, block, h, w, lane)
 
 
 def _level(p: _Pass) -> int:
@@ -231,7 +277,11 @@ def is_flat(group: Group) -> bool:
     return True
 
 
-def schedule_group(group: Group, stored: set[Tensor], name: str = "kernel") -> Kernel:
+def schedule_group(
+    group: Group | ChannelGroup, stored: set[Tensor], name: str = "kernel"
+) -> Kernel:
+    if isinstance(group, ChannelGroup):
+        return ChannelSchedule(group, stored).kernel(name)
     if is_flat(group):
         return flat_kernel(group, stored, name)
     return RowSchedule(group, stored).kernel(name)
