@@ -68,6 +68,8 @@ def kind_of(entry: Entry) -> str:
     if entry.kind >= native.JUMP:
         return "control"
     words = entry.name.split()
+    if words[:1] == ["winograd"]:
+        return " ".join(words[:2])
     is_product = "matmul" in words[:2]
     if entry.kind == native.KERNEL and not is_product:
         return "generated loop"
