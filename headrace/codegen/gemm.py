@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, prod
 from typing import Any
@@ -41,6 +41,9 @@ POINTERS = 10  # rows that have a pointer each
 MEDIUM, HUGE = 1 << 19, 1 << 23  # elements of an operand
 NARROW = 16  # columns
 NEAR = 64  # elements between rows that lie close together
+CELL_WORK = 1_500_000  # multiplications and additions of a cell, at least
+STRETCHES = 4  # cells of a thread, at most: as many as a part has stretches (codegen.native_team)
+LATENESS = 0.1  # of a cell's time, that one thread waits for another at the end
 
 
 def supports(call: LibraryCall) -> bool:
@@ -103,8 +106,6 @@ class Choice:
     shape: Shape
     cells_m: int
     cells_n: int
-    cell_m: int
-    cell_n: int
     team: int
 
 
@@ -112,11 +113,17 @@ class Choice:
 def choose(size: Size, in_panels: bool = False) -> Choice:
     """The cheapest of all tiles and grids, by estimate."""
     team = threads.count() if size.work >= TEAM_WORK else 1
-    parts = -(-team // size.batch)
-    grids = [(rows, parts // rows) for rows in range(1, parts + 1) if parts % rows == 0]
     shapes = _shapes(size, in_panels)
-    found = [_estimate(size, shape, *grid) for shape in shapes for grid in grids]
-    return replace(min(found, key=lambda f: f[0])[1], team=team)
+    found = [_estimate(size, shape, *grid, team) for shape in shapes for grid in _grids(size, team)]
+    return min(found, key=lambda f: f[0])[1]
+
+
+def _grids(size: Size, team: int) -> list[tuple[int, int]]:
+    """Rows and columns of cells: one for each thread, or a few, so that who is done early helps."""
+    parts = -(-team // size.batch)
+    most = 1 if team == 1 else max(min(size.work // (CELL_WORK * team), STRETCHES), 1)
+    wanted = sorted({parts * more for more in (1, 2, STRETCHES) if more <= most})
+    return [(rows, n // rows) for n in wanted for rows in range(1, n + 1) if n % rows == 0]
 
 
 def _shapes(size: Size, in_panels: bool) -> list[Shape]:
@@ -155,14 +162,27 @@ _COPY_B = {PANELS: 0.1, DIRECT: 0.05, COPIED: 0.3, TURNED: 0.5}
 CLOSE = 1 << 17  # elements that stay in the second cache beside the rest
 
 
-def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, Choice]:
-    """Cycles of one thread, roughly."""
+def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int, team: int) -> tuple[float, Choice]:
+    """Cycles of one thread, roughly.  At the end it waits for one that has a larger cell, or is late."""
+    rows, panels = ceil(size.m / s.tile_m), ceil(size.n / s.tile_n)
+    largest = _of_cell(size, s, ceil(rows / cells_m), ceil(panels / cells_n))
+    mean = min(_of_cell(size, s, rows / cells_m, panels / cells_n), largest)
+    late = LATENESS * largest if team > 1 else 0.0
+    cost = ceil(size.batch * cells_m * cells_n / team) * mean + (largest - mean) + late
+    return cost, Choice(s, cells_m, cells_n, team)
+
+
+def _of_cell(size: Size, s: Shape, rows: float, panels: float) -> float:
+    """Cycles of a cell with so many tiles."""
     c = _WIDE if s.has_cheap_masks else _NARROW
-    cell_m, cell_n = _share(size.m, s.tile_m, cells_m), _share(size.n, s.tile_n, cells_n)
-    rows, panels = cell_m // s.tile_m, cell_n // s.tile_n
+    cell_m, cell_n = rows * s.tile_m, panels * s.tile_n
     # Two multiply-adds per cycle; a sum can be added to every fourth cycle.
-    step = max(s.tile_m * s.vectors / 2, (s.tile_m + s.vectors) * c.load, 4.0)
-    step += 0.25 * s.vectors + 0.5
+    sums = s.tile_m * s.vectors
+    step = max(sums / 2, (s.tile_m + s.vectors) * c.load, 4.0)
+    if c is _WIDE:
+        step += 0.25 * s.vectors + 0.5
+    else:  # less than a dozen sums wait for each other now and then
+        step += 0.45 if 8 <= sums < 12 else 0.15
     cost = rows * panels * (size.k * step + 3.0 * s.tile_m * s.vectors + 60)
     cost += cell_n * size.k * _COPY_B[s.b] * -(-cell_m // s.height)
     if s.b == DIRECT and size.n > NEAR:  # lines far apart: a miss each, for every panel of rows
@@ -176,13 +196,7 @@ def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int) -> tuple[float, 
             cost += rows * panels * size.k * c.page_a
     else:
         cost += cell_m * size.k * c.copy_a[s.a == COLUMNS]
-    cost *= size.batch / min(size.batch, threads.count())
-    return cost, Choice(s, cells_m, cells_n, cell_m, cell_n, 1)
-
-
-def _share(extent: int, tile: int, cells: int) -> int:
-    """How much of an extent a cell gets, in whole tiles."""
-    return ceil(ceil(extent / tile) / cells) * tile
+    return cost
 
 
 def is_awkward(size: Size, a: tuple[bool, int] | None) -> bool:
@@ -272,7 +286,7 @@ class Products:
         ]
         params = [
             size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size, choice.shape),
-            choice.cells_m * choice.cells_n, choice.cells_n, choice.cell_m, choice.cell_n, *batches,
+            choice.cells_m, choice.cells_n, *batches,
         ]  # fmt: skip
         work = size.batch * choice.cells_m * choice.cells_n
         entry = _entry(choice.shape, "gemm", params, work, min(choice.team, work))

@@ -62,15 +62,15 @@ class Writer(Copies):
 
     def cell(self, w: Value, a: Value, bb: Value, c: Value) -> None:
         b, p = self.b, self.p
-        batch, cell = b.op("udiv", w, p["cells"]), b.op("urem", w, p["cells"])
+        cells = b.op("mul", p["rows"], p["columns"])
+        batch, cell = b.op("udiv", w, cells), b.op("urem", w, cells)
         row, column = b.op("udiv", cell, p["columns"]), b.op("urem", cell, p["columns"])
         a, bb, c = (
             self.at(x, b.op("mul", batch, p[name]))
             for x, name in ((a, "a_batch"), (bb, "b_batch"), (c, "c_batch"))
         )
-        top, left = b.op("mul", row, p["cell_m"]), b.op("mul", column, p["cell_n"])
-        bottom = self.least(b.op("add", top, p["cell_m"]), p["m"])
-        right = self.least(b.op("add", left, p["cell_n"]), p["n"])
+        top, bottom = self.share(row, p["rows"], p["m"], self.s.tile_m)
+        left, right = self.share(column, p["columns"], p["n"], self.s.tile_n)
 
         def depth(k0: Value) -> None:
             deep = self.least(b.op("sub", p["k"], k0), p["block"])
@@ -82,6 +82,17 @@ class Writer(Copies):
             )
 
         self.loop(i64(0), p["k"], p["block"], depth)
+
+    def share(self, which: Value, of: Value, extent: Value, tile: int) -> tuple[Value, Value]:
+        """Where a cell begins and ends: all have the same number of tiles, or one more."""
+        b = self.b
+        tiles = b.op("udiv", b.op("add", extent, i64(tile - 1)), i64(tile))
+
+        def edge(number: Value) -> Value:
+            before = b.op("udiv", b.op("mul", number, tiles), of)
+            return self.least(b.op("mul", before, i64(tile)), extent)
+
+        return edge(which), edge(b.op("add", which, i64(1)))
 
     def rows(
         self, i0: Value, k0: Value, deep: Value, bottom: Value, left: Value, right: Value,

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from headrace.codegen.llvm_text import Block, Builder, Value, constant, vector
 
-PARAMS = (
-    "m n k a_step b_step c_step block cells columns cell_m cell_n a_batch b_batch c_batch".split()
-)
+PARAMS = "m n k a_step b_step c_step block rows columns a_batch b_batch c_batch".split()
 PANEL_PARAMS = "n k b_step pitch".split()
 DEPTH = 256  # of a block of k, at most
 PITCH = DEPTH + 16  # between rows of the copy of A: no power of two, which would crowd a cache set

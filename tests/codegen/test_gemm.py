@@ -86,11 +86,24 @@ def test_every_tile(monkeypatch, turned, in_panels):
     shapes = [s for s in gemm._shapes(size, in_panels) if s.tile_m in (1, 6, 14)]
     monkeypatch.setattr(gemm.Products, "prefers", lambda self, call: True)
     for shape in shapes:
-        chosen = gemm._estimate(size, shape, 2, 1)[1]
+        grid = (2, 1) if shape.vectors < 3 else (3, 5)  # more cells than there are tiles, too
+        chosen = gemm._estimate(size, shape, *grid, team=2)[1]
         monkeypatch.setattr(gemm, "choose", lambda size, shared, chosen=chosen: chosen)
         results, program = product(a, b, *turned, times=2 if in_panels else 1)
         check(results[-1], a, b, *turned)
         assert len(program.entries) == (3 if in_panels else 1)
+
+
+def test_cells_share_a_product_evenly():
+    """A few cells per thread where they are worth it, one where the product is small."""
+    for m, n, k in [(20, 800, 400), (20, 2600, 1300), (400, 10000, 200)]:
+        size = gemm.Size(m, n, k, 1, False, False, "float")
+        grids = {rows * columns for rows, columns in gemm._grids(size, 2)}
+        assert grids == {2, 4, 8}
+    assert gemm._grids(gemm.Size(20, 100, 1000, 1, False, False, "float"), 2) == [(1, 2), (2, 1)]
+    assert gemm._grids(gemm.Size(20, 800, 400, 4, False, False, "float"), 2) == [
+        (1, 1), (1, 2), (2, 1), (1, 4), (2, 2), (4, 1),
+    ]  # fmt: skip
 
 
 def test_nan_stays_in_its_row_and_column(own):
