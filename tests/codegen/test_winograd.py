@@ -167,6 +167,26 @@ def test_any_size_and_layout(kind, n, side, ins, outs, pads, blocked, bias, seed
     assert error.max() < 3e-6
 
 
+class Wide:
+    """A processor with vectors of 512 bits; another one runs the code in halves."""
+
+    def lanes(self, bits):
+        return 512 // bits
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+@pytest.mark.parametrize("team", [1, 3, 7])
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_any_number_of_threads_and_wider_vectors(kind, team, is_wide, monkeypatch):
+    layer = Layer(kind, 2, (13, 15), 48, 80, ((1, 1), (1, 1)), (False, False))
+    arrays = layer.draw(team)
+    want = layer.run(arrays, monkeypatch, False)
+    monkeypatch.setattr(winograd.threads, "count", lambda: team)
+    if is_wide:
+        monkeypatch.setattr(winograd, "host", Wide)
+    assert_same(layer.run(arrays, monkeypatch, True), want, 1e-5)
+
+
 def spoiled(layer, value):
     """Arrays with a few places of each set to a value."""
     arrays = layer.draw(0)
