@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from headrace.codegen.float_ranges import BOUNDED, FloatRanges, coarse
 from headrace.codegen.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, interval, make
 from headrace.codegen.loops import Acc, Accumulate, Kernel, Store
 from headrace.codegen.stages import memory
@@ -86,6 +87,7 @@ class _Lift:
         self.loops: dict[Var, int] = {}
         self.accs: dict[Acc, int] = {}
         self.buffers: dict[Tensor, int] = {}
+        self.ranges = FloatRanges()
         self.memo: dict[int, Expr] = {}
         self.keep: list[Expr] = []  # keeps ids in `memo` valid
 
@@ -162,7 +164,8 @@ class _Lift:
                 how, loops = x.extra
                 numbers = tuple(self.loop(v) for v in loops)
                 return make("fold", (self.memo[id(x.args[0])],), x.kind, (how, numbers))
-        return make(x.op, tuple(self.memo[id(a)] for a in x.args), x.kind, x.extra)
+        extra = coarse(self.ranges.of(x.args[0])) if x.op in BOUNDED else x.extra
+        return make(x.op, tuple(self.memo[id(a)] for a in x.args), x.kind, extra)
 
     def number(self, value: int, always: bool = False) -> Expr:
         if value in STRUCTURAL and not always:

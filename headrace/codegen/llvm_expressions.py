@@ -17,9 +17,9 @@ from headrace.codegen.llvm_loops import LoopWriter
 from headrace.codegen.llvm_ops import from_memory, memory_type, number
 from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_lane, split_offset
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
-from headrace.codegen.target import host
 from headrace.codegen.walks import walk
 
+TOGETHER = 2  # copies whose instructions take turns, so that neither waits for its own results
 _LEAVES = frozenset(
     {"fetch", "fold", "const", "param", "loop", "result", "lane_result", "address", "buffer"}
 )
@@ -29,7 +29,7 @@ class ExpressionWriter(LoopWriter):
     """The values of one kernel."""
 
     def __init__(self, kernel: Lifted) -> None:
-        super().__init__(Builder(has_scalef="+avx512f" in host().features))
+        super().__init__(Builder())
         self.k = kernel
         self.root = Scope(None, self.b.block)
         self.root.known.add(LANE)
@@ -126,10 +126,13 @@ class ExpressionWriter(LoopWriter):
             return Pack(self.vector_index(x.extra, scope), False, scope)
         packs = [self.emit(a, scope) for a in x.args]
         lanes = [self.lanes_of(p, scope) for p in packs]
-        values = tuple(
-            self.apply(x, [lane[copy] for lane in lanes]) for copy in range(scope.copies)
-        )
-        return Pack(values, False, scope)
+        values: list[Value] = []
+        for first in range(0, scope.copies, TOGETHER):
+            with self.b.dealing() as deal:
+                for copy in range(first, min(first + TOGETHER, scope.copies)):
+                    values.append(self.apply(x, [lane[copy] for lane in lanes]))
+                    deal()
+        return Pack(tuple(values), False, scope)
 
     def compute_lanes(self, x: Expr, scope: Scope) -> Value:
         """A value that is a vector outside of vector loops."""
@@ -181,7 +184,8 @@ class ExpressionWriter(LoopWriter):
                 zero = constant(0, args[0].type)
                 above = b.select(b.compare("icmp sgt", args[0], zero), args[0], zero)
                 return b.select(b.compare("icmp slt", above, args[1]), above, args[1])
-        return llvm_ops.OPS[x.op](b, x.args[0].kind, *args)
+        bounds = () if x.extra is None else (x.extra,)
+        return llvm_ops.OPS[x.op](b, x.args[0].kind, *args, *bounds)
 
     def scalar(self, x: Expr, scope: Scope) -> Value:
         pack = self.emit(x, scope)

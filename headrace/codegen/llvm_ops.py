@@ -12,7 +12,7 @@ from collections.abc import Callable
 from headrace.codegen.kernel_ir import BF16, BOOL, F16, F32, F64, I32, I64, INDEX, Kind
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
 from headrace.codegen.math import error, exponential, trigonometric
-from headrace.codegen.math.number import Num, each_lane
+from headrace.codegen.math.number import ANYTHING, Bounds, Num, each_lane
 
 _MEMORY = {F16: "half", BF16: "i16", F32: "float", F64: "double", BOOL: "i8", INDEX: "i64"}
 _REGISTER = {F16: "float", BF16: "float", BOOL: "i1"}
@@ -226,16 +226,20 @@ def _rounding(name: str) -> Callable[..., Value]:
 # -- functions -----------------------------------------------------------------------------------
 def _own(function: Callable[[Num], Num]) -> Callable[..., Value]:
     """Written for float and double alike."""
-    return lambda b, kind, x: rounded(b, function(Num(b, x)).value, kind)
+
+    def emit(b: Builder, kind: Kind, x: Value, bounds: Bounds = ANYTHING) -> Value:
+        return rounded(b, function(Num(b, x, bounds)).value, kind)
+
+    return emit
 
 
 def _through_double(function: Callable[[Num], Num], library: str | None) -> Callable[..., Value]:
     """Floats in double arithmetic; doubles there too, or, if named, by the C library."""
 
-    def emit(b: Builder, kind: Kind, x: Value) -> Value:
+    def emit(b: Builder, kind: Kind, x: Value, bounds: Bounds = ANYTHING) -> Value:
         if kind is F64:
-            return each_lane(b, library, x) if library else function(Num(b, x)).value
-        return rounded(b, function(Num(b, x).to_double()).to_float().value, kind)
+            return each_lane(b, library, x) if library else function(Num(b, x, bounds)).value
+        return rounded(b, function(Num(b, x, bounds).to_double()).to_float().value, kind)
 
     return emit
 
@@ -254,10 +258,10 @@ def _pow(b: Builder, kind: Kind, x: Value, y: Value) -> Value:
     return rounded(b, power.to_float().value, kind)
 
 
-def _erf(b: Builder, kind: Kind, x: Value) -> Value:
+def _erf(b: Builder, kind: Kind, x: Value, bounds: Bounds = ANYTHING) -> Value:
     if kind is F64:
         return each_lane(b, "erf", x)
-    return rounded(b, error.erf_float(Num(b, x)).value, kind)
+    return rounded(b, error.erf_float(Num(b, x, bounds)).value, kind)
 
 
 def _rsqrt(b: Builder, kind: Kind, x: Value) -> Value:

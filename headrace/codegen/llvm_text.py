@@ -7,8 +7,9 @@ block gets its terminator last, so code can still be added above a loop while th
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -71,8 +72,7 @@ class Block:
 class Builder:
     """One function under construction."""
 
-    def __init__(self, has_scalef: bool = False) -> None:
-        self.has_scalef = has_scalef  # AVX-512: multiply by a power of two
+    def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.declarations: dict[str, str] = {}
         self._count = 0
@@ -96,6 +96,17 @@ class Builder:
             yield
         finally:
             self.block = saved
+
+    @contextmanager
+    def dealing(self) -> Iterator[Callable[[], None]]:
+        """What is added between two calls of the function that this gives takes turns, line by line:
+        such as the same operation on several values.  Code with branches stays as it is."""
+        block, start = self.block, len(self.block.lines)
+        cuts = [start]
+        yield lambda: cuts.append(len(block.lines))
+        pieces = [block.lines[i:j] for i, j in pairwise(cuts)]
+        if self.block is block and len({len(p) for p in pieces}) == 1:
+            block.lines[start:] = [line for row in zip(*pieces) for line in row]
 
     def branch(self, target: Block) -> None:
         self.block.end = f"br label %{target.label}"

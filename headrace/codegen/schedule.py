@@ -416,4 +416,5 @@ def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
         return lanes, 1
     heavy = sum(weight(v) for v in values)
     # A long chain waits for its own results: more copies fill the gaps.
-    return lanes, 8 if heavy > 60 and longest >= 64 * lanes else 4
+    many = 12 if heavy > 100 else 8 if heavy > 60 else 4
+    return lanes, many if longest >= 64 * lanes else 4

@@ -12,12 +12,15 @@ _NEAR = 0.8944271909999159  # sqrt(0.8), where the two fits meet
 def _upper(a: Num) -> Num:
     """erfc(a) for a above _NEAR."""
     t = 1.0 / a.fma(0.5, 1.0)
-    return exp(-(a * a)) * t.polynomial(tables.ERFC_F32)
+    square = (a * a).within(0.0, a.high * a.high)
+    return exp(-square) * t.polynomial(tables.ERFC_F32)
 
 
 def erf_float(x: Num) -> Num:
     a = x.abs()
     near = x * (x * x).polynomial(tables.ERF_F32)
+    if x.largest <= _NEAR:
+        return near
     far = (1.0 - _upper(a.clamp(0.0, 4.0))).with_sign_of(x)
     return (a > _NEAR).pick(far, near)
 

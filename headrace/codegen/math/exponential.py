@@ -11,57 +11,63 @@ from headrace.codegen.llvm_text import constant
 from headrace.codegen.math import tables
 from headrace.codegen.math.number import Num
 
-LOG2E = 1.4426950408889634
+LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
 # ln 2 in two parts; the first has so few bits that n times it is exact.
 LN2_F32 = (0.693359375, -2.1219444005469057e-4)
 LN2_F64 = (0.6931471803691238, 1.9082149292705877e-10)
 
 
-def _reduce(x: Num) -> tuple[Num, Num, Num]:
-    """n, the same as an integer, and r, with x = n ln2 + r.  Adding 1.5 * 2^p rounds to an integer
-    in the low bits; unlike a conversion it is defined for NaN."""
-    magic = 6755399441055744.0 if x.is_double else 12582912.0
-    high, low = LN2_F64 if x.is_double else LN2_F32
-    shifted = x.fma(LOG2E, magic)
-    n = shifted - magic
-    r = n.fma(-low, n.fma(-high, x))
-    return n, shifted.bits() - x.of(magic).bits(), r
-
-
-def _power_of_two(k: Num, double: bool) -> Num:
-    return ((k + (1023 if double else 127)) << (52 if double else 23)).from_bits()
-
-
-def _scale(x: Num, n: Num, k: Num) -> Num:
-    """x * 2^n.  In two steps, so that the result may be infinite or denormal, where no instruction
-    does it."""
-    scaled = x.times_power_of_two(n)
-    if scaled is not None:
-        return scaled
-    half = k >> 1
-    return x * _power_of_two(half, x.is_double) * _power_of_two(k - half, x.is_double)
+# 1.5 * 2^p: added to a number, it rounds it to an integer in the low bits, and unlike a conversion is
+# defined for NaN.
+MAGIC_F32, MAGIC_F64 = 12582912.0, 6755399441055744.0
 
 
 def exp(x: Num) -> Num:
+    """2^n e^r."""
+    bias, digits, magic = (1023, 52, MAGIC_F64) if x.is_double else (127, 23, MAGIC_F32)
+    lowest, highest = (-708.0, 709.0) if x.is_double else (-87.0, 88.0)
+    if lowest <= x.low and x.high <= highest:
+        shifted, _, small = _reduce(x, magic + bias)
+        power = (shifted.bits() << digits).from_bits()
+        return small.fma(power, power)
+    # In two steps, so that the result may be infinite or denormal.
     x = x.clamp(-746.0, 710.0) if x.is_double else x.clamp(-104.0, 89.0)
-    n, k, r = _reduce(x)
-    tail = r.polynomial(tables.EXP_F64 if x.is_double else tables.EXP_F32)
-    return _scale((r * r).fma(tail, r) + 1.0, n, k)
+    shifted, _, small = _reduce(x, magic + 2 * bias)
+    k = shifted.bits()
+    half = k >> 1
+    first, second = (half << digits).from_bits(), ((k - half) << digits).from_bits()
+    return small.fma(first, first) * second
 
 
-def _expm1(x: Num) -> tuple[Num, Num, Num]:
-    """expm1 of the remainder, the result for arguments that are not too small, and n."""
-    _, k, r = _reduce(x)
+def _reduce(x: Num, magic: float, times: int = 1) -> tuple[Num, Num, Num]:
+    """n + magic, n and e^r - 1, where times x = n ln2 + r."""
+    shifted = x.fma(times * LOG2E, magic)
+    n = shifted - magic
+    y = x if times == 1 else (x * float(times)).within(times * x.low, times * x.high)
+    r = _remainder(y, n)
     tail = r.polynomial(tables.EXP_F64 if x.is_double else tables.EXP_F32)
-    small = (r * r).fma(tail, r)
-    scale = _power_of_two(k - 1, x.is_double)
-    half = small.fma(scale, scale - 0.5)
-    return small, half + half, k
+    return shifted, n, (r * r).fma(tail, r)
+
+
+def _remainder(x: Num, n: Num) -> Num:
+    """x - n ln2."""
+    if x.largest <= 8.0 and not x.is_double:
+        return n.fma(-LN2, x)  # so few times what the float lacks of ln 2 does no harm
+    high, low = LN2_F64 if x.is_double else LN2_F32
+    return n.fma(-low, n.fma(-high, x))
+
+
+def _half_expm1(x: Num, times: int = 1) -> tuple[Num, Num, Num]:
+    """n, e^r - 1 and (e^y - 1) / 2, where y = times x = n ln2 + r."""
+    magic, digits = (MAGIC_F64 + 1022, 52) if x.is_double else (MAGIC_F32 + 126, 23)
+    shifted, n, small = _reduce(x, magic, times)
+    half_power = (shifted.bits() << digits).from_bits()
+    return n, small, small.fma(half_power, half_power - 0.5)
 
 
 def expm1(x: Num) -> Num:
-    small, result, k = _expm1(x.clamp(-40.0, 710.0) if x.is_double else x.clamp(-20.0, 89.0))
-    result = k.equals(0).pick(small, result)  # half of a tiny number would be zero
+    n, small, half = _half_expm1(x.clamp(-40.0, 710.0) if x.is_double else x.clamp(-20.0, 89.0))
+    result = n.equals(0.0).pick(small, half + half)  # half of a tiny number would be zero
     return x.equals(0.0).pick(x, result)  # keeps -0.0
 
 
@@ -87,12 +93,17 @@ def _log_of(f: Num, exponent: Num, correction: Num | None = None) -> Num:
 def _log_edges(x: Num, result: Num) -> Num:
     """Infinity and NaN stay, 0 gives -infinity, negatives give NaN.  (x is the argument of log.)"""
     result = (x < float("inf")).pick(result, x)
+    if x.low > 0.0:
+        return result
     result = (x < 0.0).pick(result.of(float("nan")), result)
     return x.equals(0.0).pick(result.of(float("-inf")), result)
 
 
 def log(x: Num) -> Num:
     tiny, up, digits = (2.0**-1022, 2.0**54, 54) if x.is_double else (2.0**-126, 2.0**25, 25)
+    if x.low >= tiny:
+        exponent, mantissa = _split(x)
+        return _log_edges(x, _log_of(mantissa - 1.0, exponent))
     is_tiny = x < tiny
     exponent, mantissa = _split(is_tiny.pick(x * up, x))
     exponent = is_tiny.pick(exponent - float(digits), exponent)
@@ -100,7 +111,7 @@ def log(x: Num) -> Num:
 
 
 def log1p(x: Num) -> Num:
-    u = x + 1.0
+    u = (x + 1.0).within(min(x.low, 0.0) + 0.999999, float("inf"))
     exponent, mantissa = _split(u)
     near = exponent.equals(0.0)  # u in [sqrt(1/2), sqrt(2)): x itself is the exact mantissa - 1
     f = near.pick(x, mantissa - 1.0)
@@ -112,16 +123,16 @@ def log1p(x: Num) -> Num:
 
 
 def sigmoid(x: Num) -> Num:
-    """exp(-|x|) never overflows; both halves keep their relative accuracy."""
-    z = exp(-x.abs())
-    return (x < 0.0).pick(z, x.of(1.0)) / (z + 1.0)
+    """Where exp(-x) is infinite the result is less than any normal number: it may be zero."""
+    return 1.0 / (exp(-x) + 1.0)
 
 
 def tanh(x: Num) -> Num:
-    a, limit = x.abs(), 20.0 if x.is_double else 10.0
-    a = (a > limit).pick(a.of(limit), a)
-    _, t, _ = _expm1(a + a)
-    return (t / (t + 2.0)).with_sign_of(x)
+    """(e^2a - 1) / (e^2a + 1) of the magnitude a, both halved."""
+    a = (x if x.low > 0.0 else x.abs()).clamp(0.0, 20.0 if x.is_double else 10.0)
+    _, _, half = _half_expm1(a, times=2)
+    result = half / (half + 1.0)
+    return result if x.low > 0.0 else result.with_sign_of(x)
 
 
 def pow_double(x: Num, y: Num) -> Num:

@@ -7,14 +7,19 @@ from typing import Any
 
 from headrace.codegen.llvm_text import Builder, Value, bits_of, constant
 
+Bounds = tuple[float, float]
+ANYTHING: Bounds = (float("-inf"), float("inf"))
+
 
 class Num:
-    """A float (or, after `bits`, an integer) scalar or vector under construction."""
+    """A float (or, after `bits`, an integer) scalar or vector under construction.  What is known of
+    a float is in `low` and `high`; it may always be NaN besides."""
 
-    __slots__ = ("b", "value")
+    __slots__ = ("b", "high", "low", "value")
 
-    def __init__(self, b: Builder, value: Value) -> None:
+    def __init__(self, b: Builder, value: Value, bounds: Bounds = ANYTHING) -> None:
         self.b, self.value = b, value
+        self.low, self.high = bounds
 
     @property
     def type(self) -> str:
@@ -61,7 +66,8 @@ class Num:
         return self.of(other)._op("div", self)
 
     def __neg__(self) -> Num:
-        return Num(self.b, self.b.emit(f"fneg {self.type} {self.value.text}", self.type))
+        negated = self.b.emit(f"fneg {self.type} {self.value.text}", self.type)
+        return Num(self.b, negated, (-self.high, -self.low))
 
     def _integer(self, code: str, other: Any) -> Num:
         return Num(self.b, self.b.op(code, self.value, self.of(other).value))
@@ -87,11 +93,17 @@ class Num:
         return Num(self.b, self.b.intrinsic("fmuladd", *args))
 
     def polynomial(self, coefficients: Sequence[float]) -> Num:
-        """Horner's rule; coefficients from the constant term up."""
-        result = self.of(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            result = result.fma(self, c)
+        """Coefficients from the constant term up.  Horner's rule for the square, on pairs of terms:
+        half as many operations wait for one another."""
+        *pairs, last = [coefficients[i : i + 2] for i in range(0, len(coefficients), 2)]
+        result = self._pair(last)
+        square = self * self
+        for pair in reversed(pairs):
+            result = result.fma(square, self._pair(pair))
         return result
+
+    def _pair(self, terms: Sequence[float]) -> Num:
+        return self.fma(terms[1], terms[0]) if len(terms) > 1 else self.of(terms[0])
 
     # -- comparisons: an i1 Num; false for NaN -----------------------------------------------
     def _compare(self, code: str, other: Any) -> Num:
@@ -122,9 +134,22 @@ class Num:
         return Num(self.b, self.b.select(self.value, x.value, x.of(y).value))
 
     def clamp(self, low: float, high: float) -> Num:
-        """Limited to [low, high]; NaN stays NaN."""
-        below = (self < low).pick(self.of(low), self)
-        return (below > high).pick(self.of(high), below)
+        """Limited to [low, high], as far as it is not known to be; NaN stays NaN."""
+        x = self
+        if self.low < low:
+            x = (self < low).pick(self.of(low), self)
+        if self.high > high:
+            x = (x > high).pick(self.of(high), x)
+        return x.within(max(self.low, low), min(self.high, high))
+
+    def within(self, low: float, high: float) -> Num:
+        """The same, known to be in these bounds or NaN."""
+        return Num(self.b, self.value, (low, high))
+
+    @property
+    def largest(self) -> float:
+        """A bound of the magnitude."""
+        return max(-self.low, self.high)
 
     # -- representation ----------------------------------------------------------------------
     def bits(self) -> Num:
@@ -135,7 +160,8 @@ class Num:
         return Num(self.b, self.b.convert("bitcast", self.value, element))
 
     def to_double(self) -> Num:
-        return Num(self.b, self.b.convert("fpext", self.value, "double"))
+        wide = self.b.convert("fpext", self.value, "double")
+        return Num(self.b, wide, (self.low, self.high))
 
     def to_float(self) -> Num:
         return Num(self.b, self.b.convert("fptrunc", self.value, "float"))
@@ -143,19 +169,8 @@ class Num:
     def from_integer(self, element: str) -> Num:
         return Num(self.b, self.b.convert("sitofp", self.value, element))
 
-    def times_power_of_two(self, n: Num) -> Num | None:
-        """self * 2^n for a whole n, where the processor has an instruction for it."""
-        if not self.b.has_scalef or self.value.lanes * bits_of(self.value.element) != 512:
-            return None
-        letter, mask = ("d", "i8") if self.is_double else ("s", "i16")
-        everywhere, current = Value("-1", mask), Value("4", "i32")
-        name = f"llvm.x86.avx512.mask.scalef.p{letter}.512"
-        zero = Value("zeroinitializer", self.type)
-        args = (self.value, n.value, zero, everywhere, current)
-        return Num(self.b, self.b.call(name, self.type, *args))
-
     def abs(self) -> Num:
-        return Num(self.b, self.b.intrinsic("fabs", self.value))
+        return Num(self.b, self.b.intrinsic("fabs", self.value), (0.0, self.largest))
 
     def sqrt(self) -> Num:
         return Num(self.b, self.b.intrinsic("sqrt", self.value))

@@ -41,12 +41,11 @@ def _turned(x: Num, turn: int) -> Num:
 
 
 def sin_double(x: Num) -> Num:
-    common = x.equals(0.0).pick(x, _turned(x, 0))
-    return where_rare(x.abs() > _LIMIT, common, lambda: _library(x, "sin"))
+    return _or_library(x, x.equals(0.0).pick(x, _turned(x, 0)), "sin")
 
 
 def cos_double(x: Num) -> Num:
-    return where_rare(x.abs() > _LIMIT, _turned(x, 1), lambda: _library(x, "cos"))
+    return _or_library(x, _turned(x, 1), "cos")
 
 
 def tan_double(x: Num) -> Num:
@@ -54,12 +53,15 @@ def tan_double(x: Num) -> Num:
     sine, cosine = _sin_cos(r)
     odd = (q & 1).equals(1)
     common = odd.pick(-cosine, sine) / odd.pick(sine, cosine)
-    common = x.equals(0.0).pick(x, common)
-    return where_rare(x.abs() > _LIMIT, common, lambda: _library(x, "tan"))
+    return _or_library(x, x.equals(0.0).pick(x, common), "tan")
 
 
-def _library(x: Num, name: str) -> Num:
-    return Num(x.b, each_lane(x.b, name, x.value))
+def _or_library(x: Num, common: Num, name: str) -> Num:
+    """The C library's result where x may be too large, and is."""
+    if x.largest <= _LIMIT:
+        return common
+    library = lambda: Num(x.b, each_lane(x.b, name, x.value))
+    return where_rare(x.abs() > _LIMIT, common, library)
 
 
 def atan_double(x: Num) -> Num:
