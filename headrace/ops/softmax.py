@@ -160,14 +160,15 @@ def _(e, features, labels):
 
     top = e.compute((rows,), lambda i: e.reduce("max", n, lambda j: at(features, i, j)))
     low = e.compute((rows, n), lambda i, j: at(features, i, j) - top[i])
-    total = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: e.exp(low[i, j])))
+    up = e.compute((rows, n), lambda i, j: e.exp(low[i, j]))
+    total = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: up[i, j]))
 
     def term(i, j):
         return at(labels, i, j) * (e.log(total[i]) - low[i, j])
 
     loss = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: term(i, j)))
     share = e.compute((rows,), lambda i: 1.0 / total[i])
-    back = e.compute((rows, n), lambda i, j: e.exp(low[i, j]) * share[i] - at(labels, i, j))
+    back = e.compute((rows, n), lambda i, j: up[i, j] * share[i] - at(labels, i, j))
     return loss, back
 
 
@@ -247,13 +248,14 @@ def _(e, features, labels):
     refusal = f"Received a label value of {{value}} which is outside the valid range of [0, {n})."
     top = e.compute((rows,), lambda i: e.reduce("max", n, lambda j: features[i, j]))
     low = e.compute((rows, n), lambda i, j: features[i, j] - top[i])
-    total = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: e.exp(low[i, j])))
+    up = e.compute((rows, n), lambda i, j: e.exp(low[i, j]))
+    total = e.compute((rows,), lambda i: e.reduce("sum", n, lambda j: up[i, j]))
     loss = e.compute((rows,), lambda i: e.log(total[i]) - low[i, e.checked(labels[i], n, refusal)])
     share = e.compute((rows,), lambda i: 1.0 / total[i])
 
     def backprop(i, j):
         hit = e.select(labels[i] == e.cast(j, labels.dtype), 1.0, e.const(0, features.dtype))
-        return e.exp(low[i, j]) * share[i] - hit
+        return up[i, j] * share[i] - hit
 
     return loss, e.compute((rows, n), backprop)
 
