@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen import control_steps, library, llvm, memory, native, threads
-from headrace.codegen.cache import kernel_address
+from headrace.codegen.cache import kernel_soon
 from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.columns import schedule_columns
 from headrace.codegen.compile import naming
@@ -49,6 +50,7 @@ from headrace.codegen.target import host
 from headrace.codegen.walks import loads
 from headrace.core import options
 
+_GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
 
 
@@ -290,13 +292,13 @@ def kernel_step(kernel: Kernel) -> Step:
     lifted = lift(kernel)
     options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
     with naming(kernel.name):
-        address = kernel_address(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
+        code = kernel_soon(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
     params = (ctypes.c_int64 * max(len(lifted.params), 1))(*lifted.params)
     team, grain = parallel(kernel)
     entry = Entry(
         native.KERNEL,
-        [address, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
-        [], [], keep=[params], uses_team=team > 1,
+        [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
+        [], [], keep=[params], uses_team=team > 1, code=code,
     )  # fmt: skip
     return _with_buffers(entry, lifted, team, kernel.name)
 
@@ -378,6 +380,7 @@ def lay_out(a: Assembly) -> Program:
     where |= {t: (last + 1 + i, 0) for i, t in enumerate([*a.moving, *a.growing])}
     where |= {t: where[a.final(t)] for t in a.alias if a.final(t) in where}
     entries = [place(s, where) for s in a.steps]
+    await_code(entries, a.cancel)
     checks = [
         CheckInfo(c, where[c.bad], None if c.value is None else where[c.value]) for c in a.checks
     ]
@@ -388,6 +391,21 @@ def lay_out(a: Assembly) -> Program:
     large = sorted(every, key=lambda b: -b.size)[:5]
     program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)
     return program
+
+
+def await_code(entries: list[Entry], cancel: Any) -> None:
+    """The addresses of kernels, once they are compiled."""
+    for entry in entries:
+        if entry.code is None:
+            continue
+        with naming(entry.name):
+            while not entry.code.done() and cancel.reason is None:
+                wait([entry.code], _GLANCE)
+            if cancel.reason is None:
+                entry.head[0] = entry.code.result()
+                entry.code = None
+        if cancel.reason is not None:
+            raise cancel.reason
 
 
 def postponed(a: Assembly, elsewhere: set[Tensor]) -> list[Step]:

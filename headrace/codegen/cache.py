@@ -14,7 +14,9 @@ import os
 import tempfile
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -26,7 +28,9 @@ from headrace.version import __version__
 
 LIMIT = 256 << 20  # bytes on disk
 DAY = 86400.0  # a file that is read is marked as used so often
+MOST = 1024  # kernels that are on their way, or were
 _addresses: dict[str, int] = {}
+_soon: OrderedDict[str, Future[int]] = OrderedDict()
 _lock = threading.RLock()
 
 
@@ -37,7 +41,7 @@ def kernel_address(
     with _lock:
         found = _addresses.get(identity)
         if found is None:
-            key = hashlib.sha256(f"{generator_hash()}\n{identity}".encode()).hexdigest()[:40]
+            key = _key(identity)
             symbol = f"k_{key}"
             data = _read(key)
             if data is None or "llvm" in options.shown():
@@ -47,6 +51,34 @@ def kernel_address(
                 _write(key, data)
             found = _addresses[identity] = compiler.load(data, symbol, imports)
         return found
+
+
+def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
+    """`kernel_address`, but what has to be compiled is compiled by a thread: LLVM leaves Python alone
+    meanwhile.  The text is written here, since expressions belong to the thread that compiles."""
+    found = _soon.get(identity)
+    if found is not None and not (found.done() and found.exception()):
+        return found
+    key = _key(identity)
+    if identity in _addresses or "llvm" in options.shown() or _path(key).exists():
+        found = Future()
+        found.set_result(kernel_address(identity, write))
+    else:
+        text = write(f"k_{key}")
+        found = _worker().submit(kernel_address, identity, lambda _: text)
+    _soon[identity] = found
+    while len(_soon) > MOST:
+        _soon.popitem(last=False)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _worker() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "headrace-llvm")
+
+
+def _key(identity: str) -> str:
+    return hashlib.sha256(f"{generator_hash()}\n{identity}".encode()).hexdigest()[:40]
 
 
 @lru_cache(maxsize=1)
@@ -126,6 +158,8 @@ def _quiet() -> Callable[[], None]:
 def _renew() -> None:
     global _lock
     _lock = threading.RLock()
+    _soon.clear()
+    _worker.cache_clear()  # its thread is the parent's
 
 
 forks.guard(forks.CODE, _quiet, _renew)

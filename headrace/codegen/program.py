@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +50,7 @@ class Entry:
     check: int = -1
     name: str = ""
     jump: Label | None = None  # the first two words of `head` say where this is
+    code: Future[int] | None = None  # the first word of `head`, while it is compiled
     grows: int = -1  # a push on a stack without a limit: its number
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
 

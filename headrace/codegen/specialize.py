@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import array_ops, control, fallback, layouts, library, packing, repeats
+from headrace.codegen import ahead, array_ops, control, fallback, layouts, library, packing, repeats
+from headrace.codegen.arenas import ARENAS
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
@@ -160,10 +161,11 @@ class Specializer:
         packed = packing.pack(roots, free)
         layouts.assign([*roots, *(t for c in self.emitter.checks for t in (c.bad, c.value) if t)])
         packed.measure()
-        program = assemble(
-            [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
-            self.emitter.effects,
-        )  # fmt: skip
+        with ARENAS.expecting(ahead.at_least(roots, updates)):
+            program = assemble(
+                [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
+                self.emitter.effects,
+            )  # fmt: skip
         if packed.given:
             places = packing.places_of(packed.made, everything)
             first = assemble([everything[p] for p in places], packed.made, [], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -133,3 +134,19 @@ def test_what_was_not_used_for_long_goes(tmp_path, monkeypatch):
 def test_the_key_knows_the_generator():
     assert len(cache.generator_hash()) == 64
     assert cache._path("ab" + "0" * 38).parent.name == "ab"
+
+
+def test_a_kernel_that_failed_is_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    good = "define i64 @{}() {{\n  ret i64 7\n}}\n"
+    texts = iter(["rubbish", good, good])
+    name = f"tried again {os.urandom(8).hex()}"
+
+    def soon():
+        return cache.kernel_soon(name, lambda symbol: next(texts).format(symbol))
+
+    with pytest.raises(RuntimeError):
+        soon().result(60)
+    address = soon().result(60)
+    assert ctypes.CFUNCTYPE(ctypes.c_int64)(address)() == 7
+    assert soon().result(0) == address
