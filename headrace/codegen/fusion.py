@@ -234,30 +234,31 @@ class Fusion:
         latest = max((self.place[t] for t in map(memory, read) if t in self.place), default=-1)
         item = self.items[latest] if latest >= 0 else None
         if isinstance(item, ChannelGroup):
-            joined = item.join(form)
-        elif form.member.is_row:
-            joined = self.start_channels(item, latest, form)
-            latest = latest if self.items[latest] is not item else len(self.items) - 1
+            position = latest if item.join(form) else None
         else:
+            position = self.start_channels(item, latest, form) if form.member.is_row else None
+        if position is None:
             return False
-        if joined:
-            self.place[tensor] = latest
-            self.note_reads(latest, read)
-        return joined
+        self.place[tensor] = position
+        self.note_reads(position, read)
+        return True
 
-    def start_channels(self, item: Item | None, position: int, form: channels.Form) -> bool:
+    def start_channels(self, item: Item | None, position: int, form: channels.Form) -> int | None:
         """With the stages that make what is added up, where they are the last thing needed."""
         if isinstance(item, Group) and not any(m.tensor in self.updates for m in item.members):
-            before = [channels.form_of(m.tensor, self.bodies[m.tensor]) for m in item.members]
-            known = [f for f in before if f is not None and f.image is not None]
-            group = channels.group_of([*known, form]) if len(known) == len(before) else None
-            if group is not None:
+            stages = [
+                (m.tensor, self.bodies[m.tensor]) for m in item.members if m.tensor in self.bodies
+            ]
+            forms = [f for t, made in stages if (f := channels.form_of(t, made)) and f.image]
+            group = channels.group_of([*forms, form])
+            if group is not None and len(forms) == len(item.members):
                 self.items[position] = group
-                return True
+                return position
         group = channels.group_of([form])
-        if group is not None:
-            self.items.append(group)
-        return group is not None
+        if group is None:
+            return None
+        self.items.append(group)
+        return len(self.items) - 1
 
     def add_stage(self, tensor: Tensor, made: Compute) -> None:
         loops = tuple(v for v in made.vars if v.extent != 1)

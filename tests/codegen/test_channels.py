@@ -56,9 +56,18 @@ def without_relu(net, x):
     return [net.conv(tf.tanh(y), 1), mean * 2.0, variance]
 
 
+def summed_otherwise(net, x):
+    """Beside the sums, a maximum per channel and a sum over rows alone."""
+    y, mean, _ = net.norm(net.conv(x, 3))
+    y = tf.nn.relu(y) * 2.0
+    axes = [0, 1, 2] if net.format == "NHWC" else [0, 2, 3]
+    found = [tf.reduce_max(y, axes), tf.reduce_sum(y, axes), tf.reduce_sum(y, axes[1])]
+    return [net.conv(y, 1), mean, *found]
+
+
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("build", [normalized, biased, without_relu])
+@pytest.mark.parametrize("build", [normalized, biased, without_relu, summed_otherwise])
 def test_sums_and_what_follows_from_them(monkeypatch, build, size, data_format):
     made = []
     first = schedule.ChannelSchedule.kernel
@@ -125,3 +134,17 @@ def test_nan_and_infinity_reach_the_results():
     got, want = (f(Containers(), [x]) for f in (runner.run, runner.expected))
     for a, b in zip(got, want):
         assert (np.isnan(a) == np.isnan(b)).all()
+
+
+def test_arrays_that_only_look_like_blocks():
+    """Five dimensions, the last as long as a vector: fed, not made by anybody."""
+    lanes = host().lanes(32)
+    x = np.random.default_rng(1).normal(size=(3, 12, 5, 4, lanes)).astype("f")
+    with tf.Graph().as_default() as graph:
+        fed = tf.placeholder(tf.float32, x.shape)
+        total = tf.reduce_sum(fed * 3.0 + 1.0, [0, 2, 3])
+        scaled = fed / total[None, :, None, None, :]
+        runner = Runner(graph, [fed], [total, scaled, tf.reduce_sum(scaled, [0, 2, 3])])
+    got, want = (f(Containers(), [x]) for f in (runner.run, runner.expected))
+    for a, b in zip(got, want):
+        assert_same(a, b, 1e-4)
