@@ -33,9 +33,12 @@ CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
 FEW_CHANNELS = 16
 FEW_TILES = 16  # below which the transforms of weights cost too much
 NEAR = 640 << 10  # bytes of transformed patches that stay in the second cache beside the rest
-FEWEST, MOST = 24, 96  # tiles of a block
+FEWEST, MOST = 66, 96  # tiles of a block
+FEWEST_GRADIENT = 48
+FEWEST_OWN = 24  # tiles of a thread; with fewer, threads share the channels
 GROUP = 8  # blocks of output channels between two transforms back
-WIDE = 16  # blocks of channels in a group of the gradient of weights
+WIDE = (32, 16)  # blocks of channels in a group of the gradient of weights
+SUMS = 32 << 20  # bytes: sums that are larger have narrower groups instead of more parts
 FLAG = 8  # bytes
 
 
@@ -274,7 +277,7 @@ def cut_images(size: Size, rows: int) -> Cut:
     team = threads.count()
     most = max(min(NEAR // (4 * POSITIONS * size.source.channels), MOST), FEWEST)
     blocks = ceil(size.tiles / most)
-    if blocks < team and size.tiles < team * FEWEST:  # few tiles: threads share the channels
+    if blocks < team and size.tiles < team * FEWEST_OWN:  # few tiles: threads share the channels
         parts = min(ceil(team / blocks), size.outs)
     else:
         parts, blocks = 1, ceil(blocks / team) * team
@@ -294,10 +297,19 @@ class GradientCut:
 
 
 def cut_gradient(size: Size) -> GradientCut:
+    for wide in WIDE:
+        found = _gradient_cut(size, wide)
+        if 4 * found.parts * POSITIONS * size.filters <= SUMS:
+            break
+    return found
+
+
+def _gradient_cut(size: Size, wide: int) -> GradientCut:
     team = threads.count()
-    groups = ceil(size.ins / WIDE), ceil(size.outs / WIDE)
+    groups = ceil(size.ins / wide), ceil(size.outs / wide)
     in_group, out_group = ceil(size.ins / groups[0]), ceil(size.outs / groups[1])
-    block = max(min(NEAR // (4 * POSITIONS * size.lanes * (in_group + out_group)), MOST), FEWEST)
+    near = NEAR // (4 * POSITIONS * size.lanes * (in_group + out_group))
+    block = max(min(near, MOST), FEWEST_GRADIENT)
     units, blocks = groups[0] * groups[1], ceil(size.tiles / block)
     parts = next((n for n in range(1, team + 1) if units * n % team == 0), 1)
     parts = min(parts, blocks)
