@@ -14,7 +14,7 @@ from typing import Any
 from headrace.codegen import native, onednn_conv, onednn_pool, threads
 from headrace.codegen import onednn_api as dnn
 from headrace.codegen.blas import bits_of, matrix
-from headrace.codegen.onednn_api import ARG, Description, Unsupported
+from headrace.codegen.onednn_api import ARG, Unsupported
 from headrace.codegen.onednn_calls import Execution, Sequence, plain, reorder, team_of
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory as memory_of
@@ -61,7 +61,7 @@ def _matmul(call: LibraryCall) -> list[Execution]:
     bias = call.views.get("bias")
     layouts = [plain(src), plain(weights), plain(bias) if bias else None, plain(dst)]
     attr = dnn.attributes(call.options.get("post_ops", ()))
-    made = Description("matmul", dnn.engine(), *layouts, attr, keep=(attr,))
+    made = dnn.described("matmul", dnn.engine(), *layouts, attr, keep=(attr,))
     run = Sequence(made)
     run.read("src", src)
     run.read("weights", weights)

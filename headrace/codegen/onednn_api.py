@@ -17,6 +17,7 @@ from headrace.core import options
 
 UNIMPLEMENTED = 3
 MAX_DIMS = 12
+MANY = 1024  # descriptors that are kept
 FORMAT_ANY = 1
 CPU, IN_ORDER, SCRATCHPAD_USER = 1, 1, 1
 FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
@@ -113,10 +114,23 @@ def _made(function: str, destroy: str | None, *args: Any, keep: tuple[Any, ...] 
     return Handle(out.value or 0, destroy, *keep)
 
 
-def dims(values: Sequence[int]) -> Any:
+class Dims:
+    """Sizes as the library takes them."""
+
+    def __init__(self, values: tuple[int, ...]) -> None:
+        self._as_parameter_ = (ctypes.c_int64 * MAX_DIMS)(*values)
+
+
+def dims(values: Sequence[int]) -> Dims:
+    """Equal values give one and the same object, as layouts do: calls are known by them."""
+    return _dims(tuple(values))
+
+
+@lru_cache(maxsize=MANY)
+def _dims(values: tuple[int, ...]) -> Dims:
     if len(values) > MAX_DIMS:
         raise Unsupported("too many dimensions")
-    return (ctypes.c_int64 * MAX_DIMS)(*values)
+    return Dims(values)
 
 
 @lru_cache(maxsize=1)
@@ -162,6 +176,11 @@ class Layout:
 
 
 def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
+    return _strided(tuple(shape), kind, tuple(strides))
+
+
+@lru_cache(maxsize=MANY)
+def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> Layout:
     handle = _made(
         "dnnl_memory_desc_create_with_strides", "dnnl_memory_desc_destroy",
         len(shape), dims(shape), TYPES[kind], dims(strides),
@@ -171,24 +190,30 @@ def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
 
 def any_layout(shape: Sequence[int], kind: str) -> Layout:
     """Let the library choose."""
-    handle = _made(
-        "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
-        len(shape), dims(shape), TYPES[kind], FORMAT_ANY,
-    )  # fmt: skip
-    return Layout(handle)
+    return _tagged(tuple(shape), kind, FORMAT_ANY)
 
 
 def blocked(shape: Sequence[int], kind: str, block: int) -> Layout:
     """Images (batch, channels, rows, columns) with blocks of channels innermost."""
+    return _tagged(tuple(shape), kind, BLOCKED_TAGS[block])
+
+
+@lru_cache(maxsize=MANY)
+def _tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
     handle = _made(
         "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
-        len(shape), dims(shape), TYPES[kind], BLOCKED_TAGS[block],
+        len(shape), dims(shape), TYPES[kind], tag,
     )  # fmt: skip
     return Layout(handle)
 
 
 def attributes(post_ops: Sequence[tuple[Any, ...]] = ()) -> Handle:
     """Scratch memory is ours; `post_ops` are ("sum", scale), ("relu",) or ("add", layout)."""
+    return _attributes(tuple(post_ops))
+
+
+@lru_cache(maxsize=MANY)
+def _attributes(post_ops: tuple[tuple[Any, ...], ...]) -> Handle:
     attr = _made("dnnl_primitive_attr_create", "dnnl_primitive_attr_destroy")
     lib = _lib()
     check(lib.dnnl_primitive_attr_set_scratchpad_mode(attr, SCRATCHPAD_USER), "scratchpad mode")
@@ -242,6 +267,18 @@ class Description:
 
     def primitive(self) -> Handle:
         return _made("dnnl_primitive_create", "dnnl_primitive_destroy", self, keep=(self.handle,))
+
+
+def described(kind: str, *args: Any, keep: tuple[Any, ...] = ()) -> Description:
+    """A descriptor for so many threads as this one would use now; equal ones are made once."""
+    gomp = threads.libgomp()
+    team = 0 if gomp is None else gomp.omp_get_max_threads()
+    return _described(team, kind, *args, keep=keep)
+
+
+@lru_cache(maxsize=MANY)
+def _described(team: int, kind: str, *args: Any, keep: tuple[Any, ...]) -> Description:
+    return Description(kind, *args, keep=keep)
 
 
 class Argument(ctypes.Structure):

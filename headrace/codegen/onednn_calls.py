@@ -101,7 +101,7 @@ def finish(
 
 
 def reorder(source: Layout, start: Tensor, target: Layout, end: Tensor) -> Execution:
-    made = Description("reorder", source, dnn.engine(), target, dnn.engine(), dnn.attributes())
+    made = dnn.described("reorder", source, dnn.engine(), target, dnn.engine(), dnn.attributes())
     moved = finish(made, [("src", source, start), ("dst", target, end)], ("dst",))
     moved.label = "reorder"
     return moved

@@ -41,7 +41,7 @@ def _forward_description(
     call: LibraryCall, attr: Any = None, src: Layout | None = None, dst: Layout | None = None
 ) -> Description:
     bias = call.views.get("bias")
-    return Description(
+    return dnn.described(
         "convolution_forward", dnn.engine(), dnn.FORWARD_TRAINING, dnn.CONVOLUTION_DIRECT,
         src or image(call, "src"), free(call.views["weights"]),
         plain(bias) if bias else None, dst or image(call, "dst"), *_geometry(call),
@@ -91,7 +91,7 @@ def pack(call: LibraryCall) -> list[Execution]:
 def convolution_data(call: LibraryCall) -> list[Execution]:
     src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
     hint = _forward_description(call)
-    made = Description(
+    made = dnn.described(
         "convolution_backward_data", dnn.engine(), dnn.CONVOLUTION_DIRECT, image(call, "src"),
         free(weights), image(call, "dst"), *_geometry(call), hint, dnn.attributes(), keep=(hint,),
     )  # fmt: skip
@@ -116,7 +116,7 @@ def convolution_weights(call: LibraryCall) -> list[Execution]:
 
 def _weights_description(call: LibraryCall, src: Layout, dst: Layout) -> Description:
     hint = _forward_description(call, src=src, dst=dst)
-    return Description(
+    return dnn.described(
         "convolution_backward_weights", dnn.engine(), dnn.CONVOLUTION_DIRECT, src,
         free(call.views["weights"]), None, dst, *_geometry(call), hint, dnn.attributes(),
         keep=(hint,),

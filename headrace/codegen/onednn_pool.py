@@ -15,7 +15,7 @@ from headrace.ops.emit import LibraryCall
 
 def _pool_forward(call: LibraryCall, algorithm: int, kind: int) -> Description:
     o = call.options
-    return Description(
+    return dnn.described(
         "pooling_forward", dnn.engine(), kind, algorithm, _pooled(call, "src"),
         _pooled(call, "dst"), dnn.dims(o["strides"]), dnn.dims(o["window"]),
         dnn.dims([0] * len(o["window"])), *_pads(o), dnn.attributes(),
@@ -25,7 +25,7 @@ def _pool_forward(call: LibraryCall, algorithm: int, kind: int) -> Description:
 def _pool_backward(call: LibraryCall, algorithm: int, source: str, grad: str) -> Description:
     o = call.options
     hint = _pool_forward(call, algorithm, dnn.FORWARD_TRAINING)
-    return Description(
+    return dnn.described(
         "pooling_backward", dnn.engine(), algorithm, _pooled(call, source), _pooled(call, grad),
         dnn.dims(o["strides"]), dnn.dims(o["window"]), dnn.dims([0] * len(o["window"])), *_pads(o),
         hint, dnn.attributes(), keep=(hint,),
