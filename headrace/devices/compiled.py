@@ -313,10 +313,26 @@ class RegionUnit:
             found = [self.slot(s, step, given) for s in self.sources]
             slots = [s for s in found if s is not None]
             if len(slots) < len(found) or len(set(slots)) < len(slots):
+                self.leave_arrays(given)
                 return None
             if not self.handles:
                 self._slots = Slots(resources, generation, slots)
         return None if any(s.value is None for s in slots) else slots
+
+    def leave_arrays(self, given: dict[int, Any]) -> None:
+        """Loops and branches that use an array from outside of the piece are the host's."""
+        registers = self.program.registers
+        arrays = {
+            s
+            for s in self.sources
+            if isinstance(s, Edge)
+            and isinstance(value := given.get(registers[s]), Handle)
+            and not isinstance(value.target, Slot)
+        }
+        users = [n.name for n in self.region.nodes if not arrays.isdisjoint(n.inputs)]
+        if users:
+            self.program.declined |= dict.fromkeys(users, "an array from elsewhere")
+            self.program.cut()
 
     def value(self, output: Any, place: int) -> Any:
         """An output as a value: of a variable, what it holds now."""

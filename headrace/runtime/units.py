@@ -44,10 +44,12 @@ class _LoopCall:
         self.carried = loop.carried
         self.cold = _Lazy(loop.condition, prepare), _Lazy(loop.body, prepare)
         self.hot = _Lazy(loop.condition, prepare_hot), _Lazy(loop.body, prepare_hot)
+        self.is_hot = False  # was it ever long?
 
     def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
         carried, invariants = list(values[: self.carried]), list(values[self.carried :])
-        (condition, body), count = self.cold, 0
+        condition, body = self.hot if self.is_hot else self.cold
+        count = 0
         while True:
             if step.cancel.reason is not None:
                 raise step.cancel.reason
@@ -57,6 +59,7 @@ class _LoopCall:
             carried = body.run(step, [*carried, *invariants, *shared])
             count += 1
             if count == HOT:
+                self.is_hot = True
                 condition, body = self.hot
 
 
