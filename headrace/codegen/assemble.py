@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import control_steps, library, llvm, memory, native, threads
+from headrace.codegen import (
+    branches,
+    control_steps,
+    costs,
+    library,
+    llvm,
+    memory,
+    native,
+    threads,
+)
 from headrace.codegen.cache import kernel_soon
 from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.columns import schedule_columns
@@ -31,7 +40,7 @@ from headrace.codegen.fusion import (
     UnitItem,
 )
 from headrace.codegen.gemm import Products
-from headrace.codegen.inline import dependencies, weight
+from headrace.codegen.inline import dependencies
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
@@ -52,6 +61,7 @@ from headrace.core import options
 
 _GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
+MORE_MEMORY, FEW_BYTES = 1.1, 4 << 20  # what running side by side may take
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +74,8 @@ class Step:
     scratch: int = 0
     block: memory.Block | None = None
     name: str = ""
+    cost: float = 0.0  # ns on one thread; 0: not known
+    is_part: bool = False  # writes a part of an array, beside others that do
 
 
 @dataclass(slots=True)
@@ -83,6 +95,7 @@ class Assembly:
     )  # and now here, now there
     loops: list[tuple[int, int]] = field(default_factory=list)  # first step, last step
     growing: list[Tensor] = field(default_factory=list)  # stacks without a limit
+    forks: list[branches.Fork] = field(default_factory=list)  # steps that run side by side
 
     def final(self, tensor: Tensor) -> Tensor:
         """The array whose memory this one is in."""
@@ -262,7 +275,7 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products
         case ColumnsItem(tensor=tensor, how=how):
             return [kernel_step(schedule_columns(tensor, how, host().lanes(tensor.kind.bits)))]
         case AssembleItem(tensor=tensor, parts=parts):
-            return [kernel_step(k) for k in schedule_parts(tensor, parts)]
+            return [part_step(k) for k in schedule_parts(tensor, parts)]
         case CallItem(called=called, outputs=outputs):
             return library.steps(called, outputs, Step, products)
     raise AssertionError(item)
@@ -300,7 +313,15 @@ def kernel_step(kernel: Kernel) -> Step:
         [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
         [], [], keep=[params], uses_team=team > 1, code=code,
     )  # fmt: skip
-    return _with_buffers(entry, lifted, team, kernel.name)
+    step = _with_buffers(entry, lifted, team, kernel.name)
+    step.cost = costs.of_kernel(kernel, step)
+    return step
+
+
+def part_step(kernel: Kernel) -> Step:
+    step = kernel_step(kernel)
+    step.is_part = True
+    return step
 
 
 def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Step:
@@ -320,22 +341,10 @@ def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Step:
 
 def parallel(kernel: Kernel) -> tuple[int, int]:
     """Threads, and how many rows (or elements) belong together."""
-    cost = 0
-    for sweep in kernel.sweeps:
-        inner = prod(v.extent for v in sweep.loops)
-        for action in sweep.actions:
-            cost += inner * (2 + weight(action.value) + _folded(action.value))
-    rows = prod(v.extent for v in kernel.rows) * kernel.width
     grain = 256 if kernel.is_ranged else 1
-    if cost * rows < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
+    if costs.operations(kernel) < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
         return 1, grain
     return threads.count(), grain
-
-
-def _folded(value: Any) -> int:
-    from headrace.codegen.walks import walk
-
-    return sum(2 * prod(v.extent for v in x.extra[1]) for x in walk(value) if x.op == "reduce")
 
 
 def check_steps(a: Assembly, item: Item, fusion: Fusion, checks: list[Check]) -> list[Step]:
@@ -371,6 +380,7 @@ def lay_out(a: Assembly) -> Program:
     elsewhere = {*bases, *fixed, *a.growing}
     if all(s.entry.jump is None for s in a.steps):
         a.steps = postponed(a, elsewhere)
+        fork(a, elsewhere)
     blocks = arena_blocks(a, elsewhere)
     every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
     total = memory.plan(every)
@@ -393,6 +403,23 @@ def lay_out(a: Assembly) -> Program:
     return program
 
 
+def fork(a: Assembly, elsewhere: set[Tensor]) -> None:
+    """Small steps side by side, unless that takes much more memory."""
+    variables = {a.final(u.value): u.variable for u in a.updates}
+    steps, forks = branches.side_by_side(a.steps, a.final, variables, threads.count(), Step)
+    if forks:
+        forked = replace(a, steps=steps, forks=forks)
+        if peak(forked, elsewhere) <= MORE_MEMORY * peak(a, elsewhere) + FEW_BYTES:
+            branches.run_alone(steps, forks)
+            a.steps, a.forks = steps, forks
+
+
+def peak(a: Assembly, elsewhere: set[Tensor]) -> int:
+    blocks = arena_blocks(a, elsewhere)
+    every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
+    return memory.plan(every) if a.forks else memory.most_alive(every)
+
+
 def await_code(entries: list[Entry], cancel: Any) -> None:
     """The addresses of kernels, once they are compiled."""
     for entry in entries:
@@ -409,12 +436,11 @@ def await_code(entries: list[Entry], cancel: Any) -> None:
 
 
 def postponed(a: Assembly, elsewhere: set[Tensor]) -> list[Step]:
-    def peak(steps: Sequence[Step]) -> int:
-        blocks = arena_blocks(replace(a, steps=list(steps)), elsewhere)
-        return memory.most_alive([*blocks.values(), *(s.block for s in steps if s.block)])
+    def needed(steps: Sequence[Step]) -> int:
+        return peak(replace(a, steps=list(steps)), elsewhere)
 
     variables = {a.final(u.value): u.variable for u in a.updates}
-    return postpone(a.steps, a.final, variables, peak)
+    return postpone(a.steps, a.final, variables, needed)
 
 
 def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
@@ -451,6 +477,7 @@ def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Blo
         for block in blocks.values():  # what is used in a loop, and is from before it, stays
             if block.first < first <= block.last < last:
                 block.last = last
+    branches.live_together([*blocks.values(), *(s.block for s in a.steps if s.block)], a.forks)
     return blocks
 
 

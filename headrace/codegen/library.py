@@ -11,9 +11,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from headrace.codegen import blas, gemm, native, onednn, onednn_pool, pools, winograd
+from headrace.codegen import blas, costs, gemm, native, onednn, onednn_pool, pools, winograd
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
+from headrace.codegen.onednn_calls import work_of
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import Called
 from headrace.codegen.stages import memory as memory_of
@@ -43,6 +44,13 @@ def choose(call: LibraryCall) -> str | None:
 
 def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
     """The program steps of a call that `choose` accepted."""
+    found = _steps(called, outputs, step, products)
+    work = 0 if is_empty(called.call) else work_of(called.call)
+    costs.note_products(found, work, {memory_of(t) for t in outputs})
+    return found
+
+
+def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
     call = called.call
     if is_empty(call):
         return [_zeros(memory_of(t), step) for t in outputs if t.count]

@@ -19,8 +19,12 @@ class Block:
     last: int
     name: str = ""
     offset: int = -1
+    lane: tuple[int, int] | None = None  # the fork, and the only one of its branches that uses it
 
     def overlaps(self, other: Block) -> bool:
+        if self.lane and other.lane and self.lane[0] == other.lane[0]:
+            if self.lane != other.lane:
+                return True
         return self.first <= other.last and other.first <= self.last
 
 

@@ -17,7 +17,8 @@ not 0, the ticks that every entry takes are added up there.
 
 Entries that jump make loops and branches; some change what a base points to: a cell of an array, the
 next place of a stack, the other one of two buffers.  REFUSED: an array was used in a way that it does
-not allow.  FULL: a stack has no more room; the same entry is run again once it has.
+not allow.  FULL: a stack has no more room; the same entry is run again once it has.  A FORK is followed
+by branches, which the threads of the team walk side by side.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 from headrace.codegen import native_loop, threads
 
 KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
-JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT = range(7, 17)
+JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK = range(7, 18)
 RT_WORDS = 8
 OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT, REFUSED, FULL = range(7)
 RESUME, PLAIN, CHECKED = range(3)

@@ -88,26 +88,28 @@ begin:
   br label %go
 go:
   call void @flush(ptr %saved)
-  %code = call i64 @walk(ptr %frame)
+  %position = call ptr @pointer(ptr %frame, i64 9)
+  %number = call i64 @word(ptr %frame, i64 10)
+  %count = call i64 @word(ptr %frame, i64 1)
+  %scratch = call ptr @pointer(ptr %frame, i64 4)
+  %table = call ptr @pointer(ptr %frame, i64 3)
+  %patience = call i64 @word(ptr %table, i64 7)
+  %now = call i64 @ticks()
+  %until = add i64 %now, %patience
+  %code = call i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until)
   call void @unflush(ptr %saved)
   ret i64 %code
 }
 
-define internal i64 @walk(ptr %frame) #0 {
+; Entries from `number`, at `position`, up to `count`.
+define internal i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until) #0 {
 begin:
   %job = alloca [520 x i64], align 64
   %words = call ptr @pointer(ptr %frame, i64 0)
-  %count = call i64 @word(ptr %frame, i64 1)
   %bases = call ptr @pointer(ptr %frame, i64 2)
   %rt = call ptr @pointer(ptr %frame, i64 3)
-  %scratch = call ptr @pointer(ptr %frame, i64 4)
-  %position = call ptr @pointer(ptr %frame, i64 9)
-  %number = call i64 @word(ptr %frame, i64 10)
   %positionp = getelementptr ptr, ptr %frame, i64 9
   %numberp = getelementptr i64, ptr %frame, i64 10
-  %patience = call i64 @word(ptr %rt, i64 7)
-  %now = call i64 @ticks()
-  %until = add i64 %now, %patience
   %times = call ptr @pointer(ptr %frame, i64 11)
   %timed = icmp ne ptr %times, null
   br label %head
@@ -144,7 +146,8 @@ dispatch:
                                   i64 13, label %push
                                   i64 14, label %pop
                                   i64 15, label %row
-                                  i64 16, label %repeat ]
+                                  i64 16, label %repeat
+                                  i64 17, label %fork ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)
@@ -372,6 +375,27 @@ jump:
   %target = getelementptr i64, ptr %words, i64 %jump_words
   %target_number = call i64 @word(ptr %entry, i64 3)
   br label %head
+
+; fork entry: kind, length, where the last branch ends, its number, threads, words of scratch of a
+;             thread, branches, (words from the start, number) of each branch's first entry and of the end
+fork:
+  %fork_threads = call i64 @word(ptr %entry, i64 4)
+  %fork_threads32 = trunc i64 %fork_threads to i32
+  store ptr %frame, ptr %job
+  %fork_entry = getelementptr ptr, ptr %job, i64 1
+  store ptr %entry, ptr %fork_entry
+  %fork_code = getelementptr i64, ptr %job, i64 2
+  store i64 0, ptr %fork_code
+  %fork_counter = getelementptr i64, ptr %job, i64 8
+  store i64 0, ptr %fork_counter
+  %fork_f = call i64 @word(ptr %rt, i64 0)
+  %fork_fp = inttoptr i64 %fork_f to ptr
+  call void %fork_fp(ptr @branches, ptr %job, i32 %fork_threads32, i32 0)
+  %fork_result = load i64, ptr %fork_code
+  %fork_good = icmp eq i64 %fork_result, 0
+  br i1 %fork_good, label %jump, label %fork_failed
+fork_failed:
+  ret i64 %fork_result
 
 ; unless entry: kind, length, where to go if the byte is 0, its number, (base, offset) of the byte
 unless:

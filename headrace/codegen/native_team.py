@@ -1,4 +1,4 @@
-"""How the threads of a team share a kernel's work, as LLVM text: part of the loop of native_loop."""
+"""How the threads of a team share work, as LLVM text: part of the loop of native_loop."""
 
 TEAM = r"""
 ; job: function, buffers, params, work, grain, rt, parts, -, then a counter per part, 8 words apart.
@@ -66,6 +66,53 @@ go:
 part_done:
   %k1 = add i64 %k, 1
   br label %outer
+done:
+  call void @unflush(ptr %saved)
+  ret void
+}
+
+; job: frame, fork entry, code of a failure, then (from word 8) the number of the next branch.
+; Each thread takes the next branch that nobody has, and walks its entries.
+define internal void @branches(ptr %job) #0 {
+entry:
+  %saved = alloca i32, align 4
+  %frame = call ptr @pointer(ptr %job, i64 0)
+  %fork = call ptr @pointer(ptr %job, i64 1)
+  %codep = getelementptr i64, ptr %job, i64 2
+  %next = getelementptr i64, ptr %job, i64 8
+  %words = call ptr @pointer(ptr %frame, i64 0)
+  %rt = call ptr @pointer(ptr %frame, i64 3)
+  %f1 = call i64 @word(ptr %rt, i64 1)
+  %num = inttoptr i64 %f1 to ptr
+  %t32 = call i32 %num()
+  %t = sext i32 %t32 to i64
+  %wide = call i64 @word(ptr %fork, i64 5)
+  %own = mul i64 %t, %wide
+  %first_scratch = call ptr @pointer(ptr %frame, i64 4)
+  %scratch = getelementptr i64, ptr %first_scratch, i64 %own
+  %count = call i64 @word(ptr %fork, i64 6)
+  call void @flush(ptr %saved)
+  br label %head
+head:
+  %b = atomicrmw add ptr %next, i64 1 monotonic, align 8
+  %more = icmp slt i64 %b, %count
+  br i1 %more, label %body, label %done
+body:
+  %at0 = shl i64 %b, 1
+  %at = add i64 %at0, 7
+  %at1 = add i64 %at, 1
+  %at3 = add i64 %at, 3
+  %start = call i64 @word(ptr %fork, i64 %at)
+  %number = call i64 @word(ptr %fork, i64 %at1)
+  %end = call i64 @word(ptr %fork, i64 %at3)
+  %position = getelementptr i64, ptr %words, i64 %start
+  %code = call i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %end, ptr %scratch,
+                         i64 9223372036854775807)
+  %good = icmp eq i64 %code, 0
+  br i1 %good, label %head, label %bad
+bad:
+  store i64 %code, ptr %codep
+  br label %done
 done:
   call void @unflush(ptr %saved)
   ret void

@@ -76,16 +76,19 @@ def has_groups(call: LibraryCall) -> bool:
 
 def team_of(call: LibraryCall) -> int:
     """A small call is done before a team would have started."""
+    return threads.count() if work_of(call) >= TEAM_WORK else 1
+
+
+def work_of(call: LibraryCall) -> int:
+    """Multiplications and additions, or what takes as long."""
     src, weights = call.views["src"], call.views.get("weights")
     if call.kind == "matmul" and weights is not None:
-        work = 2 * prod(src.shape) * weights.shape[-1]
-    elif weights is not None:
+        return 2 * prod(src.shape) * weights.shape[-1]
+    if weights is not None:
         # Every output element reads one filter.
         filters = weights.shape[: 1 + has_groups(call)]
-        work = 2 * prod(call.views["dst"].shape) * prod(weights.shape) // max(prod(filters), 1)
-    else:
-        work = 32 * prod(src.shape)
-    return threads.count() if work >= TEAM_WORK else 1
+        return 2 * prod(call.views["dst"].shape) * prod(weights.shape) // max(prod(filters), 1)
+    return 32 * prod(src.shape)
 
 
 def finish(

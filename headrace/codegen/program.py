@@ -50,6 +50,7 @@ class Entry:
     check: int = -1
     name: str = ""
     jump: Label | None = None  # the first two words of `head` say where this is
+    branches: list[Label] = field(default_factory=list)  # of a fork: where each begins, and the end
     code: Future[int] | None = None  # the first word of `head`, while it is compiled
     grows: int = -1  # a push on a stack without a limit: its number
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
@@ -89,13 +90,17 @@ class Frame:
             words += found
             self.keep.append(kept)
             widest = max(widest, len(entry.pairs))
+        places = [*self.starts, len(words)]
+        sets = 1  # of scratch, one for each thread that walks entries
         for entry, start in zip(program.entries, self.starts):
             if entry.jump is not None:
-                at = entry.jump.at
-                is_end = at == len(self.starts)
-                words[start + 2 : start + 4] = [len(words) if is_end else self.starts[at], at]
+                words[start + 2 : start + 4] = [places[entry.jump.at], entry.jump.at]
+            if entry.branches:
+                named = [n for label in entry.branches for n in (places[label.at], label.at)]
+                words[start + 7 : start + 7 + len(named)] = named
+                words[start + 5], sets = widest, max(sets, words[start + 4])
         self.words = np.array(words or [0], np.int64)
-        self.scratch = (ctypes.c_int64 * widest)()
+        self.scratch = (ctypes.c_int64 * (widest * sets))()
         start = self.words.ctypes.data
         self.table = (ctypes.c_int64 * len(native.FRAME))(
             start, len(program.entries), ctypes.addressof(self.bases),
