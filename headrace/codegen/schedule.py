@@ -292,31 +292,45 @@ def schedule_store(
 ) -> Kernel:
     """One stage written into an array, at an offset."""
     loops = tuple(v for v in made.vars if v.extent != 1)
-    ones = {v: ir.const(0, ir.INDEX) for v in made.vars if v.extent == 1}
-    body = substitute(made.body, ones) if ones else made.body
-    at = [var(v) if v.extent != 1 else ir.const(0, ir.INDEX) for v in made.vars]
+    return finish_flat(loops, [stored_at(tensor, made, offset, loops)], name)
+
+
+def stored_at(
+    tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, loops: tuple[Var, ...]
+) -> Store:
+    """The stage over these loops, which are as long as its own."""
+    own = iter(loops)
+    at = [var(next(own)) if v.extent != 1 else ir.const(0, ir.INDEX) for v in made.vars]
+    changed = {v: i for v, i in zip(made.vars, at) if i is not var(v)}
+    body = substitute(made.body, changed) if changed else made.body
     if offset is not None:
         at = [i + start for i, start in zip(at, offset)]
-    return finish_flat(loops, [Store(tensor, tuple(at), body)], name)
+    return Store(tensor, tuple(at), body)
 
 
-SCALARS = 64  # parts of one element that share a kernel
+TOGETHER = 64  # parts that share a kernel: single elements
+COLUMNS = 8  # and longer ones
 
 
 def schedule_parts(
     tensor: Tensor, parts: list[tuple[tuple[int, ...], Compute]], name: str = "assemble"
 ) -> list[Kernel]:
-    """Blocks side by side.  Single elements go in bunches: a stack of scalars is common."""
+    """Blocks side by side.  Columns share a kernel, and so do single elements: a stack of scalars is
+    common, and columns often have much in common."""
     kernels = []
-    single: list[Action] = []
+    alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], Compute]]] = {}
     for offset, made in parts:
-        if any(v.extent != 1 for v in made.vars):
+        is_column = all(v.extent == 1 for v in made.vars[-1:])
+        if is_column:
+            alike.setdefault(tuple(v.extent for v in made.vars), []).append((offset, made))
+        else:
             kernels.append(schedule_store(tensor, made, offset, name))
-            continue
-        body = substitute(made.body, {v: ir.const(0, ir.INDEX) for v in made.vars})
-        single.append(Store(tensor, tuple(ir.const(i, ir.INDEX) for i in offset), body))
-    for start in range(0, len(single), SCALARS):
-        kernels.append(finish_flat((), single[start : start + SCALARS], name))
+    for members in alike.values():
+        loops = tuple(v for v in members[0][1].vars if v.extent != 1)
+        actions: list[Action] = [stored_at(tensor, made, at, loops) for at, made in members]
+        most = COLUMNS if loops else TOGETHER
+        for start in range(0, len(actions), most):
+            kernels.append(finish_flat(loops, actions[start : start + most], name))
     return kernels
 
 

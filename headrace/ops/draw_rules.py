@@ -26,22 +26,24 @@ def known_sizes(shape: Operand) -> tuple[int, ...]:
 
 
 def draw(
-    e: Emitter, generator: Operand, shape: Operand, rule: Callable[..., Expr], words: int = 1
+    e: Emitter, generator: Operand, shape: Operand, rule: Callable[..., list[Expr]], width: int = 4
 ) -> Operand:
-    """rule(word, i) at each place i of the flattened result; `word(n)` is the stream's n-th.  A
-    number takes so many `words`."""
+    """rule(four words) is the `width` numbers that a block makes, one after the other."""
     sizes = known_sizes(shape)
     count = math.prod(sizes)
     if count >= 1 << 40:
         raise Decline("too many numbers")
-    made_of = lanes(e, generator, -(-(count + 1) * words // 4))  # normals come in pairs
+    blocks = max(-(-count // width), 1)
+    made_of = lanes(e, generator, blocks)
 
-    def word(n: Expr) -> Expr:
-        block, k = n // 4, n % 4
-        first = e.select(k == 0, made_of[0][block], made_of[1][block])
-        return e.select(k < 2, first, e.select(k == 2, made_of[2][block], made_of[3][block]))
+    def column(k: int) -> Operand:
+        return e.compute((blocks, 1), lambda b, _: rule(*(lane[b] for lane in made_of))[k])
 
-    made = e.compute((count,), lambda i: rule(word, i))
+    made = e.assemble((blocks, width), [((0, k), column(k)) for k in range(width)])
+    made = e.view(made, (blocks * width,))
+    if blocks * width > count:
+        whole = made
+        made = e.compute((count,), lambda i: whole[i])
     advance(e, generator, count * RESERVED)
     return e.view(made, sizes)
 
@@ -75,9 +77,10 @@ def block(e: Emitter, generator: Operand, number: Expr) -> tuple[Expr, Expr, Exp
     a, b, c, d = low & _MASK, low >> 32, high & _MASK, high >> 32
     key0, key1 = generator[2] & _MASK, generator[2] >> 32
     for i in range(10):
-        first = a * e.const(MULTIPLIERS[0], uint64)
-        second = c * e.const(MULTIPLIERS[1], uint64)
-        own = [(k + e.const(i * step, uint64)) & _MASK for k, step in zip((key0, key1), WEYL)]
+        # The upper halves of a, c and the keys hold anything: the product is one of 32 bits.
+        first = (a & _MASK) * e.const(MULTIPLIERS[0], uint64)
+        second = (c & _MASK) * e.const(MULTIPLIERS[1], uint64)
+        own = [k + e.const(i * step, uint64) for k, step in zip((key0, key1), WEYL)]
         a, b = (second >> 32) ^ b ^ own[0], second & _MASK
         c, d = (first >> 32) ^ d ^ own[1], first & _MASK
     return a, b, c, d
@@ -97,38 +100,38 @@ def uniform64(e: Emitter, high: Expr, low: Expr) -> Expr:
     return e.bitcast(mantissa, float64) - 1.0
 
 
-def uniform(e: Emitter, dtype: DType) -> Callable[..., Expr]:
+def uniform(e: Emitter, dtype: DType) -> Callable[..., list[Expr]]:
     if dtype is float32:
-        return lambda word, i: uniform32(e, word(i))
+        return lambda *words: [uniform32(e, word) for word in words]
     if dtype is float64:
-        return lambda word, i: uniform64(e, word(2 * i), word(2 * i + 1))
+        return lambda a, b, c, d: [uniform64(e, a, b), uniform64(e, c, d)]
     raise Decline(f"random {dtype.name}")
 
 
-def normal(e: Emitter, dtype: DType) -> Callable[..., Expr]:
+def normal(e: Emitter, dtype: DType) -> Callable[..., list[Expr]]:
     """Box-Muller: of each pair of numbers, the first takes the sine."""
     if dtype is not float32:
         raise Decline(f"random {dtype.name}")
 
-    def rule(word: Any, i: Expr) -> Expr:
-        pair = i // 2 * 2
-        radius = e.max(uniform32(e, word(pair)), e.const(1e-7, float32))
-        turn = e.cast(uniform32(e, word(pair + 1)), float64) * (2.0 * math.pi)
+    def pair(first: Expr, second: Expr) -> list[Expr]:
+        radius = e.max(uniform32(e, first), e.const(1e-7, float32))
+        length = e.sqrt(e.log(radius) * -2.0)
+        turn = e.cast(uniform32(e, second), float64) * (2.0 * math.pi)
         angle = e.cast(turn, float32)
-        return e.sqrt(e.log(radius) * -2.0) * e.select(i % 2 == 0, e.sin(angle), e.cos(angle))
+        return [length * e.sin(angle), length * e.cos(angle)]
 
-    return rule
+    return lambda a, b, c, d: [*pair(a, b), *pair(c, d)]
 
 
-def integers(e: Emitter, low: Operand, high: Operand, dtype: DType) -> Callable[..., Expr]:
+def integers(e: Emitter, low: Operand, high: Operand, dtype: DType) -> Callable[..., list[Expr]]:
     if dtype is not dtypes.int32 or low.value is None or high.value is None:
         raise Decline("integers of an unknown range, or of 64 bits")
     first, last = int(low.value), int(high.value)
     if first >= last:
         raise Decline("an empty range")
 
-    def rule(word: Any, i: Expr) -> Expr:
-        part = e.truncate_mod(e.cast(word(i), int64), e.const(last - first, int64))
+    def one(word: Expr) -> Expr:
+        part = e.truncate_mod(e.cast(word, int64), e.const(last - first, int64))
         return e.cast(part + e.const(first, int64), dtypes.int32)
 
-    return rule
+    return lambda *words: [one(word) for word in words]

@@ -87,7 +87,7 @@ random_uniform = _declare_drawn("RandomUniform", sampling.uniform, "Numbers in [
 
 @random_uniform.lower
 def _(e, generator, shape, *, dtype):
-    return draw(e, generator, shape, draw_rules.uniform(e, dtype), words=dtype.size // 4)
+    return draw(e, generator, shape, draw_rules.uniform(e, dtype), width=16 // dtype.size)
 
 
 random_standard_normal = _declare_drawn(

@@ -128,6 +128,22 @@ def test_assemble():
     np.testing.assert_allclose(run(rule, x, y)[0], np.hstack([np.exp(x), y]), rtol=1e-6)
 
 
+@pytest.mark.parametrize("size", [1, 2, 9, 100, 1003])
+@pytest.mark.parametrize("width", [2, 4, 11])
+def test_columns_side_by_side(size, width):
+    """Columns that have something in common: they are made together."""
+    x = rng.normal(size=size).astype(np.float32)
+
+    def rule(e, x):
+        def column(k):
+            return e.compute((size, 1), lambda i, _: e.exp(x[i]) * float(k))
+
+        return e.assemble((size, width), [((0, k), column(k)) for k in range(width)])
+
+    wanted = np.exp(x.astype(np.float64))[:, None] * np.arange(width)
+    np.testing.assert_allclose(run(rule, x)[0], wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(24,), (2, 12), (4, 3, 2), (1, 24, 1)])
 def test_views(shape):
     def rule(e, x, y):
