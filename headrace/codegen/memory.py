@@ -5,6 +5,7 @@ Greedy: the largest block first, each at the lowest place where no block that li
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass
 
 ALIGNMENT = 64
@@ -34,19 +35,24 @@ def align(size: int) -> int:
 
 def plan(blocks: list[Block]) -> int:
     """Give every block its offset; the size of the arena."""
-    placed: list[Block] = []
+    placed: list[tuple[int, int, Block]] = []  # offset, end; lowest first
     total = 0
     for block in sorted(blocks, key=lambda b: (-b.size, b.first)):
         size = align(block.size)
         at = 0
-        for other in sorted((p for p in placed if p.overlaps(block)), key=lambda p: p.offset):
-            if at + size <= other.offset:
-                break
-            at = max(at, other.offset + align(other.size))
+        for offset, end, other in placed:
+            if offset >= at + size:
+                break  # so do all that follow
+            if end > at and other.overlaps(block):
+                at = end
         block.offset = at
-        placed.append(block)
+        insort(placed, (at, at + size, block), key=_offset)
         total = max(total, at + size)
     return total
+
+
+def _offset(placed: tuple[int, int, Block]) -> int:
+    return placed[0]
 
 
 def most_alive(blocks: list[Block]) -> int:

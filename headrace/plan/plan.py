@@ -60,9 +60,15 @@ class PlanNode:
 
     @property
     def writes(self) -> bool:
-        return WRITES in self.op.traits or (
-            any(t.is_ref for t in self.input_types) and STATEFUL not in self.op.traits
-        )
+        traits = self.op.traits
+        if WRITES in traits:
+            return True
+        if STATEFUL in traits:
+            return False
+        for dtype in self.input_types:
+            if dtype.is_ref:
+                return True
+        return False
 
     @property
     def node_def(self) -> Any:
@@ -108,7 +114,11 @@ def needed(plan: Plan) -> list[PlanNode]:
     stack = list(seen)
     while stack:
         node = plan.nodes[stack.pop()]
-        for name in [e.node for e in node.inputs] + list(node.control):
+        for name, _ in node.inputs:
+            if name not in seen:
+                seen.add(name)
+                stack.append(name)
+        for name in node.control:
             if name not in seen:
                 seen.add(name)
                 stack.append(name)
@@ -117,29 +127,32 @@ def needed(plan: Plan) -> list[PlanNode]:
 
 def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
     """Running order: after what a node needs; writers of state late; then the graph's order."""
-    by_name = {n.name: n for n in nodes}
     waiting: dict[str, int] = {}
-    users: dict[str, list[str]] = {}
+    users: dict[str, list[PlanNode]] = {}
     returns = {n.name for n in nodes if NEXT_ITERATION in n.op.traits}
+    ready: list[tuple[bool, int, str, PlanNode]] = []
     for n in nodes:
-        sources = {e.node for e in n.inputs}
+        sources = {e[0] for e in n.inputs}
         if returns and MERGE in n.op.traits:
             sources -= returns  # the edges on which loops return to their beginning
         sources.update(n.control)
+        if not sources:
+            ready.append((n.writes, n.number, n.name, n))
+            continue
         waiting[n.name] = len(sources)
         for source in sources:
-            users.setdefault(source, []).append(n.name)
-    ready = [(n.writes, n.number, n.name) for n in nodes if not waiting[n.name]]
+            users.setdefault(source, []).append(n)
     heapq.heapify(ready)
     out: dict[str, PlanNode] = {}
     while ready:
-        _, _, name = heapq.heappop(ready)
-        out[name] = by_name[name]
-        for user in users.get(name, ()):
-            waiting[user] -= 1
-            if not waiting[user]:
-                n = by_name[user]
-                heapq.heappush(ready, (n.writes, n.number, user))
+        _, _, name, node = heapq.heappop(ready)
+        out[name] = node
+        for n in users.get(name, ()):
+            left = waiting[n.name] - 1
+            if left:
+                waiting[n.name] = left
+            else:
+                heapq.heappush(ready, (n.writes, n.number, n.name, n))
     if len(out) != len(nodes):
         stuck = next(n for n in nodes if n.name not in out)
         from headrace.core.errors import InvalidArgumentError

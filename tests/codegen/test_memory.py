@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
 from headrace.codegen.arenas import KEPT, Arenas
-from headrace.codegen.memory import ALIGNMENT, Block, most_alive, plan
+from headrace.codegen.memory import ALIGNMENT, Block, align, most_alive, plan
 
 
 @pytest.mark.pure
@@ -65,3 +67,32 @@ def test_out_of_memory_names_the_largest_arrays():
         ResourceExhaustedError, match=r"OOM: a program needs \d+ bytes.*largest are"
     ):
         program.run([np.zeros(3, np.float32)])
+
+
+@pytest.mark.pure
+def test_each_at_the_lowest_place():
+    """As the search that looks at everything finds it."""
+    draw = random.Random(7)
+    for _ in range(50):
+        blocks = []
+        for _ in range(draw.randrange(1, 60)):
+            first = draw.randrange(30)
+            blocks.append(
+                Block(draw.choice([0, 1, 64, 100, 1000, 5000]), first, first + draw.randrange(8))
+            )
+        total = plan(blocks)
+        placed = []
+        for block in sorted(blocks, key=lambda b: (-b.size, b.first)):
+            near = [p for p in placed if p.overlaps(block)]
+            ends = sorted({0, *(p.offset + align(p.size) for p in near)})
+            lowest = next(
+                at
+                for at in ends
+                if all(
+                    at + align(block.size) <= p.offset or p.offset + align(p.size) <= at
+                    for p in near
+                )
+            )
+            assert block.offset == lowest
+            placed.append(block)
+        assert total == max(b.offset + align(b.size) for b in blocks)
