@@ -62,7 +62,9 @@ forks.guard(forks.COMPILER, _quiet, _renew)
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """To somebody who waits at a terminal; a log is not told."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(text, file=sys.stderr, flush=True)
 
 
 class CompiledRegion:
