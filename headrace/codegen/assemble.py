@@ -46,6 +46,7 @@ from headrace.codegen.lift import Lifted, lift
 from headrace.codegen.loops import Kernel
 from headrace.codegen.postpone import postpone
 from headrace.codegen.program import NEVER, CheckInfo, Entry, Program
+from headrace.codegen.reuse import layer_by_layer
 from headrace.codegen.schedule import (
     is_flat,
     schedule_group,
@@ -440,7 +441,8 @@ def postponed(a: Assembly, elsewhere: set[Tensor]) -> list[Step]:
         return peak(replace(a, steps=list(steps)), elsewhere)
 
     variables = {a.final(u.value): u.variable for u in a.updates}
-    return postpone(a.steps, a.final, variables, needed)
+    steps = postpone(a.steps, a.final, variables, needed)
+    return layer_by_layer(steps, a.final, variables, needed)
 
 
 def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
