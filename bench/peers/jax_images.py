@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from bench.workloads import values
-from bench.workloads.networks import NETWORKS, RATE, RATES
+from bench.workloads.networks import NETWORKS, RATE, RATES, network_of
 from bench.workloads.program import Step
 from bench.workloads.sizes import Images, Sizes
 
@@ -146,7 +146,7 @@ def train(size: Sizes, name: str) -> Step:
 
 
 def infer(size: Sizes, name: str) -> Step:
-    images, network = size.images[name], NETWORKS["resnet50"]
+    images, network = size.images[name], NETWORKS[network_of(name)]
     pictures, _ = values.pictures(images)
     weights, averages = first_values(network, images, pictures)
     logits = jax.jit(lambda w, a, x: network(Layers(images, False, w, a), x))

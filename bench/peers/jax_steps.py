@@ -127,6 +127,21 @@ def mlp(size: Sizes) -> Step:
     return adam(loss, weights, 2e-4, values.forever(values.digits(dense.BATCH)))
 
 
+def towers(size: Sizes) -> Step:
+    weights = {name: jnp.asarray(w) for name, w in dense.tower_weights().items()}
+
+    @jax.jit
+    def joined(p: Arrays, x: Any) -> Any:
+        tops = [x] * dense.TOWERS
+        for t in range(dense.TOWERS):
+            for i in range(dense.FLOORS):
+                tops[t] = jax.nn.relu(tops[t] @ p[f"tower{t}/w{i}"])
+        return jnp.concatenate(tops, 1)
+
+    fed = dense.tower_batch()
+    return Step(lambda: float(np.asarray(joined(weights, fed))[0, 0]))
+
+
 def transformer(size: Sizes) -> Step:
     s = size.transformer
     mask = np.triu(np.full((s.length, s.length), -1e9, np.float32), 1)

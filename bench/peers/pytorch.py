@@ -74,6 +74,25 @@ class Peer:
         batch = values.forever(values.digits(dense.BATCH))
         return self.training(self.compiled(loss), optimizer, batch)
 
+    def towers(self, size: Sizes) -> Step:
+        ws = {name: torch.from_numpy(w) for name, w in dense.tower_weights().items()}
+        fed = dense.tower_batch()
+
+        def joined(x: Any) -> Any:
+            tops = [x] * dense.TOWERS
+            for name, w in ws.items():
+                t = int(name[len("tower")])
+                tops[t] = F.relu(tops[t] @ w)
+            return torch.cat(tops, 1)
+
+        run = self.compiled(joined)
+
+        def step() -> float:
+            with torch.inference_mode():
+                return float(run(torch.from_numpy(fed)).numpy()[0, 0])
+
+        return Step(step)
+
     def transformer(self, size: Sizes) -> Step:
         s = size.transformer
         model = Gpt2(s)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from bench.workloads import values
-from bench.workloads.networks import NETWORKS, RATE, RATES
+from bench.workloads.networks import NETWORKS, RATE, RATES, network_of
 from bench.workloads.program import Step
 from bench.workloads.sizes import Images, Sizes
 
@@ -133,7 +133,7 @@ def train(size: Sizes, name: str, order: torch.memory_format, compiled: Compile)
 
 
 def infer(size: Sizes, name: str, order: torch.memory_format, compiled: Compile) -> Step:
-    images, network = size.images[name], NETWORKS["resnet50"]
+    images, network = size.images[name], NETWORKS[network_of(name)]
     pictures = np.ascontiguousarray(values.pictures(images)[0].transpose(0, 3, 1, 2))
     x = torch.from_numpy(pictures).contiguous(memory_format=order)
     net = make(network, images, False, x, order)

@@ -49,6 +49,38 @@ def mlp(tf: Any, size: Sizes) -> Step:
     return program.training(loss, train, lambda: dict(zip((x, labels), batch())), mlp_flops())
 
 
+TOWERS, FLOORS, WIDTH, FEW = 4, 4, 256, 16
+
+
+def tower_weights() -> dict[str, Any]:
+    """By name: weights of each floor of each tower."""
+    names = (f"tower{t}/w{i}" for t in range(TOWERS) for i in range(FLOORS))
+    return {name: values.for_relu(name, (WIDTH, WIDTH)) for name in names}
+
+
+def tower_batch() -> Any:
+    return values.uniform("batch", (FEW, WIDTH), 1.0)
+
+
+def towers(tf: Any, size: Sizes) -> Step:
+    """Four towers of four layers, 256 wide, over one input; inference, batch 16, fed from NumPy."""
+    program, batch = Program(tf), tower_batch()
+    with program.building():
+        x = tf.placeholder(tf.float32, batch.shape)
+        tops = [x] * TOWERS
+        for name, first in tower_weights().items():
+            t = int(name[len("tower")])
+            w = program.variable(name, first.shape, lambda first=first: first)
+            tops[t] = tf.nn.relu(tf.matmul(tops[t], w))
+        joined = tf.concat(tops, 1)
+    run, feeds = program.start().run, {x: batch}
+    return Step(
+        lambda: run(joined, feeds)[0, 0],
+        close=program.session.close,
+        flops=2 * FEW * WIDTH * WIDTH * TOWERS * FLOORS,
+    )
+
+
 def mlp_flops() -> float:
     """Forward, and both gradients; the images need none."""
     forward = [2 * BATCH * inputs * outputs for inputs, outputs in LAYERS]

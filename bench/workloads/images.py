@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.workloads import values
-from bench.workloads.networks import NETWORKS, RATE, RATES
+from bench.workloads.networks import NETWORKS, RATE, RATES, network_of
 from bench.workloads.program import Program, Step
 from bench.workloads.sizes import Images, Sizes
 
@@ -115,14 +115,17 @@ def optimizer(tf: Any, name: str) -> Any:
     return tf.train.GradientDescentOptimizer(rate)
 
 
+INFERENCE = ("googlenet_infer1", "resnet50_infer1", "resnet50_infer32")
+
+
 def infer(tf: Any, size: Sizes, name: str) -> Step:
-    """ResNet-50 with its averages, fed from NumPy; all logits are fetched."""
+    """A network with its averages, fed from NumPy; all logits are fetched."""
     program, images = Program(tf), size.images[name]
     pictures, _ = values.pictures(images)
     with program.building():
         x = tf.placeholder(tf.float32, pictures.shape)
         net = Layers(program, images, training=False)
-        logits = NETWORKS["resnet50"](net, x)
+        logits = NETWORKS[network_of(name)](net, x)
     run, feeds = program.start().run, {x: pictures}
     return Step(
         lambda: np.float32(run(logits, feeds)[0, 0]),

@@ -103,3 +103,8 @@ def bottleneck(net: Layers, x: Tensor, channels: int, stride: int, shortcut: boo
 NETWORKS = {f.__name__: f for f in (alexnet, overfeat, vgg_a, googlenet, resnet50)}
 RATES = {"resnet50": 1e-4}  # learning rates; the others take 0.002
 RATE = 0.002
+
+
+def network_of(name: str) -> str:
+    """The network of a workload: `resnet50` of `resnet50_infer32`."""
+    return name.split("_infer")[0]

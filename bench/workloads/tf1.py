@@ -21,6 +21,7 @@ PLAIN = {
     "chain_1000": path.chain,
     "softmax_mnist": dense.softmax_mnist,
     "mlp": dense.mlp,
+    "towers": dense.towers,
     "transformer": transformer,
     "word2vec": sparse.word2vec,
     "embedding_sparse": sparse.embedding_sparse,
@@ -38,7 +39,7 @@ PLAIN = {
 }
 NAMED = {
     **dict.fromkeys(NETWORKS, images.train),
-    **dict.fromkeys(("resnet50_infer1", "resnet50_infer32"), images.infer),
+    **dict.fromkeys(images.INFERENCE, images.infer),
     **dict.fromkeys(loops.BATCHES, loops.lengths),
     **dict.fromkeys(("backward_looped", "backward_unrolled"), loops.backward),
 }
