@@ -14,11 +14,13 @@ Array = np.ndarray[Any, Any]
 
 
 def install() -> None:
-    """From here on, checksums, long runs of words and logarithms of floats are made natively."""
+    """From here on, checksums, and long runs of words, logarithms and normal numbers within limits,
+    are made natively."""
     if philox.native_words is None:
         crc32c.accelerate(_extend)
         philox.native_words = _words
         sampling.native_log32 = _log32
+        sampling.native_truncated32 = _truncated32
 
 
 def _extend(crc: int, octets: Any) -> int:
@@ -40,3 +42,11 @@ def _log32(x: Array) -> Array:
 
     sampling.native_log32 = random.log32 if target.is_available() else None
     return sampling.log32(x)
+
+
+def _truncated32(generator: philox.Philox, groups: int) -> Array:
+    from headrace.codegen import random_truncated, target
+
+    native = random_truncated.truncated32 if target.is_available() else None
+    sampling.native_truncated32 = native
+    return sampling.truncated32(generator, groups)

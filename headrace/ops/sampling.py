@@ -148,9 +148,25 @@ def truncated_normal(generator: Philox, count: int, dtype: DType) -> Array:
     Outputs come in groups with a region of the stream each; a group takes blocks of its region
     until it is full, so that the first ones that pass are its outputs.
     """
-    group = 2 if dtype is dtypes.float64 else 4
+    if dtype is dtypes.float64:
+        return _truncated(generator, -(-count // 2), 2).ravel()[:count]
+    made = truncated32(generator, -(-count // 4))
+    return made.ravel()[:count].astype(dtype.numpy, copy=False)
+
+
+native_truncated32: Callable[[Philox, int], Array] | None = None  # generator, groups; by codegen
+_LONG = 1 << 8  # groups from which a native call is worth it
+
+
+def truncated32(generator: Philox, groups: int) -> Array:
+    """float32 [groups, 4]."""
+    if native_truncated32 is not None and groups >= _LONG:
+        return native_truncated32(generator, groups)
+    return _truncated(generator, groups, 4)
+
+
+def _truncated(generator: Philox, groups: int, group: int) -> Array:
     stride = group * RESERVED // 4
-    groups = -(-count // group)
     kept = np.zeros((groups, 4 * group), np.float64 if group == 2 else np.float32)
     filled = np.zeros(groups, np.int64)
     open_groups = np.arange(groups)
@@ -166,4 +182,4 @@ def truncated_normal(generator: Philox, count: int, dtype: DType) -> Array:
             filled[rows] += 1
         open_groups = open_groups[filled[open_groups] < group]
         step += 1
-    return kept[:, :group].ravel()[:count].astype(dtype.numpy)
+    return kept[:, :group]
