@@ -92,6 +92,10 @@ class MixedProgram:
             return self.unchanged(arguments)
         tried = None
         if self.whole is not None and step.trace is None and not options.verify():
+            if self.quick is not None:
+                found = self.quick.run(step.resources, list(arguments), step.cancel)
+                if found is not None:
+                    return found
             tried, inputs, results = self.whole
             outputs = tried.attempt([arguments[i] for i in inputs], step)
             if outputs is not None:
