@@ -298,7 +298,36 @@ def _declare_scatter_nd(kind):
     for declared in (reference, resource):
         declared.no_gradient()
         declared.samples(_scatter_nd_samples)
+    reference.lower(lambda e, ref, indices, updates: _lowered_nd(e, kind, ref, indices, updates))
+    resource.lower(_nd_without_output(kind))
     return reference, resource
+
+
+def _lowered_nd(e, kind, table, indices, updates):
+    """Each element of the updates to the place that its vector names, in order."""
+    depth, outer = indices.shape[-1] if indices.shape else 0, len(indices.shape) - 1
+    if not 0 < depth <= len(table.shape) or updates.dtype.kind not in "fiu":
+        raise Decline("vectors that name nothing, or no real numbers")
+    extents = (*indices.shape[:-1], *table.shape[depth:])
+    if updates.shape != extents:
+        raise Decline("shapes that do not fit")
+
+    def place(*i):
+        at = [
+            e.checked(indices[(*i[:outer], axis)], table.shape[axis], OUTSIDE)
+            for axis in range(depth)
+        ]
+        return (*at, *i[outer:])
+
+    changed = e.scatter(_COMPILED.get(kind, kind), table, extents, place, lambda *i: updates[i])
+    return e.assign(table, changed)
+
+
+def _nd_without_output(kind):
+    def rule(e, ref, indices, updates):
+        _lowered_nd(e, kind, ref, indices, updates)
+
+    return rule
 
 
 def _scatter_nd_samples(rng):
