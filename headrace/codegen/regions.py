@@ -82,7 +82,8 @@ def why_not(node: PlanNode) -> str | None:
     if is_unit(node):
         return _why_not_inside(node)
     if op.name in RULES:
-        return None
+        elements = [node.attrs[name] for name in ("dtype", "elem_type") if name in node.attrs]
+        return _strange([*elements, *node.input_types, *(o.dtype for o in node.outputs)])
     if op.traits & _NEVER and not is_draw(node):
         return "runs on the host"
     if not (op.lower_rule or op.library_rules or CONSTANT in op.traits or is_nothing(node)):
@@ -91,8 +92,13 @@ def why_not(node: PlanNode) -> str | None:
         # Arithmetic on shapes: known when the program is made.
         if not all(o.dtype.is_integer or o.dtype.is_bool for o in node.outputs):
             return "has no compiled rule"
+    return _strange([*node.input_types, *(o.dtype for o in node.outputs)])
+
+
+def _strange(types: list[DType]) -> str | None:
+    """Why values of these types are not compiled; handles are."""
     try:
-        for dtype in [*node.input_types, *(o.dtype for o in node.outputs)]:
+        for dtype in types:
             if dtype.base.kind != "r" and kind_of(dtype.base) is F16 and not has_half():
                 return "this processor does not convert float16"
     except Decline as reason:
