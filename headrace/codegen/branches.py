@@ -20,7 +20,7 @@ from headrace.codegen.program import Entry, Label
 
 FORK_COST = 3_000.0  # ns: to start the team and to wait for its last thread
 TEAM_LOSS = 1.1  # of a step that all threads share
-LEAST_GAIN = 0.1  # of the time of all steps: what is less is lost to caches (measured)
+LEAST_GAIN = 0.1  # of the time of all steps: less did not arrive (docs/decisions/0014-branches.md)
 LONGEST = 400_000.0  # ns: a step of the team that may run alone instead
 MOVABLE = {
     native.KERNEL, native.EXECUTE, native.GEMM32, native.GEMM64, native.CHECK, native.FILL,
