@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from headrace.codegen import threads
 from headrace.codegen.inline import has_reduction
 from headrace.codegen.kernel_ir import BOOL, F32, INDEX, Compute, Expr, Tensor, Var, lane, var
 from headrace.codegen.members import MAX_MEMBERS, MAX_WEIGHT, Member
@@ -18,7 +19,7 @@ from headrace.codegen.stages import memory
 from headrace.codegen.target import host
 from headrace.codegen.walks import loads, rewrite, substitute, walk
 
-FEW_BLOCKS = 8  # such a kernel would leave threads idle
+FEW_BLOCKS = 8  # or fewer than threads: such a kernel would leave some idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ChannelGroup:
 def group_of(forms: list[Form]) -> ChannelGroup | None:
     """A new group of these stages."""
     image = next((f.image for f in forms if f.image is not None), None)
-    if image is None or forms[0].blocks < FEW_BLOCKS:
+    if image is None or forms[0].blocks < max(FEW_BLOCKS, threads.count()):
         return None
     group = ChannelGroup(forms[0].blocks, image)
     return group if all(map(group.join, forms)) else None
