@@ -150,7 +150,9 @@ class MixedProgram:
         found = self.kernels.get(node.name)
         if found is None:
             if is_unit(node):
-                found = unit_call(node, StraightProgram, MixedProgram)
+                from headrace.devices.growing import GrowingProgram
+
+                found = unit_call(node, StraightProgram, MixedProgram, GrowingProgram)
             else:
                 found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
             self.kernels[node.name] = found

@@ -14,10 +14,17 @@ Prepare = Callable[[Plan], Any]  # a plan -> what runs it
 HOT = 32  # iterations after which compiling the body pays
 
 
-def unit_call(node: PlanNode, prepare: Prepare, prepare_hot: Prepare | None = None) -> Call:
-    """`prepare_hot`: for a loop that turns out to be long."""
+def unit_call(
+    node: PlanNode,
+    prepare: Prepare,
+    prepare_hot: Prepare | None = None,
+    prepare_growing: Prepare | None = None,
+) -> Call:
+    """`prepare_hot`: for a loop that turns out to be long; `prepare_growing`: for the body of one whose
+    arrays change their shapes from turn to turn."""
     if node.op is LOOP:
-        return _LoopCall(node, prepare, prepare_hot or prepare)
+        hot = prepare_hot or prepare
+        return _LoopCall(node, prepare, hot, prepare_growing or hot)
     if node.op is SEGMENT:
         program = _Lazy(segment_of(node).plan, prepare_hot or prepare)
         return lambda values, step: program.run(step, values)
@@ -39,17 +46,21 @@ class _Lazy:
 
 
 class _LoopCall:
-    def __init__(self, node: PlanNode, prepare: Prepare, prepare_hot: Prepare) -> None:
+    def __init__(
+        self, node: PlanNode, prepare: Prepare, prepare_hot: Prepare, prepare_growing: Prepare
+    ) -> None:
         loop = loop_of(node)
         self.carried = loop.carried
         self.cold = _Lazy(loop.condition, prepare), _Lazy(loop.body, prepare)
         self.hot = _Lazy(loop.condition, prepare_hot), _Lazy(loop.body, prepare_hot)
-        self.is_hot = False  # was it ever long?
+        self.growing = _Lazy(loop.condition, prepare_growing), _Lazy(loop.body, prepare_growing)
+        self.best = self.cold  # another one once it was long
 
     def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
         carried, invariants = list(values[: self.carried]), list(values[self.carried :])
-        condition, body = self.hot if self.is_hot else self.cold
+        condition, body = self.best
         count = 0
+        before: list[Any] = []
         while True:
             if step.cancel.reason is not None:
                 raise step.cancel.reason
@@ -58,9 +69,15 @@ class _LoopCall:
                 return carried
             carried = body.run(step, [*carried, *invariants, *shared])
             count += 1
-            if count == HOT:
-                self.is_hot = True
-                condition, body = self.hot
+            if count == HOT - 1:
+                before = _shapes(carried)
+            elif count == HOT:
+                self.best = self.hot if _shapes(carried) == before else self.growing
+                condition, body = self.best
+
+
+def _shapes(values: Sequence[Any]) -> list[Any]:
+    return [getattr(v, "shape", None) for v in values]
 
 
 class _BranchCall:

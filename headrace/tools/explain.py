@@ -151,14 +151,16 @@ def _kinds(seen: Seen, total: float) -> list[str]:
     from headrace.codegen.attribution import kind_of
 
     counts: Counter[str] = Counter()
-    ticks: Counter[str] = Counter()
+    ticks: dict[str, float] = {}
     for entry, took in zip(seen.program.entries, seen.ticks):
-        counts[kind_of(entry)] += 1
-        ticks[kind_of(entry)] += float(took)
+        kind = kind_of(entry)
+        counts[kind] += 1
+        ticks[kind] = ticks.get(kind, 0.0) + float(took)
+    longest = sorted(ticks.items(), key=lambda row: -row[1])[:KINDS]
     return [
         f"    {part / total:6.1%} {_time(part / total * seen.seconds / seen.runs):>10}  "
         f"altogether {counts[kind]:>4} x {kind}"
-        for kind, part in ticks.most_common(KINDS)
+        for kind, part in longest
     ]
 
 
