@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen import native
-from headrace.codegen.fusion import EffectItem, UnitItem
+from headrace.codegen.assembly import Step
+from headrace.codegen.fusion import CallItem, EffectItem, UnitItem
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
 from headrace.codegen.native_control import ADD, REST, SUM
 from headrace.codegen.program import Entry, Label
@@ -31,6 +32,7 @@ from headrace.codegen.stages import (
     Zeroed,
 )
 from headrace.codegen.stages import memory as memory_of
+from headrace.codegen.updates import own_values
 
 
 def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
@@ -44,8 +46,6 @@ def _step(
     a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str,
     jump: Label | None = None,
 ) -> Any:  # fmt: skip
-    from headrace.codegen.assemble import Step
-
     entry = Entry(kind, head, list(places), [], jump=jump)
     reads = [t for t, is_written in places if not is_written]
     made = Step(reads, [t for t, is_written in places if is_written], entry, name=name)
@@ -71,8 +71,6 @@ def _storage(tensor: Tensor, name: str) -> Tensor:
 
 # -- loops -----------------------------------------------------------------------------------------
 def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) -> None:
-    from headrace.codegen.assemble import own_values
-
     moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
@@ -133,9 +131,6 @@ def _place_variables(
 
 def hoist(a: Any, part: Any, first: float) -> None:
     """Panels of operands that are the same in all iterations are made before the first one."""
-    from headrace.codegen.assemble import Step
-    from headrace.codegen.fusion import CallItem
-
     for item in part.items:
         if isinstance(item, CallItem):
             a.steps.extend(part.products.hoisted(item.called.call, first, Step))

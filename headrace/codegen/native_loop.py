@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 
+from headrace.codegen.native_calls import CALLS
 from headrace.codegen.native_control import CONTROL
 from headrace.codegen.native_objects import OBJECTS
 from headrace.codegen.native_team import TEAM
@@ -190,126 +191,8 @@ team:
   call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
   br label %next
 
-; repeat entry: an execute entry with a pair more before its pairs; done if the byte there is not 0
-repeat:
-  %doubt = call ptr @address(ptr %entry, i64 7, ptr %bases)
-  %doubted = load i8, ptr %doubt
-  %is_doubted = icmp ne i8 %doubted, 0
-  br i1 %is_doubted, label %execute, label %next
-
-; execute entry: kind, length, primitive, stream, arguments, threads, count, pairs, memories
-execute:
-  %first_pair = phi i64 [ 7, %dispatch ], [ 9, %repeat ]
-  %prim = call i64 @word(ptr %entry, i64 2)
-  %primp = inttoptr i64 %prim to ptr
-  %stream = call i64 @word(ptr %entry, i64 3)
-  %streamp = inttoptr i64 %stream to ptr
-  %args = call i64 @word(ptr %entry, i64 4)
-  %argsp = inttoptr i64 %args to ptr
-  %ath = call i64 @word(ptr %entry, i64 5)
-  %an = call i64 @word(ptr %entry, i64 6)
-  %apairs = getelementptr i64, ptr %entry, i64 %first_pair
-  call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
-  %an2 = shl i64 %an, 1
-  %memories = getelementptr i64, ptr %apairs, i64 %an2
-  %sf = call i64 @word(ptr %rt, i64 3)
-  %sfp = inttoptr i64 %sf to ptr
-  br label %ahead
-ahead:
-  %ai = phi i64 [ 0, %execute ], [ %ai1, %abody ]
-  %amore = icmp slt i64 %ai, %an
-  br i1 %amore, label %abody, label %acall
-abody:
-  %mp = getelementptr ptr, ptr %memories, i64 %ai
-  %mem = load ptr, ptr %mp
-  %hp = getelementptr ptr, ptr %scratch, i64 %ai
-  %handle = load ptr, ptr %hp
-  %sr = call i32 %sfp(ptr %mem, ptr %handle)
-  %ai1 = add i64 %ai, 1
-  br label %ahead
-acall:
-  %nf = call i64 @word(ptr %rt, i64 5)
-  %nfp = inttoptr i64 %nf to ptr
-  %ath32 = trunc i64 %ath to i32
-  call void %nfp(i32 %ath32)
-  %ef = call i64 @word(ptr %rt, i64 4)
-  %efp = inttoptr i64 %ef to ptr
-  %an32 = trunc i64 %an to i32
-  %er = call i32 %efp(ptr %primp, ptr %streamp, i32 %an32, ptr %argsp)
-  %good = icmp eq i32 %er, 0
-  br i1 %good, label %next, label %broken
-broken:
-  store i64 %i, ptr %numberp
-  ret i64 3
-
-; gemm entry: kind, length, function, transpose a, transpose b, m, n, k, lda, ldb, ldc, alpha, beta,
-;             batch, step a, step b, step c, (base, offset) of a, b, c
-gemm32:
-  br label %gemm
-gemm64:
-  br label %gemm
-gemm:
-  %wide = phi i1 [ false, %gemm32 ], [ true, %gemm64 ]
-  %gf = call i64 @word(ptr %entry, i64 2)
-  %gfp = inttoptr i64 %gf to ptr
-  %ta0 = call i64 @word(ptr %entry, i64 3)
-  %ta = trunc i64 %ta0 to i32
-  %tb0 = call i64 @word(ptr %entry, i64 4)
-  %tb = trunc i64 %tb0 to i32
-  %m0 = call i64 @word(ptr %entry, i64 5)
-  %m = trunc i64 %m0 to i32
-  %n0 = call i64 @word(ptr %entry, i64 6)
-  %n = trunc i64 %n0 to i32
-  %k0 = call i64 @word(ptr %entry, i64 7)
-  %k = trunc i64 %k0 to i32
-  %lda0 = call i64 @word(ptr %entry, i64 8)
-  %lda = trunc i64 %lda0 to i32
-  %ldb0 = call i64 @word(ptr %entry, i64 9)
-  %ldb = trunc i64 %ldb0 to i32
-  %ldc0 = call i64 @word(ptr %entry, i64 10)
-  %ldc = trunc i64 %ldc0 to i32
-  %alpha0 = call i64 @word(ptr %entry, i64 11)
-  %alpha = bitcast i64 %alpha0 to double
-  %beta0 = call i64 @word(ptr %entry, i64 12)
-  %beta = bitcast i64 %beta0 to double
-  %batch = call i64 @word(ptr %entry, i64 13)
-  %stepa = call i64 @word(ptr %entry, i64 14)
-  %stepb = call i64 @word(ptr %entry, i64 15)
-  %stepc = call i64 @word(ptr %entry, i64 16)
-  %gpairs = getelementptr i64, ptr %entry, i64 17
-  call void @pointers(ptr %gpairs, i64 3, ptr %bases, ptr %scratch)
-  %pa = load ptr, ptr %scratch
-  %pb1 = getelementptr ptr, ptr %scratch, i64 1
-  %pb = load ptr, ptr %pb1
-  %pc1 = getelementptr ptr, ptr %scratch, i64 2
-  %pc = load ptr, ptr %pc1
-  %alpha32 = fptrunc double %alpha to float
-  %beta32 = fptrunc double %beta to float
-  br label %ghead
-ghead:
-  %g = phi i64 [ 0, %gemm ], [ %g1, %gnext ]
-  %gmore = icmp slt i64 %g, %batch
-  br i1 %gmore, label %gbody, label %next
-gbody:
-  %ao = mul i64 %g, %stepa
-  %a = getelementptr i8, ptr %pa, i64 %ao
-  %bo = mul i64 %g, %stepb
-  %b = getelementptr i8, ptr %pb, i64 %bo
-  %co = mul i64 %g, %stepc
-  %c = getelementptr i8, ptr %pc, i64 %co
-  br i1 %wide, label %dgemm, label %sgemm
-sgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
-  br label %gnext
-dgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
-  br label %gnext
-gnext:
-  %g1 = add i64 %g, 1
-  br label %ghead
-
+"""
+_REST = r"""
 ; check entry: kind, length, base, offset
 check:
   %cpairs = getelementptr i64, ptr %entry, i64 2
@@ -330,44 +213,6 @@ fill:
   %fillp = load ptr, ptr %scratch
   call void @llvm.memset.p0.i64(ptr %fillp, i8 0, i64 %fbytes, i1 false)
   br label %next
-
-; oneDNN's own product: kind, length, function, transpose a, transpose b (as letters), m, n, k, lda,
-;                       ldb, ldc, alpha, beta, threads, (base, offset) of a, b, c
-own:
-  %wf = call i64 @word(ptr %entry, i64 2)
-  %wfp = inttoptr i64 %wf to ptr
-  %wta0 = call i64 @word(ptr %entry, i64 3)
-  %wta = trunc i64 %wta0 to i8
-  %wtb0 = call i64 @word(ptr %entry, i64 4)
-  %wtb = trunc i64 %wtb0 to i8
-  %wm = call i64 @word(ptr %entry, i64 5)
-  %wn = call i64 @word(ptr %entry, i64 6)
-  %wk = call i64 @word(ptr %entry, i64 7)
-  %wlda = call i64 @word(ptr %entry, i64 8)
-  %wldb = call i64 @word(ptr %entry, i64 9)
-  %wldc = call i64 @word(ptr %entry, i64 10)
-  %walpha0 = call i64 @word(ptr %entry, i64 11)
-  %walpha1 = bitcast i64 %walpha0 to double
-  %walpha = fptrunc double %walpha1 to float
-  %wbeta0 = call i64 @word(ptr %entry, i64 12)
-  %wbeta1 = bitcast i64 %wbeta0 to double
-  %wbeta = fptrunc double %wbeta1 to float
-  %wth = call i64 @word(ptr %entry, i64 13)
-  %wth32 = trunc i64 %wth to i32
-  %wnf = call i64 @word(ptr %rt, i64 5)
-  %wnfp = inttoptr i64 %wnf to ptr
-  call void %wnfp(i32 %wth32)
-  %wpairs = getelementptr i64, ptr %entry, i64 14
-  call void @pointers(ptr %wpairs, i64 3, ptr %bases, ptr %scratch)
-  %wa = load ptr, ptr %scratch
-  %wb1 = getelementptr ptr, ptr %scratch, i64 1
-  %wb = load ptr, ptr %wb1
-  %wc1 = getelementptr ptr, ptr %scratch, i64 2
-  %wc = load ptr, ptr %wc1
-  %wr = call i32 %wfp(i8 %wta, i8 %wtb, i64 %wm, i64 %wn, i64 %wk, float %walpha, ptr %wa,
-                      i64 %wlda, ptr %wb, i64 %wldb, float %wbeta, ptr %wc, i64 %wldc)
-  %wgood = icmp eq i32 %wr, 0
-  br i1 %wgood, label %next, label %broken
 
 ; jump entry: kind, length, words from the start, number of the entry there
 jump:
@@ -511,7 +356,7 @@ _NO_TICKS = "define internal i64 @ticks() #1 {\n  ret i64 0\n}\n"
 
 def text() -> tuple[str, int]:
     """The loop for this processor, and how many ticks it runs before it pauses."""
-    machine, loop = platform.machine(), _LOOP + TEAM + OBJECTS + CONTROL
+    machine, loop = platform.machine(), _LOOP + CALLS + _REST + TEAM + OBJECTS + CONTROL
     if machine in ("x86_64", "AMD64"):
         return loop + _FLUSH + _TICKS.format(counter="readcyclecounter"), 1 << 29
     if machine in ("aarch64", "arm64"):

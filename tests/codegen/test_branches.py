@@ -7,7 +7,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen import branches, memory, native, threads
-from headrace.codegen.assemble import Step
+from headrace.codegen.assembly import Step
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.program import Entry
 from headrace.runtime.containers import Containers

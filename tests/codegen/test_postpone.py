@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen import assemble, postpone
+from headrace.codegen import lay_out, postpone
 from headrace.codegen.kernel_ir import Tensor
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
@@ -81,7 +81,7 @@ def test_training_is_the_same(optimizer, monkeypatch):
     make = getattr(tf.train, f"{optimizer}Optimizer")
     monkeypatch.setattr(postpone, "SMALL", 0)
     less, values = trained(lambda: make(0.01))
-    monkeypatch.setattr(assemble, "postpone", lambda steps, *rest: steps)
+    monkeypatch.setattr(lay_out, "postpone", lambda steps, *rest: steps)
     more, wanted = trained(lambda: make(0.01))
     assert less <= more
     for key, want in wanted.items():

@@ -1,0 +1,106 @@
+"""New values of variables: memory of their own, or in place of the old value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.codegen.channels import ChannelGroup
+from headrace.codegen.fusion import (
+    AssembleItem,
+    CallItem,
+    ColumnsItem,
+    EffectItem,
+    Group,
+    Item,
+    ScatterItem,
+    UnitItem,
+)
+from headrace.codegen.inline import dependencies
+from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.schedule import is_flat
+from headrace.codegen.stages import PLACED, Update
+from headrace.codegen.stages import memory as memory_of
+from headrace.codegen.walks import loads
+
+
+def own_values(updates: list[Update], first: float = 0) -> list[Update]:
+    """Each variable's new value gets memory of its own: an input, a constant or a value that
+    another variable takes too is copied; so is one from before `first`."""
+    taken: set[Tensor] = set()
+    found = []
+    for u in updates:
+        root = memory_of(u.value)
+        shared = root.source is None or root in taken or root is not u.value
+        shared = shared or isinstance(root.source, PLACED) or root.serial < first
+        value = copied(u.value) if shared else u.value
+        taken.add(value)
+        found.append(Update(u.variable, value))
+    return found
+
+
+def copied(tensor: Tensor) -> Tensor:
+    loops = tuple(Var(n) for n in tensor.shape)
+    source = Compute(loops, tensor[tuple(map(var, loops))])
+    return Tensor(tensor.shape, tensor.dtype, source=source, name=tensor.name)
+
+
+def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, bool]:
+    """Per variable: is its old value read by nobody after the update, and beside it only at the
+    same index?"""
+    made: dict[Tensor, int] = {}
+    last: dict[Tensor, int] = {}
+    for position, item in enumerate(items):
+        match item:
+            case Group(members=members):
+                made |= {m.tensor: position for m in members}
+            case ScatterItem(tensor=tensor):
+                made[tensor] = position
+        for tensor in reads_of(item):
+            last[tensor] = position
+    found = {}
+    for u in updates:
+        at = made.get(u.value)
+        if at is None:
+            found[u.variable] = False
+            continue
+        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at])
+    return found
+
+
+def is_harmless(update: Update, item: Item) -> bool:
+    """Within one item, the update does not overwrite what is still to be read."""
+    if isinstance(item, ScatterItem):
+        read = loads(item.scatter.value, *item.scatter.place)
+        own = any(memory_of(x.extra) is update.variable for x in read)
+        return item.scatter.into is update.variable and not own
+    assert isinstance(item, Group)
+    for m in item.members:
+        for x in m.loads:
+            if memory_of(x.extra) is update.variable:
+                if not (is_flat(item) and _is_own_index(x, m.loops)):
+                    return False
+    return True
+
+
+def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
+    at = [i for i, n in zip(load.args, load.extra.shape) if n != 1]
+    return len(at) == len(loops) and all(i is var(v) for i, v in zip(at, loops))
+
+
+def reads_of(item: Item) -> set[Tensor]:
+    match item:
+        case Group(members=members) | ChannelGroup(members=members):
+            return {memory_of(x.extra) for m in members for x in m.loads}
+        case ScatterItem(scatter=s, start=start):
+            bodies = [s.value, *s.place] + ([start.body] if start else [])
+            return {memory_of(x.extra) for x in loads(*bodies)} | ({s.into} if not start else set())
+        case ColumnsItem(how=how):
+            return {memory_of(x.extra) for x in loads(how.term)}
+        case AssembleItem(parts=parts):
+            return {memory_of(x.extra) for _, made in parts for x in loads(made.body)}
+        case CallItem(called=called):
+            return {memory_of(t) for t in called.inputs}
+        case UnitItem(stage=stage):
+            return {memory_of(t) for t in stage.reads}
+        case EffectItem(tensor=tensor):
+            return {memory_of(t) for t in dependencies(tensor)}
