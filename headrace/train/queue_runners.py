@@ -17,7 +17,7 @@ from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
-from headrace.session.session import BaseSession
+from headrace.session.base import BaseSession
 from headrace.train.coordinator import Coordinator
 
 

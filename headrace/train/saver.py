@@ -24,7 +24,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
 from headrace.ops.import_export import GraphTooLarge
-from headrace.session.session import BaseSession
+from headrace.session.base import BaseSession
 from headrace.train import checkpoint_files, saveable
 from headrace.train.meta_graph import export_meta_graph
 from headrace.train.object_names import object_graph_key_mapping, saver_for_objects
