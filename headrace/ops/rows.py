@@ -61,7 +61,8 @@ def grouped(ufunc: Any, rows: Any, places: Any) -> tuple[Any, Any]:
     order = np.argsort(places, kind="stable")
     in_order = places[order]
     starts = np.flatnonzero(np.concatenate(([True], in_order[1:] != in_order[:-1])))
-    return in_order[starts], ufunc.reduceat(rows[order], starts, axis=0)
+    with np.errstate(all="ignore"):
+        return in_order[starts], ufunc.reduceat(rows[order], starts, axis=0)
 
 
 def combine(ufunc: Any, target: Any, places: Any, rows: Any) -> None:
