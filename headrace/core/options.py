@@ -1,4 +1,4 @@
-"""Settings from the environment, in one table.  Read once, at the first question.
+"""Settings from the environment, in one table.  Most are read once, at the first question.
 
 HEADRACE_SHOW     words of: plan passes place pieces regions kernels llvm memory step
 HEADRACE_VERIFY   1: verify every stage and run the reference beside the compiled program
@@ -32,8 +32,8 @@ def verify() -> bool:
     return os.environ.get("HEADRACE_VERIFY", "0") not in ("", "0")
 
 
-@cache
 def compile_enabled() -> bool:
+    """Asked when a plan is prepared, not in every step."""
     return os.environ.get("HEADRACE_COMPILE", "1") not in ("", "0")
 
 

@@ -1,0 +1,17 @@
+"""For all tests: settings of the environment are read once per process, but tests change them."""
+
+import pytest
+
+from headrace.core import options
+
+
+@pytest.fixture(autouse=True)
+def settings_read_anew():
+    forget()
+    yield
+    forget()
+
+
+def forget():
+    for setting in (options.shown, options.verify, options.without):
+        setting.cache_clear()
