@@ -164,7 +164,21 @@ def zeros_of(dtype: Any) -> Any:
     return Zeros() if dtype is None else Zeros(dtype=as_dtype(dtype))
 
 
-class BasicRNNCell(LayerRNNCell):
+class OneVector:
+    """Of cells whose state is one vector, which is their output too."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        return self._num_units
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_units
+
+
+class BasicRNNCell(OneVector, LayerRNNCell):
     """output = state = activation([input, state] · kernel + bias).
 
     Args:
@@ -191,14 +205,6 @@ class BasicRNNCell(LayerRNNCell):
         self._num_units = num_units
         self._activation = get_activation(activation) if activation else tanh
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
-
     def build(self, inputs_shape: Any) -> None:
         depth, units = self._depth(inputs_shape), self._num_units
         self._kernel = self.add_variable(KERNEL, shape=[depth + units, units])
@@ -219,7 +225,7 @@ class BasicRNNCell(LayerRNNCell):
         }
 
 
-class GRUCell(LayerRNNCell):
+class GRUCell(OneVector, LayerRNNCell):
     """Gated recurrent unit: an update gate between the old state and a candidate.
 
     Args:
@@ -251,14 +257,6 @@ class GRUCell(LayerRNNCell):
         self._activation = get_activation(activation) if activation else tanh
         self._kernel_initializer = get_initializer(kernel_initializer)
         self._bias_initializer = get_initializer(bias_initializer)
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
 
     def build(self, inputs_shape: Any) -> None:
         rows, units = self._depth(inputs_shape) + self._num_units, self._num_units

@@ -229,17 +229,21 @@ class BaseSession:
         if timeout or options is not None or run_metadata is not None:
             values = self._run_watched(signature, step, arguments, timeout, options, run_metadata)
         else:
-            self._steps.add(step)
-            try:
-                values = signature.prepared.run(step, arguments)
-            except BaseException as error:
-                step.cancel.set()
-                raise self._named(error) from error.__cause__
-            finally:
-                self._steps.discard(step)
+            values = self._run_step(signature, step, arguments)
         for place, dtype in enumerate(signature.dtypes):
             values[place] = to_user(values, place, dtype)
         return signature.rebuild(values)
+
+    def _run_step(self, signature: _Signature, step: Step, arguments: list[Any]) -> list[Any]:
+        """While it runs, closing the session can end it."""
+        self._steps.add(step)
+        try:
+            return signature.prepared.run(step, arguments)
+        except BaseException as error:
+            step.cancel.set()
+            raise self._named(error) from error.__cause__
+        finally:
+            self._steps.discard(step)
 
     def _timeout(self, options: Any) -> int:
         if options is not None and not hasattr(options, "timeout_in_ms"):
@@ -263,14 +267,9 @@ class BaseSession:
             timer = threading.Timer(min(timeout / 1000, _MAX_TIMEOUT), step.cancel.set, [late])
             timer.daemon = True
             timer.start()
-        self._steps.add(step)
         try:
-            values = signature.prepared.run(step, arguments)
-        except BaseException as error:
-            step.cancel.set()
-            raise self._named(error) from error.__cause__
+            values = self._run_step(signature, step, arguments)
         finally:
-            self._steps.discard(step)
             if timer is not None:
                 timer.cancel()
         if run_metadata is not None:

@@ -15,32 +15,16 @@ from headrace.functions.nn_softmax import softmax
 from headrace.functions.reduce import reduce_sum
 from headrace.functions.slice import slice_
 from headrace.functions.stacking import concat, split
-from headrace.functions.structure import name_scope
 from headrace.layers.contrib.rnn.linear import linear
+from headrace.layers.contrib.rnn.projections import Around
 from headrace.layers.rnn_cells import RNNCell
 from headrace.nn.rnn_parts import assert_like_rnncell
 from headrace.variables.initializers import Constant
 from headrace.variables.scope import get_variable, variable_scope
 
 
-class _Through(RNNCell):
+class _Through(Around):
     """A cell that is called as another one is, without a scope of its own."""
-
-    def __init__(self, cell: Any) -> None:
-        super().__init__()
-        self._cell = cell
-
-    @property
-    def state_size(self) -> Any:
-        return self._cell.state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._cell.output_size
-
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
-            return self._cell.zero_state(batch_size, dtype)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
         return self._cell(inputs, state, scope=scope)

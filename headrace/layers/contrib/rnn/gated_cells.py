@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.shapes import as_shape
 from headrace.functions.elementwise import tanh
 from headrace.functions.linalg import matmul
 from headrace.functions.math import sigmoid
@@ -15,7 +14,7 @@ from headrace.layers.contrib.rnn.linear import known_depth, linear
 from headrace.layers.identifiers import get_activation, get_initializer
 from headrace.layers.input_spec import InputSpec
 from headrace.layers.lstm_cells import LSTMStateTuple
-from headrace.layers.rnn_cells import BIAS, KERNEL, LayerRNNCell, RNNCell, zeros_of
+from headrace.layers.rnn_cells import BIAS, KERNEL, LayerRNNCell, OneVector, RNNCell, zeros_of
 from headrace.ops.activation import relu
 from headrace.variables.scope import get_variable_scope, variable_scope
 
@@ -76,7 +75,7 @@ class NASCell(LayerRNNCell):
         return m, LSTMStateTuple(c, m)
 
 
-class UGRNNCell(RNNCell):
+class UGRNNCell(OneVector, RNNCell):
     """A recurrent network with one gate, between keeping and computing (Collins et al. 2017).
 
     Args:
@@ -95,14 +94,6 @@ class UGRNNCell(RNNCell):
         self._num_units, self._initializer = num_units, initializer
         self._forget_bias, self._activation = forget_bias, activation
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
-
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         known_depth(inputs)
         with variable_scope(get_variable_scope(), initializer=self._initializer):
@@ -112,7 +103,7 @@ class UGRNNCell(RNNCell):
         return state, state
 
 
-class IntersectionRNNCell(RNNCell):
+class IntersectionRNNCell(OneVector, RNNCell):
     """A recurrent network with one gate along time and one along depth (Collins et al. 2017).
 
     Args:
@@ -132,14 +123,6 @@ class IntersectionRNNCell(RNNCell):
         self._num_units, self._num_in_proj = num_units, num_in_proj
         self._initializer, self._forget_bias = initializer, forget_bias
         self._y_activation = y_activation
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         units = self._num_units
@@ -161,7 +144,7 @@ class IntersectionRNNCell(RNNCell):
         return output, state
 
 
-class SRUCell(LayerRNNCell):
+class SRUCell(OneVector, LayerRNNCell):
     """The simple recurrent unit: no product with the old state (Lei et al. 2017).
 
     Args:
@@ -180,19 +163,8 @@ class SRUCell(LayerRNNCell):
         self._num_units, self._activation = num_units, activation or tanh
         self.input_spec = InputSpec(ndim=2)
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
-
     def build(self, inputs_shape: Any) -> None:
-        units = self._num_units
-        depth = as_shape(inputs_shape).dim(1)
-        if depth is None:
-            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        depth, units = self._depth(inputs_shape), self._num_units
         self._kernel = self.add_variable(KERNEL, shape=[depth, 4 * units])
         self._bias = self.add_variable(BIAS, shape=[2 * units], initializer=zeros_of(self.dtype))
         self.built = True

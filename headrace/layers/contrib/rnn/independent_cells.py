@@ -13,12 +13,12 @@ from headrace.functions.nn_activation import bias_add
 from headrace.functions.stacking import split
 from headrace.layers.input_spec import InputSpec
 from headrace.layers.lstm_cells import LSTMStateTuple
-from headrace.layers.rnn_cells import BIAS, KERNEL, LayerRNNCell, zeros_of
+from headrace.layers.rnn_cells import BIAS, KERNEL, LayerRNNCell, OneVector, zeros_of
 from headrace.ops.tile import tile
 from headrace.variables.initializers import Constant, RandomUniform
 
 
-class _Independent(LayerRNNCell):
+class _Independent(OneVector, LayerRNNCell):
     """The parts that the three have in common."""
 
     def __init__(
@@ -29,14 +29,6 @@ class _Independent(LayerRNNCell):
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._activation = num_units, activation or tanh
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
 
     def _diagonal(self, name: str, width: int) -> Any:
         """The vector for the state."""

@@ -18,10 +18,10 @@ from headrace.variables.initializers import RandomUniform
 from headrace.variables.scope import get_variable, get_variable_scope
 
 
-class _Around(RNNCell):
+class Around(RNNCell):
     """A cell with something before or behind it; its states are those of the cell."""
 
-    def __init__(self, cell: Any, reuse: Any) -> None:
+    def __init__(self, cell: Any, reuse: Any = None) -> None:
         super().__init__(_reuse=reuse)
         assert_like_rnncell("cell", cell)
         self._cell = cell
@@ -39,7 +39,7 @@ class _Around(RNNCell):
             return self._cell.zero_state(batch_size, dtype)
 
 
-class EmbeddingWrapper(_Around):
+class EmbeddingWrapper(Around):
     """A cell whose inputs are ids: they are looked up in a table first.
 
     Args:
@@ -74,7 +74,7 @@ class EmbeddingWrapper(_Around):
             return self._cell(embedding_lookup(table, reshape(inputs, [-1])), state)
 
 
-class InputProjectionWrapper(_Around):
+class InputProjectionWrapper(Around):
     """A cell whose inputs pass a linear map first.
 
     Args:
@@ -101,7 +101,7 @@ class InputProjectionWrapper(_Around):
         return self._cell(projected, state)
 
 
-class OutputProjectionWrapper(_Around):
+class OutputProjectionWrapper(Around):
     """A cell whose outputs pass a linear map.
 
     Args:
