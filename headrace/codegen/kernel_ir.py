@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -54,7 +54,11 @@ class Var:
 
 # What depends on the lane: in kernels whose every value is a vector (loops.Kernel.width).
 LANE = ("lane", 0)
-_interned: WeakValueDictionary[Any, Expr] = WeakValueDictionary()
+# Plain references, without callbacks: Python code that runs while objects die swallows a Ctrl-C that
+# arrives there.  Entries of the dead are swept out when the table has doubled.
+_interned: dict[Any, ReferenceType[Expr]] = {}
+_SWEEP = 4096
+_limit = _SWEEP
 
 
 class Expr:
@@ -174,13 +178,24 @@ class Expr:
 def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) -> Expr:
     """The interned expression."""
     key = (op, tuple(map(id, args)), kind.name, extra, type(extra))
-    found = _interned.get(key)
+    known = _interned.get(key)
+    found = None if known is None else known()
     if found is None:
         found = object.__new__(Expr)
         found.op, found.args, found.kind, found.extra = op, args, kind, extra
         found.free, found.below = _free(op, args, extra), None
-        _interned[key] = found
+        _interned[key] = ref(found)
+        if len(_interned) > _limit:
+            _sweep()
     return found
+
+
+def _sweep() -> None:
+    global _limit
+    for key, known in list(_interned.items()):
+        if known() is None and _interned.get(key) is known:
+            _interned.pop(key, None)
+    _limit = max(_SWEEP, 2 * len(_interned))
 
 
 def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Any]:
