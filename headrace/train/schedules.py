@@ -36,10 +36,11 @@ def _rate(value: Any) -> Any:
     return convert_to_tensor(value, name="initial_learning_rate")
 
 
-class ExponentialDecay(LearningRateSchedule):
-    """rate * decay_rate ^ (step / decay_steps)."""
+class _DecayByRate(LearningRateSchedule):
+    """A rate that falls by `decay_rate` per `decay_steps`."""
 
     _fields = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name")
+    _scope: ClassVar[str]
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class ExponentialDecay(LearningRateSchedule):
         self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
 
     def __call__(self, step: Any) -> Any:
-        with name_scope(self.name or "ExponentialDecay") as scope:
+        with name_scope(self.name or self._scope) as scope:
             rate = _rate(self.initial_learning_rate)
             decay_steps, decay_rate = (
                 cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate)
@@ -61,7 +62,29 @@ class ExponentialDecay(LearningRateSchedule):
             passed: Any = cast(step, rate.dtype) / decay_steps
             if self.staircase:
                 passed = arithmetic.floor(passed)
-            return arithmetic.mul(rate, math.pow_(decay_rate, passed), name=scope)
+            return self._decayed(rate, decay_rate, passed, scope)
+
+    def _decayed(self, rate: Any, decay_rate: Any, passed: Any, name: str) -> Any:
+        raise NotImplementedError
+
+
+class ExponentialDecay(_DecayByRate):
+    """rate * decay_rate ^ (step / decay_steps)."""
+
+    _scope = "ExponentialDecay"
+
+    def _decayed(self, rate: Any, decay_rate: Any, passed: Any, name: str) -> Any:
+        return arithmetic.mul(rate, math.pow_(decay_rate, passed), name=name)
+
+
+class InverseTimeDecay(_DecayByRate):
+    """rate / (1 + decay_rate * step / decay_steps)."""
+
+    _scope = "InverseTimeDecay"
+
+    def _decayed(self, rate: Any, decay_rate: Any, passed: Any, name: str) -> Any:
+        one = cast(constant(1), rate.dtype)
+        return math.divide(rate, arithmetic.add(one, arithmetic.mul(decay_rate, passed)), name=name)
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):
@@ -139,37 +162,6 @@ def _cycles(at: Any, steps: Any) -> Any:
     from headrace.functions.cond import cond
 
     return cond(math.equal(at, 0), lambda: 1.0, lambda: arithmetic.ceil(at / steps))
-
-
-class InverseTimeDecay(LearningRateSchedule):
-    """rate / (1 + decay_rate * step / decay_steps)."""
-
-    _fields = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name")
-
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        decay_rate: Any,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
-
-    def __call__(self, step: Any) -> Any:
-        with name_scope(self.name or "InverseTimeDecay") as scope:
-            rate = _rate(self.initial_learning_rate)
-            decay_steps, decay_rate = (
-                cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate)
-            )
-            passed: Any = cast(step, rate.dtype) / decay_steps
-            if self.staircase:
-                passed = arithmetic.floor(passed)
-            one = cast(constant(1), rate.dtype)
-            return math.divide(
-                rate, arithmetic.add(one, arithmetic.mul(decay_rate, passed)), name=scope
-            )
 
 
 def _half_cosine(fraction: Any) -> Any:
