@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from headrace.core.dtypes import FLOATS
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.shape_rules import none, same
-from headrace.ops.signature import String, Types
+from headrace.ops.signature import Ints, String, Strings, Types
 from headrace.ops.summarize import summarize as text
 from headrace.ops.traits import ELEMENTWISE, STATEFUL
 
@@ -24,12 +27,52 @@ def assert_(condition, data, *, summarize):
     """Fails, and shows data, unless the condition is true."""
     require(condition.size == 1, f"In[0] should be a scalar: {list(condition.shape)}")
     if not condition.all():
-        shown = " ".join(f"[{text(np.asarray(x), summarize)}]" for x in data)
+        shown = " ".join(said(x, summarize) for x in data)
         raise InvalidArgumentError(None, None, f"assertion failed: {shown}")
     return ()
 
 
 assert_.no_gradient()
+
+
+@assert_.lower
+def _(e, condition, data):
+    _must_hold(e, condition)
+
+
+def _must_hold(e, condition):
+    if prod(condition.shape) != 1:
+        raise Decline("an assertion of something that is no scalar")
+    if condition.value is not None and condition.value.all():
+        return
+    e.require(condition[(0,) * len(condition.shape)], "assertion failed")
+
+
+# What `build_in_texts` makes of an Assert: constants are said in advance.
+@op("_SaidAssert", "condition: bool, data: T ->", T=Types(), words=Strings(), places=Ints(),
+    summarize=3, shape=_assert_shape, traits={STATEFUL})  # fmt: skip
+def said_assert(condition, data, *, words, places, summarize):
+    """Assert whose message is `words`, with the data at these places among them."""
+    require(condition.size == 1, f"In[0] should be a scalar: {list(condition.shape)}")
+    if not condition.all():
+        shown = list(words)
+        for place, x in zip(places, data):
+            shown[place] = said(x, summarize)
+        raise InvalidArgumentError(None, None, f"assertion failed: {' '.join(shown)}")
+    return ()
+
+
+said_assert.no_gradient()
+
+
+@said_assert.lower
+def _(e, condition, data):
+    _must_hold(e, condition)
+
+
+def said(value, limit):
+    """A value, as the message of a failed assertion shows it."""
+    return f"[{text(np.asarray(value), limit)}]"
 
 
 @op("CheckNumerics", "tensor: T -> output: T", T=FLOATS, message=String(), shape=same,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.core import options
 from headrace.passes.absorb_padding import absorb_paddings
+from headrace.passes.build_in_texts import build_in_texts
 from headrace.passes.fold_constants import fold_constants
 from headrace.passes.merge_common import merge_common
 from headrace.passes.merge_products import merge_products
@@ -26,6 +27,7 @@ PIPELINE: tuple[Pass, ...] = (
     fold_constants,  # never what has an effect
     simplify_arithmetic,  # keeps NaN, infinities and signed zero
     absorb_paddings,  # after fold_constants: it must know how much is padded
+    build_in_texts,  # after fold_constants, which makes texts out of others
     merge_common,
     merge_products,  # after merge_common: it looks for products that are used once
 )
