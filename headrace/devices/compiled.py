@@ -23,7 +23,7 @@ from headrace.core.errors import at
 from headrace.devices import known as known_values
 from headrace.devices.binding import HANDLE, Binding, Quick, Slots, plain
 from headrace.devices.known import KnownInputs
-from headrace.devices.verify import compare, verifying
+from headrace.devices.verify import Change, check, verifying
 from headrace.ops.philox import generator_of
 from headrace.ops.resources import Handle, Slot, waiting
 from headrace.plan.plan import Edge, Plan, PlanNode
@@ -382,33 +382,54 @@ class RegionUnit:
         return self.reference(source, registers, step)
 
     # -- the reference -----------------------------------------------------------------------
-    def interpret(self, registers: list[Any], step: Step) -> None:
+    def interpret(self, registers: list[Any], step: Step, change: Change | None = None) -> None:
+        """Node by node; `change` is made to every value."""
         for node in self.region.nodes:
             self.program.call(node, registers, step)
+            if change is not None:
+                for index in range(len(node.outputs)):
+                    place = self.program.registers[Edge(node.name, index)]
+                    registers[place] = change(registers[place])
 
     def verify(
         self, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]
     ) -> None:
         """The reference first; then the program from the same state; then compare both."""
         slots = self.slots(step, given)
-        before = None if slots is None else [np.array(s.value) for s in slots]
-        kept = list(registers)
-        self.interpret(registers, step)
-        if slots is None or before is None:
+        if slots is None:
+            self.interpret(registers, step)
             return
-        wanted = [s.value for s in slots]
-        for slot, value in zip(slots, before):
-            slot.value = value
-        del before
+        before = [np.array(s.value) for s in slots]
+        kept = list(registers)
+
+        def reference(change: Change | None = None) -> list[Any]:
+            """What the variables and outputs become, from the state before."""
+            put(slots, before)
+            registers[:] = kept
+            self.interpret(registers, step, change)
+            return [s.value for s in slots] + [registers[r] for r in self.outputs]
+
+        wanted = reference()
+        after = list(registers)
+        put(slots, before)
         outputs = self.attempt(values, step, given)
         if outputs is None:
             for slot, value in zip(slots, wanted):
                 slot.value = value
             return
-        for key, slot, value in zip(self.keys, slots, wanted):
-            compare(slot.value, value, str(key[-1]))
-        for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
-            if value is not HANDLE:
-                compare(value, registers[register], str(edge))
+        made = [s.value for s in slots]
+        found = [after[r] if o is HANDLE else o for o, r in zip(outputs, self.outputs)]
+        names = [str(k[-1]) for k in self.keys] + [str(e) for e in self.region.outputs]
+        try:
+            check(names, made + found, wanted, reference)
+        finally:
+            for slot, value in zip(slots, made):
+                slot.value = value
         registers[:] = kept
         self.deliver(outputs, registers, step)
+
+
+def put(slots: list[Slot], values: list[Any]) -> None:
+    """Give variables copies of these values: they may change them in place."""
+    for slot, value in zip(slots, values):
+        slot.value = value.copy()

@@ -1,30 +1,109 @@
-"""HEADRACE_VERIFY=1: a compiled value beside the reference's."""
+"""HEADRACE_VERIFY=1: compiled values beside the reference's.
+
+Rounding alone may move a value far: a sum whose terms cancel, a division by next to nothing, a
+comparison of equals.  How far is measured, not guessed.  Where values differ by more than a plain
+tolerance, the reference runs again with noise on every value that it makes, a few units of the
+last place, and what the noise does to a result is what rounding may do to it.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 verifying = threading.RLock()  # a verified region puts variables back: one at a time
 
+NOISE = 8.0  # units of rounding: sums in another order and Winograd's method err by about as many
+SAMPLES = 3
+FACTOR = 16.0  # how much further than the noise moved it a value may be
+_LOOSE = {2: 5e-2, 4: 1e-4}  # by the size of an element
+_ROUNDING = {2: 2.0**-9, 4: 2.0**-24}
 
-def compare(got: Any, want: Any, name: str) -> None:
-    """A compiled value against the reference's."""
-    if not isinstance(want, np.ndarray) or want.dtype == object:
+Change = Callable[[Any], Any]
+
+
+def check(
+    names: Sequence[str], got: Sequence[Any], want: Sequence[Any], again: Callable[[Change], Any]
+) -> None:
+    """Compiled values against the reference's; `again` gives them with all that leads to them
+    changed by a function.  AssertionError names the first that rounding does not explain."""
+    far = [i for i, w in enumerate(want) if _is_numeric(w) and not _is_near(got[i], w, names[i])]
+    if not far:
         return
+    spread = {i: np.zeros(want[i].shape) for i in far}
+    noise = _Noise()
+    for _ in range(SAMPLES):
+        moved = again(noise)
+        for i in far:
+            with np.errstate(all="ignore"):
+                np.maximum(spread[i], np.abs(_wide(moved[i]) - _wide(want[i])), out=spread[i])
+    for i in far:
+        _explain(got[i], want[i], spread[i], names[i])
+
+
+class _Noise:
+    """Every number a little more or less.  Zeros, infinities and integers stay."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(0)
+
+    def __call__(self, value: Any) -> Any:
+        if not _is_numeric(value) or not _is_real(value):
+            return value
+        size = NOISE * _ROUNDING.get(value.dtype.itemsize, 2.0**-53)
+        kind = np.float32 if value.dtype.itemsize <= 4 else np.float64
+        factor = self.random.random(value.shape, kind)
+        factor *= 2.0 * size
+        factor += 1.0 - size
+        with np.errstate(all="ignore"):
+            return (value * factor).astype(value.dtype)
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype != object
+
+
+def _is_real(value: Any) -> bool:
+    """Neither integers nor truth values; complex numbers count."""
+    return value.dtype.kind not in "iub"
+
+
+def _wide(value: Any) -> Any:
+    return value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)
+
+
+def _is_near(got: Any, want: Any, name: str) -> bool:
     assert got.dtype == want.dtype and got.shape == want.shape, (name, got.shape, want.shape)
-    if want.dtype.kind in "iub":
-        np.testing.assert_array_equal(got, want, err_msg=f"compiled {name}")
-        return
-    wide, other = got.astype(np.float64), want.astype(np.float64)
-    loose = {2: 5e-2, 4: 1e-4}.get(want.dtype.itemsize, 1e-8)
-    scale = max(np.abs(other[np.isfinite(other)]).max(initial=0.0), 1e-30)
-    close = np.isclose(wide, other, rtol=loose, atol=loose * scale, equal_nan=True)
-    # Where gradients are next to nothing, optimizers that divide by them magnify rounding.
-    if np.count_nonzero(~close) <= close.size // 500:
-        loose *= 100
-    np.testing.assert_allclose(
-        wide, other, rtol=loose, atol=loose * scale, err_msg=f"compiled {name}"
-    )
+    if not _is_real(want):
+        return bool(np.array_equal(got, want))
+    wide, other = _wide(got), _wide(want)
+    return bool(np.isclose(wide, other, rtol=0, atol=_plain(other, want), equal_nan=True).all())
+
+
+def _plain(other: Any, want: Any) -> Any:
+    """What may differ wherever nothing cancels."""
+    loose = _LOOSE.get(want.dtype.itemsize, 1e-8)
+    scale = np.abs(other[np.isfinite(other)]).max(initial=1e-30)
+    with np.errstate(invalid="ignore"):
+        return loose * (np.nan_to_num(np.abs(other)) + scale)
+
+
+def _explain(got: Any, want: Any, spread: Any, name: str) -> None:
+    """Whether the noise moved the values about as far as they differ: each, or all of the array."""
+    wide, other = _wide(got), _wide(want)
+    known = spread[np.isfinite(spread)]
+    usual = np.sqrt(np.mean(np.square(known))) if known.size else 0.0
+    allowed = _plain(other, want) + FACTOR * np.maximum(spread, usual)
+    with np.errstate(invalid="ignore"):
+        equal = (wide == other) | (np.isnan(wide) & np.isnan(other))
+        bad = ~(equal | (np.abs(wide - other) <= allowed))
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise AssertionError(
+            f"compiled {name}: {np.count_nonzero(bad)} of {bad.size} values differ by more than "
+            f"rounding can; first at {list(place)}: {got[place]} instead of {want[place]}, "
+            f"allowed {allowed[place]:.2g}"
+        )
