@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from headrace.codegen import blas, costs, gemm, native, onednn, onednn_pool, pools, winograd
+from headrace.codegen import blas, costs, gemm, limits, native, onednn, onednn_pool, pools, winograd
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.onednn_calls import work_of
@@ -45,6 +45,8 @@ def choose(call: LibraryCall) -> str | None:
 def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
     """The program steps of a call that `choose` accepted."""
     found = _steps(called, outputs, step, products)
+    if limits.FLAGS in called.call.options and not is_empty(called.call):
+        found = limits.limited(found, called.call, step)
     work = 0 if is_empty(called.call) else work_of(called.call)
     costs.note_products(found, work, {memory_of(t) for t in outputs})
     return found
@@ -63,6 +65,8 @@ def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Prod
         entry = onednn.product(call)
         if entry is not None:
             return [_step(entry, label(call), step)]
+        if limits.FLAGS in call.options:
+            return products.steps(call, step, label(call))
         try:
             made = onednn.executions(call)
         except LibraryError:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.codegen import limits
 from headrace.codegen.inline import collect, dependencies
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
-from headrace.codegen.native_control import PUT, REST
+from headrace.codegen.native_control import HOLES, PUT, REST
 from headrace.codegen.stages import Called, Cell, Part, Row, Stacked, Temporary, Zeroed
 from headrace.core import dtypes
 from headrace.ops.emit import LibraryCall, View
@@ -33,11 +34,15 @@ class LoopSum:
     flags: Tensor
 
     def result(self, s: Any) -> Tensor:
-        """The sum, after the loop."""
+        """The sum, after the loop: as far as terms were kept."""
         rows = []
+        is_limited = limits.supports(self.call)
         for memory in (self.stacked.stack, self.kept):
             whole = Tensor(
-                memory.shape, memory.dtype, source=Row(memory, self.flags, REST), name="rows"
+                memory.shape,
+                memory.dtype,
+                source=Row(memory, self.flags, HOLES if is_limited else REST),
+                name="rows",
             )
             s.emitter.effects.append(whole)
             shape = (memory.shape[0] * memory.shape[1], *memory.shape[2:])
@@ -47,7 +52,7 @@ class LoopSum:
         call = LibraryCall(
             self.call.kind, src=View(rows[0], views["src"].order),
             weights=View(rows[1], views["weights"].order), dst=View(total, views["dst"].order),
-            **self.call.options,
+            **self.call.options, **({limits.FLAGS: self.flags} if is_limited else {}),
         )  # fmt: skip
         total.source = Called(call, (rows[0], rows[1]))
         loops = tuple(Var(n) for n in total.shape)

@@ -33,7 +33,7 @@ import numpy as np
 from headrace.codegen import native_loop, threads
 
 KERNEL, EXECUTE, GEMM32, GEMM64, CHECK, FILL, SGEMM = range(7)
-JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK = range(7, 18)
+JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK, LIMIT = range(7, 19)
 RT_WORDS = 8
 OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT, REFUSED, FULL = range(7)
 RESUME, PLAIN, CHECKED = range(3)

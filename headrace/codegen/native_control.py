@@ -5,7 +5,7 @@ reference, which says in TF's words what is wrong.
 """
 
 EMPTY, WRITTEN, GONE, READ = range(4)
-TAKE, LOOK, PUT, ADD, SUM, REST = range(6)  # what is done with a cell: see `cell`
+TAKE, LOOK, PUT, ADD, SUM, REST, HOLES = range(7)  # what is done with a cell: see `cell`, `row`
 
 CONTROL = r"""
 define internal ptr @address(ptr %entry, i64 %i, ptr %bases) #1 {
@@ -139,19 +139,56 @@ empty:
   ret i64 1
 }
 
+; How many cells there are up to the last one that is not empty; at least one.
+define internal i64 @filled(ptr %flags, i64 %cells) #0 {
+begin:
+  br label %head
+head:
+  %n = phi i64 [ %cells, %begin ], [ %i, %body ]
+  %more = icmp sgt i64 %n, 1
+  br i1 %more, label %body, label %done
+body:
+  %i = sub i64 %n, 1
+  %flag = getelementptr i8, ptr %flags, i64 %i
+  %old = load i8, ptr %flag
+  %is_empty = icmp eq i8 %old, 0
+  br i1 %is_empty, label %head, label %done
+done:
+  ret i64 %n
+}
+
+; limit entry: kind, length, address of a word, cells, rows of a cell, (base, offset) of the flags: the
+;              word becomes the number of rows up to the last cell that is not empty
+define internal void @limit(ptr %entry, ptr %bases) #0 {
+  %word = call ptr @pointer(ptr %entry, i64 2)
+  %cells = call i64 @word(ptr %entry, i64 3)
+  %rows = call i64 @word(ptr %entry, i64 4)
+  %flags = call ptr @address(ptr %entry, i64 5, ptr %bases)
+  %some = call i64 @filled(ptr %flags, i64 %cells)
+  %count = mul i64 %some, %rows
+  store i64 %count, ptr %word
+  ret void
+}
+
 ; row entry: kind, length, how, bytes of a cell, cells, (base, offset) of the array, of the flags: all
 ;            cells at once, as `cell` does it with each; how = 5: empty ones become zeros and stay
-;            empty.  Gives 0, or 1 where one refuses
+;            empty; how = 6: so do the empty ones before the last of the others, and the first one.
+;            Gives 0, or 1 where one refuses
 define internal i64 @row(ptr %entry, ptr %bases) #0 {
 begin:
   %how = call i64 @word(ptr %entry, i64 2)
   %bytes = call i64 @word(ptr %entry, i64 3)
-  %cells = call i64 @word(ptr %entry, i64 4)
+  %all = call i64 @word(ptr %entry, i64 4)
   %array = call ptr @address(ptr %entry, i64 5, ptr %bases)
   %flags = call ptr @address(ptr %entry, i64 7, ptr %bases)
+  %is_holes = icmp eq i64 %how, 6
+  br i1 %is_holes, label %holes, label %head
+holes:
+  %some = call i64 @filled(ptr %flags, i64 %all)
   br label %head
 head:
-  %i = phi i64 [ 0, %begin ], [ %i1, %next ]
+  %i = phi i64 [ 0, %begin ], [ 0, %holes ], [ %i1, %next ]
+  %cells = phi i64 [ %all, %begin ], [ %some, %holes ], [ %cells, %next ]
   %more = icmp slt i64 %i, %cells
   br i1 %more, label %body, label %done
 body:
@@ -161,7 +198,8 @@ body:
                                     i64 1, label %look
                                     i64 2, label %put
                                     i64 4, label %sum
-                                    i64 5, label %rest ]
+                                    i64 5, label %rest
+                                    i64 6, label %rest ]
 take:
   %take_ok = icmp eq i8 %old, 1
   br i1 %take_ok, label %gone, label %refused

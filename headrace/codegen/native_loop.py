@@ -148,7 +148,8 @@ dispatch:
                                   i64 14, label %pop
                                   i64 15, label %row
                                   i64 16, label %repeat
-                                  i64 17, label %fork ]
+                                  i64 17, label %fork
+                                  i64 18, label %limit ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)
@@ -291,6 +292,9 @@ row:
   %row_code = call i64 @row(ptr %entry, ptr %bases)
   %row_ok = icmp eq i64 %row_code, 0
   br i1 %row_ok, label %next, label %misused
+limit:
+  call void @limit(ptr %entry, ptr %bases)
+  br label %next
 misused:
   store i64 %i, ptr %numberp
   ret i64 5

@@ -52,6 +52,7 @@ class Entry:
     jump: Label | None = None  # the first two words of `head` say where this is
     branches: list[Label] = field(default_factory=list)  # of a fork: where each begins, and the end
     code: Future[int] | None = None  # the first word of `head`, while it is compiled
+    limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
     grows: int = -1  # a push on a stack without a limit: its number
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
 
@@ -100,6 +101,7 @@ class Frame:
                 words[start + 7 : start + 7 + len(named)] = named
                 words[start + 5], sets = widest, max(sets, words[start + 4])
         self.words = np.array(words or [0], np.int64)
+        self.limit(program.entries)
         self.scratch = (ctypes.c_int64 * (widest * sets))()
         start = self.words.ctypes.data
         self.table = (ctypes.c_int64 * len(native.FRAME))(
@@ -109,6 +111,22 @@ class Frame:
             start, 0, 0,
         )  # fmt: skip
         self.address = ctypes.addressof(self.table)
+
+    def limit(self, entries: list[Entry]) -> None:
+        """Tell entries that write words of others where those are: a kernel's, in parameters that
+        are this frame's own."""
+        starts = dict(zip(entries, self.starts))
+        for entry, start in starts.items():
+            if entry.limits is None:
+                continue
+            other, word = entry.limits
+            place = self.words.ctypes.data + 8 * (starts[other] + word)
+            if other.kind == native.KERNEL:
+                params = np.array(other.keep[0], np.int64)
+                self.keep.append(params)
+                self.words[starts[other] + 3] = params.ctypes.data
+                place = params.ctypes.data + 8 * word
+            self.words[start + 2] = place
 
     def lend(self, arena: Array | None) -> None:
         """Give the frame its memory (or take it back)."""

@@ -53,6 +53,9 @@ def _upper(s: Any, plan: Plan, given: dict[str, Any], edge: Edge) -> int | None:
     if CONSTANT in node.op.traits:
         value = node.attrs["value"].array
         return int(value) if value.ndim == 0 else None
+    if node.op.name == "Minimum":
+        ends = [_upper(s, plan, given, _source(plan, e)) for e in node.inputs]
+        return min((e for e in ends if e is not None), default=None)
     if edge.node in given and plan.feeds.index(edge.node) >= 0:
         tensor = given[edge.node]
         known = _known(tensor)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.codegen import native
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
 
@@ -323,6 +324,34 @@ def test_gradients_of_weights_are_one_product_for_all_iterations(count):
     _, h = tf.while_loop(lambda t, h: t < end, body, [0, x[0]])
     value = np.random.default_rng(1).normal(size=(7, 3, 4)).astype(np.float32)
     check([h, *tf.gradients(tf.reduce_sum(h), [w, x])], {x: value, n: np.int32(count)})
+
+
+@pytest.mark.parametrize(("size", "dtype"), [(4, "float32"), (96, "float32"), (5, "float64")])
+def test_such_a_product_ends_with_the_last_iteration(size, dtype):
+    """Whatever memory holds behind it."""
+    x, n = tf.placeholder(dtype, [9, 3, size]), tf.placeholder(tf.int32, [])
+    rng = np.random.default_rng(0)
+    w = tf.constant((rng.normal(size=(size, size)) / size).astype(dtype))
+    given = tf.TensorArray(dtype, 9).unstack(x)
+    _, h = tf.while_loop(
+        lambda t, h: t < tf.minimum(n, 9),
+        lambda t, h: (t + 1, tf.tanh(tf.matmul(h + given.read(t), w))),
+        [0, x[0]],
+    )
+    grads = tf.gradients(tf.reduce_sum(h), [w, x])
+    runner = Runner(tf.get_default_graph(), [x, n], grads, improved=True)
+    value = rng.normal(size=(9, 3, size)).astype(dtype)
+    for count in (9, 2, 5, 0, 9):
+        arrays = [value, np.int32(count)]
+        for got, want in zip(
+            runner.run(Containers(), arrays), runner.expected(Containers(), arrays)
+        ):
+            assert_same(got, want)
+        (found,) = runner.program.units[0].compiled.programs.values()
+        assert native.LIMIT in [e.kind for e in found.program.entries]
+        for frame in found.program._frames:
+            frame.arena.fill(255)  # NaN
+    assert runner.is_whole
 
 
 def test_dynamic_rnn_with_lengths():
