@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.autodiff import flow_rules as _rules  # gives the primitives their gradients
+from headrace.autodiff import functional_branches as _branches  # calls and conditionals theirs
 from headrace.autodiff import functional_loops as _loops  # and functional loops theirs
 from headrace.autodiff.loops import GradLoop, inside, outside, without_waiting
 from headrace.functions.array import zeros
@@ -20,7 +21,7 @@ from headrace.ops.constant import constant
 from headrace.ops.source import identity
 from headrace.ops.traits import EXIT, SWITCH
 
-assert _rules is not None and _loops is not None
+assert _rules is not None and _branches is not None and _loops is not None
 
 
 def is_exit(node: Node) -> bool:

@@ -6,25 +6,21 @@ the function's body, once.  Gradients of conditionals and calls are calls of suc
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.autodiff.gradients import gradients
+from headrace.autodiff.halves import argument_like, has_gradient, lock, result
 from headrace.core.errors import InvalidArgumentError
 from headrace.graph.attrs import FunctionName
 from headrace.graph.tensor import Tensor
-from headrace.ops import array, catalog
+from headrace.ops import catalog
 from headrace.ops.build import make_node
-from headrace.ops.convert import convert_to_tensor
 from headrace.ops.function_body import Body
 from headrace.ops.function_graph import FunctionGraph
 from headrace.ops.function_library import Function
 from headrace.ops.node_def import input_types, type_name
 from headrace.ops.signature import REQUIRED
-from headrace.ops.source import placeholder
-
-_lock = threading.RLock()
 
 
 def gradient_body(f: FunctionName, library: Mapping[str, Any]) -> Body:
@@ -32,7 +28,7 @@ def gradient_body(f: FunctionName, library: Mapping[str, Any]) -> Body:
     function = library.get(f.name)
     if function is not None and function.gradient_name:
         return _own_gradient(function, f.attrs, library)
-    with _lock:
+    with lock:
         if function is not None:
             body = function.body_graph(f.attrs)
         elif f.name == "SymbolicGradient":
@@ -83,32 +79,9 @@ def _differentiated(body: Body) -> Body:
     """Gradient nodes are added to the body's own graph."""
     graph = body.graph
     with graph.as_default(), graph.control_dependencies(None):
-        dys = [_argument(graph, y) for y in body.outputs]
-        flows = [(y, dy) for y, dy in zip(body.outputs, dys) if _has_gradient(y)]
+        dys = [argument_like(y, graph) for y in body.outputs]
+        flows = [(y, dy) for y, dy in zip(body.outputs, dys) if has_gradient(y)]
         ys, given = [y for y, _ in flows], [dy for _, dy in flows]
         dxs = gradients(ys, list(body.inputs), given) if ys else [None] * len(body.inputs)
-        results = [_result(x, dx) for x, dx in zip(body.inputs, dxs)]
+        results = [result(x, dx) for x, dx in zip(body.inputs, dxs)]
     return Body(graph, [*body.inputs, *dys], results)
-
-
-def _argument(graph: FunctionGraph, y: Tensor) -> Tensor:
-    attrs = {"dtype": y.dtype.base, "shape": y.shape}
-    with graph.no_devices():
-        return make_node(graph, placeholder, (), (), attrs, f"gradients/d_{y.op.name}").outputs[0]
-
-
-def _has_gradient(y: Tensor) -> bool:
-    base = y.dtype.base
-    return base.is_floating or base.is_complex or base.kind == "v"
-
-
-def _result(x: Tensor, dx: Any) -> Tensor:
-    if dx is not None:
-        return convert_to_tensor(dx)
-    if x.dtype.base.kind == "r" and x.handle_data is not None:
-        from headrace.autodiff.gradients import _zeros_of
-
-        found: Tensor = _zeros_of(x)
-        return found
-    zeros: Tensor = array.zeros_like(x)
-    return zeros

@@ -286,8 +286,12 @@ class _Walk:
 
     def _apply(self, node: Node, rule: Rule, out_grads: list[Any]) -> list[Any]:
         # A rule sees zeros, not None, where an output that has a gradient type got nothing.
+        # Not so for what a node gives to its gradient alone.
+        shown = len(out_grads) if node.saving is None else node.saving.outputs
         filled = [
-            self.loops.zeros(node, i) if dy is None and has_gradient_type(node.outputs[i]) else dy
+            self.loops.zeros(node, i)
+            if dy is None and i < shown and has_gradient_type(node.outputs[i])
+            else dy
             for i, dy in enumerate(out_grads)
         ]
         with self.graph.name_scope(node.name + "_grad"):

@@ -53,6 +53,7 @@ class Node:
         self.users: dict[Node, None] = {}  # nodes that take an output of this one, in order
         self._device = ""
         self._control_flow_context: Any = None
+        self.saving: Any = None  # what autodiff gave it to hand on to its gradient
         self._outputs = [Tensor(self, i, d, s) for i, (d, s) in enumerate(outputs)]
 
     @property
@@ -153,6 +154,24 @@ class Node:
         if not any(t.op is before for t in self._inputs):
             before.users.pop(self, None)
         self.graph.touch()
+
+    def _extend(
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[tuple[DType, Shape]],
+        attrs: dict[str, Any],
+    ) -> list[Tensor]:
+        """Take and give more, at the end: a call that hands on what its gradient needs."""
+        types = [*self._inputs.types, *(t.dtype.base for t in inputs)]
+        self._inputs = InputList([*self._inputs, *inputs], types)
+        for tensor in inputs:
+            tensor.op.users[self] = None
+        start = len(self._outputs)
+        added = [Tensor(self, start + i, d, s) for i, (d, s) in enumerate(outputs)]
+        self._outputs = [*self._outputs, *added]
+        self.attrs = self.attrs | attrs
+        self.graph.touch()
+        return added
 
     def _add_control_input(self, node: Node) -> None:
         self._add_control_inputs([node])

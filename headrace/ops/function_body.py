@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import Shape
@@ -30,6 +31,7 @@ class Body:
         self.targets = tuple(targets)
         self._for_shapes: dict[object, Body] = {}
         self.gradient: Body | None = None  # made by autodiff.function_gradient
+        self.halves: Any = None  # made by autodiff.halves
 
     def for_shapes(self, shapes: Sequence[Shape]) -> Body:
         """The same body, with what follows from the shapes of the arguments inferred again."""
@@ -51,46 +53,59 @@ class Body:
         return found
 
     def _rebuilt(self, shapes: Sequence[Shape]) -> Body:
-        graph = self.graph
-        copy = FunctionGraph(graph.name, graph.outer_graph)
-        copy._functions, copy.seed = graph._functions, graph.seed
-        moved: dict[str, Tensor] = {}
-        for tensor, shape in zip(self.inputs, shapes):
-            merged = tensor.shape.merge_with(shape)
-            argument = copy.add_argument(tensor.dtype, merged, tensor.op.name)
-            argument.handle_data = tensor.handle_data
-            moved[tensor.op.name] = argument
-        message = graph.as_graph_def(add_shapes=True)
-        body = proto.GraphDef(versions=message.versions)
-        for node in message.node:
-            if node.name in moved:
-                continue
+        merged = [t.shape.merge_with(shape) for t, shape in zip(self.inputs, shapes)]
+        places = {t.op for t in self.inputs}
+        nodes = [n for n in self.graph.get_operations() if n not in places]
+        copy, tensor_of, node_of = copied(self.graph, self.inputs, merged, nodes)
+        outputs, targets = map(tensor_of, self.outputs), map(node_of, self.targets)
+        return Body(copy, copy.inputs, list(outputs), list(targets))
+
+
+def copied(
+    graph: FunctionGraph, inputs: Sequence[Tensor], shapes: Sequence[Shape], nodes: Sequence[Node]
+) -> tuple[FunctionGraph, Callable[[Tensor], Tensor], Callable[[Node], Node]]:
+    """Nodes of a body in a graph of their own, with arguments in place of `inputs`.
+
+    Returns the graph and where the old tensors and nodes are in it.  What a node waits for and is
+    not among `nodes` is left out.
+    """
+    copy = FunctionGraph(graph.name, graph.outer_graph)
+    copy._functions, copy.seed, copy.is_pruned = graph._functions, graph.seed, graph.is_pruned
+    moved: dict[Tensor, Tensor] = {}
+    for tensor, shape in zip(inputs, shapes):
+        argument = copy.add_argument(tensor.dtype.base, shape, tensor.op.name)
+        argument.handle_data = tensor.handle_data
+        moved[tensor] = argument
+    names = {n.name for n in nodes}
+    message = graph.as_graph_def(add_shapes=True)
+    body = proto.GraphDef(versions=message.versions)
+    for node in message.node:
+        if node.name in names:
             new = body.node.add()
             new.CopyFrom(node)
             del new.input[:]
-            new.input.extend(i for i in node.input if i[0] != "^" or i[1:] not in moved)
-        job = Import(copy, body, {(name, 0): t for name, t in moved.items()}, "")
-        with copy.as_default():
-            job.run([])
-        for made, node in zip(job.made, body.node):
-            assert made is not None
-            made.origin = graph._nodes[node.name].origin
+            new.input.extend(i for i in node.input if i[0] != "^" or i[1:] in names)
+            if "_class" in new.attr:
+                groups = new.attr["_class"].list.s
+                groups[:] = [g for g in groups if g.decode().removeprefix("loc:@") in names]
+    mapping = {(t.op.name, t.value_index): argument for t, argument in moved.items()}
+    job = Import(copy, body, mapping, "")
+    with copy.as_default():
+        job.run([])
+    for made, node in zip(job.made, body.node):
+        assert made is not None
+        made.origin = graph._nodes[node.name].origin
 
-        def node_of(node: Node) -> Node:
-            made = job.made[job.places[node.name]]  # its name may be another one
-            assert made is not None
-            return made
+    def node_of(node: Node) -> Node:
+        made = job.made[job.places[node.name]]  # its name may be another one
+        assert made is not None
+        return made
 
-        def tensor_of(tensor: Tensor) -> Tensor:
-            argument = moved.get(tensor.op.name)
-            return node_of(tensor.op).outputs[tensor.value_index] if argument is None else argument
+    def tensor_of(tensor: Tensor) -> Tensor:
+        argument = moved.get(tensor)
+        return node_of(tensor.op).outputs[tensor.value_index] if argument is None else argument
 
-        return Body(
-            copy,
-            list(moved.values()),
-            [tensor_of(t) for t in self.outputs],
-            [node_of(n) for n in self.targets],
-        )
+    return copy, tensor_of, node_of
 
 
 def effects(graph: FunctionGraph) -> tuple[Node, ...]:

@@ -6,6 +6,8 @@ Their kernels run the functions one after the other; a plan usually replaces the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from headrace.core.dtypes import float32
@@ -45,14 +47,14 @@ def _(node, *dys):
     return symbolic_gradient_of(node, FunctionName("SymbolicGradient", attrs), dys)
 
 
-def symbolic_gradient_of(node, f, dys):
+def symbolic_gradient_of(node: Any, f: Any, dys: Any) -> Any:
     """A SymbolicGradient node for a call of `f` with the inputs of `node`."""
     given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
-    types = [_gradient_type(t) for t in node.inputs]
+    types = [gradient_type(t) for t in node.inputs]
     return symbolic_gradient([*node.inputs, *given], Tout=types, f=f)
 
 
-def _gradient_type(tensor):
+def gradient_type(tensor):
     """The type of a gradient: of a handle, that of the variable's value."""
     behind = tensor.dtype.base.kind == "r" and tensor.handle_data is not None
     return tensor.handle_data[0] if behind else tensor.dtype.base
@@ -76,10 +78,6 @@ def partitioned_call(ctx, args, *, f):
 def stateful_partitioned_call(ctx, args, *, f):
     """f(args), for its effects too."""
     return ctx.run_function(f, args)
-
-
-for _call in (partitioned_call, stateful_partitioned_call):
-    _call.gradient(lambda node, *dys: symbolic_gradient_of(node, node.attrs["f"], dys))
 
 
 @op("RemoteCall", "target: string, args: Tin -> output: Tout", Tin=Types(min=1),
@@ -126,31 +124,6 @@ stateless_if = op("StatelessIf", "cond: Tcond, input: Tin -> output: Tout", shap
                   attrs=_BRANCHES, traits={HOST})(run_if)  # fmt: skip
 
 
-def if_gradient(node, *dys):
-    """The gradient of the branch that was taken."""
-    inputs, types, gradient = _branch_gradients(node, dys)
-    branches = {key: gradient(node.attrs[key]) for key in ("then_branch", "else_branch")}
-    same = if_ if STATEFUL in node.declaration.traits else stateless_if
-    return [None, *same(node.inputs[0], inputs, Tout=types, **branches)]
-
-
-def _branch_gradients(node, dys):
-    """Inputs and types of the gradients of branches, and the function that is a branch's gradient."""
-    inputs = node.inputs[1:]
-    given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
-    types = tuple(map(_gradient_type, inputs))
-    taken = tuple(t.dtype.base for t in (*inputs, *given))
-
-    def gradient(branch):
-        return FunctionName("SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", branch)))
-
-    return [*inputs, *given], types, gradient
-
-
-if_.gradient(if_gradient)
-stateless_if.gradient(if_gradient)
-
-
 def case_shapes(branch_index, input, *, Tout, output_shapes):
     return given_shapes(output_shapes, [UNKNOWN] * len(Tout))
 
@@ -162,13 +135,6 @@ def case(ctx, branch_index, input, *, branches):
     """branches[branch_index](input); the last branch where the index is out of range."""
     index = int(branch_index)
     return ctx.run_function(branches[index if 0 <= index < len(branches) else -1], input)
-
-
-@case.gradient
-def _(node, *dys):
-    inputs, types, gradient = _branch_gradients(node, dys)
-    branches = [gradient(branch) for branch in node.attrs["branches"]]
-    return [None, *case(node.inputs[0], inputs, Tout=types, branches=branches)]
 
 
 def loop_shapes(input, *, output_shapes):

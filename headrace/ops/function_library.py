@@ -108,7 +108,7 @@ class Function:
     def add_to_graph(self, graph: Graph) -> None:
         """Add this function and those that its body calls."""
         if add_function(graph, self) and () in self._graphs:
-            for other in self._graphs[()]._functions.values():
+            for other in list(self._graphs[()]._functions.values()):
                 other.add_to_graph(graph)
 
     def __repr__(self) -> str:

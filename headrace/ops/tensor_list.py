@@ -179,6 +179,8 @@ tensor_list_pop_back.points_to(kept)
 
 @tensor_list_pop_back.gradient
 def _(node, dlist, delement):
+    if delement is None:
+        delement = fill.zeros_like(node.outputs[1])
     if dlist is None:
         shape = tensor_list_element_shape(node.outputs[0], shape_type=int32)
         dlist = empty_tensor_list(shape, -1, element_dtype=delement.dtype.base)
