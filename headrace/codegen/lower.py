@@ -43,6 +43,7 @@ class Emitter:
         self.effects: list[Tensor] = []  # what must happen, in this order
         self.repeated: dict[Tensor, Tensor] = {}  # indices with equal ones -> which of them leads
         self.node: Any = None  # whose rule is running
+        self.specializer: Any = None  # walks what rules compose
 
     # -- one element -------------------------------------------------------------------------
     def const(self, value: Any, dtype: Any) -> Expr:
@@ -165,6 +166,13 @@ class Emitter:
 
     def unwritten(self, shape: Sequence[int], dtype: Any) -> Tensor:
         return Tensor(shape, dtype, source=Temporary())
+
+    def composed(self, rule: Callable[..., Any], *operands: Tensor) -> list[Tensor]:
+        from headrace.codegen.composed import compose
+
+        if self.specializer is None:
+            raise Decline("a composition by itself")
+        return compose(self.specializer, rule, operands)
 
     def leaders(self, indices: Tensor) -> Tensor | None:
         return self.repeated.get(indices)

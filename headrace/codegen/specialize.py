@@ -97,6 +97,7 @@ class Specializer:
     ) -> None:
         self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
+        self.emitter.specializer = self
         self.values: dict[Edge, Tensor] = {}
         self.first: dict[Key, Tensor] = {}
         self.current: dict[Key, Tensor] = {}

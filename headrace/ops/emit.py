@@ -204,6 +204,10 @@ class Emitter(Protocol):
     def unwritten(self, shape: Sequence[int], dtype: DType) -> Operand:
         """Memory to scatter into.  Only what was scattered there may be read."""
 
+    def composed(self, rule: Callable[..., Any], *operands: Operand) -> list[Operand]:
+        """The outputs as a graph of other ops: rule(build, *tensors) gives tensors, as a gradient
+        does.  `build` is a `Build`; few known numbers are constants to the rule."""
+
     def leaders(self, indices: Operand) -> Operand | None:
         """Where indices may be equal and their values were added up: for every index, the place
         that holds the sum.  None for all other indices."""
@@ -232,6 +236,22 @@ class Emitter(Protocol):
         """For every r, s, ... below the extents, in order: into[place(r, s, ...)] = value (kind
         "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable
         or the result of a stage.  Returns the whole; `assign` it, if a variable is to keep it."""
+
+
+class Build(Protocol):
+    """What a composition (`Emitter.composed`) has beside the ops themselves."""
+
+    def scan(
+        self,
+        step: Callable[..., Any],
+        starts: Sequence[Any],
+        rows: Sequence[Any],
+        count: Any,
+        backwards: bool = False,
+    ) -> tuple[list[Any], list[Any]]:
+        """`step(carried, rows at t)` gives (carried, results), for every t below `count`, from the
+        last one if `backwards`.  What is carried at the end, and the results of all t, with zeros
+        from `count` on."""
 
 
 @dataclass(frozen=True, slots=True)

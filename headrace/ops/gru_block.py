@@ -7,12 +7,15 @@ import numpy as np
 from headrace.core.dtypes import float32
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
-from headrace.ops import arithmetic, bias, concat, matrix
+from headrace.ops import arithmetic, bias, concat, exponential, matrix, split, trigonometry
+from headrace.ops.constant import constant
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.lstm_block import sigmoid
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Type
+from headrace.ops.slice import slice_
 
 _CELL = "x: T, h_prev: T, w_ru: T, w_c: T, b_ru: T, b_c: T"
 
@@ -52,6 +55,27 @@ def gru_block_cell(x, h_prev, w_ru, w_c, b_ru, b_c):
     return r, u, c, u * (h_prev - c) + c
 
 
+def _fits(x, h_prev, w_ru, w_c, b_ru, b_c, *states):
+    """Decline what the reference refuses."""
+    (batch, depth), size = x.shape, h_prev.shape[1]
+    wanted = [(batch, size), (depth + size, 2 * size), (depth + size, size), (2 * size,), (size,)]
+    wanted += [(batch, size)] * len(states)
+    if [t.shape for t in (h_prev, w_ru, w_c, b_ru, b_c, *states)] != wanted:
+        raise Decline("shapes that do not fit")
+
+
+@gru_block_cell.lower
+def _(e, *arrays):
+    def rule(build, x, h_prev, w_ru, w_c, b_ru, b_c):
+        gates = matrix.matmul(concat.concat_v2([x, h_prev], 1), w_ru) + b_ru
+        r, u = split.split(constant(1), exponential.sigmoid(gates), num_split=2)
+        c = trigonometry.tanh(matrix.matmul(concat.concat_v2([x, h_prev * r], 1), w_c) + b_c)
+        return r, u, c, u * (h_prev - c) + c
+
+    _fits(*arrays)
+    return e.composed(rule, *arrays)
+
+
 @gru_block_cell.gradient
 def _(node, _r, _u, _c, d_h):
     x, h_prev, w_ru, w_c, b_ru, b_c = node.inputs
@@ -89,6 +113,26 @@ def gru_block_cell_grad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h):
     first = d_gates @ w_ru.T
     d_h_prev = first[:, depth:] + d_remembered * r + d_h * u
     return first[:, :depth] + second[:, :depth], d_h_prev, d_c_bar, d_gates
+
+
+@gru_block_cell_grad.lower
+def _(e, *arrays):
+    def rule(build, x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h):
+        depth = x.shape.dim(1)
+
+        def parts(y):
+            return slice_(y, [0, 0], [-1, depth]), slice_(y, [0, depth], [-1, -1])
+
+        d_c_bar = d_h * (1 - u) * (1 - c * c)
+        d_u_bar = d_h * (h_prev - c) * u * (1 - u)
+        d_x, d_remembered = parts(matrix.matmul(d_c_bar, w_c, transpose_b=True))
+        d_r_bar = d_remembered * h_prev * r * (1 - r)
+        d_gates = concat.concat_v2([d_r_bar, d_u_bar], 1)
+        more, d_seen = parts(matrix.matmul(d_gates, w_ru, transpose_b=True))
+        return d_x + more, d_seen + d_remembered * r + d_h * u, d_c_bar, d_gates
+
+    _fits(*arrays)
+    return e.composed(rule, *arrays)
 
 
 def _arrays(rng):

@@ -12,8 +12,9 @@ import numpy as np
 from headrace.core.dtypes import float16, float32
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
-from headrace.ops import bias, concat, matrix
+from headrace.ops import bias, concat, lstm_composed, matrix
 from headrace.ops.declare import op
+from headrace.ops.lstm_composed import Options
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_rules import require_rank
 from headrace.ops.signature import Bool
@@ -110,6 +111,11 @@ def lstm_block_cell(
     return forward(*arrays, ICFO, forget_bias, cell_clip, use_peephole)
 
 
+@lstm_block_cell.lower
+def _(e, *arrays, forget_bias, cell_clip, use_peephole):
+    return lstm_composed.cell(e, *arrays, Options(ICFO, forget_bias, cell_clip, use_peephole))
+
+
 @lstm_block_cell.gradient
 def _(node, _i, cs_grad, _f, _o, _ci, _co, h_grad):
     x, cs_prev, h_prev, w, wci, wcf, wco, b = node.inputs
@@ -154,6 +160,12 @@ def lstm_block_cell_grad(
         )
     arrays = _wide(cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad)
     return backward(*arrays, ICFO, use_peephole)
+
+
+@lstm_block_cell_grad.lower
+def _(e, *arrays, use_peephole):
+    options = Options(ICFO, use_peephole=use_peephole)
+    return lstm_composed.cell_grad(e, *arrays[:8], arrays[8:], options)
 
 
 # -- a whole sequence -----------------------------------------------------------------------------
@@ -202,6 +214,16 @@ def block_lstm_v2(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, cell_
     """The same without a forget bias, with the gates in the order IFCO."""
     return _sequence(seq_len_max, x, cs_prev, h_prev, (w, wci, wcf, wco, b), IFCO, 0.0, cell_clip,
                      use_peephole)  # fmt: skip
+
+
+@block_lstm.lower
+def _(e, *arrays, forget_bias, cell_clip, use_peephole):
+    return lstm_composed.sequence(e, *arrays, Options(ICFO, forget_bias, cell_clip, use_peephole))
+
+
+@block_lstm_v2.lower
+def _(e, *arrays, cell_clip, use_peephole):
+    return lstm_composed.sequence(e, *arrays, Options(IFCO, 0.0, cell_clip, use_peephole))
 
 
 def _sequence_gradient(build):
@@ -265,6 +287,18 @@ def block_lstm_grad(seq_len_max, *arrays, use_peephole):
 def block_lstm_grad_v2(seq_len_max, *arrays, use_peephole):
     """The gradient of BlockLSTMV2."""
     return _sequence_grad(seq_len_max, *arrays, IFCO, use_peephole)
+
+
+@block_lstm_grad.lower
+def _(e, *arrays, use_peephole):
+    options = Options(ICFO, use_peephole=use_peephole)
+    return lstm_composed.sequence_grad(e, *arrays[:9], arrays[9:], options)
+
+
+@block_lstm_grad_v2.lower
+def _(e, *arrays, use_peephole):
+    options = Options(IFCO, use_peephole=use_peephole)
+    return lstm_composed.sequence_grad(e, *arrays[:9], arrays[9:], options)
 
 
 block_lstm.gradient(_sequence_gradient(block_lstm_grad))
