@@ -179,7 +179,7 @@ def kernel_step(kernel: Kernel) -> Step:
     entry = Entry(
         native.KERNEL,
         [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
-        [], [], keep=[params], uses_team=team > 1, code=code,
+        [], [], keep=[params], uses_team=team > 1, kernel=lifted.text, code=code,
     )  # fmt: skip
     step = _with_buffers(entry, lifted, team, kernel.name)
     step.cost = costs.of_kernel(kernel, step)

@@ -330,7 +330,8 @@ def _entry(shape: Shape, role: str, params: list[int], work: int, team: int) -> 
         writer = code.Writer(shape)
         return writer.write(symbol) if role == "gemm" else writer.write_panels(symbol)
 
-    address = kernel_address(shape.identity(role), write)
+    identity = shape.identity(role)
+    address = kernel_address(identity, write)
     table = (ctypes.c_int64 * len(params))(*params)
     head = [address, ctypes.addressof(table), work, team, 1, 4 if role == "gemm" else 2]
-    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1)
+    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1, kernel=identity)

@@ -17,7 +17,7 @@ from headrace.codegen.assembly import Assembly, Step
 from headrace.codegen.compile import naming
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.postpone import postpone
-from headrace.codegen.program import CheckInfo, Entry, Program
+from headrace.codegen.program import CheckInfo, Entry, Program, form_of
 from headrace.codegen.reuse import layer_by_layer
 from headrace.codegen.stages import memory as memory_of
 from headrace.core import options
@@ -55,16 +55,15 @@ def lay_out(a: Assembly) -> Program:
     where |= {t: where[a.final(t)] for t in a.alias if a.final(t) in where}
     entries = [place(s, where) for s in a.steps]
     await_code(entries, a.cancel)
-    checks = [
-        CheckInfo(c, where[c.bad], None if c.value is None else where[c.value]) for c in a.checks
-    ]
-    program = Program(
-        a.inputs, blob, a.updates, a.in_place, fresh, a.outputs, entries, checks, total,
-        len(a.moving), len(a.growing),
-    )  # fmt: skip
+    checks = []
+    for c in a.checks:
+        value = None if c.value is None else where[c.value]
+        checks.append(CheckInfo(c.shape, c.message, c.extent, c.node, where[c.bad], value))
     large = sorted(every, key=lambda b: -b.size)[:5]
-    program.largest = ", ".join(f"{b.name} ({b.size} bytes)" for b in large)
-    return program
+    return Program(
+        form_of(a.inputs, a.updates, a.in_place, fresh, a.outputs), blob, entries, checks, total,
+        len(a.moving), len(a.growing), ", ".join(f"{b.name} ({b.size} bytes)" for b in large),
+    )  # fmt: skip
 
 
 def fork(a: Assembly, elsewhere: set[Tensor]) -> None:

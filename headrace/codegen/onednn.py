@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.codegen import native, onednn_conv, onednn_pool, threads
 from headrace.codegen import onednn_api as dnn
 from headrace.codegen.blas import bits_of, matrix
-from headrace.codegen.onednn_api import ARG, Unsupported
+from headrace.codegen.onednn_api import ARG, Layout, Unsupported
 from headrace.codegen.onednn_calls import Execution, Sequence, plain, reorder, team_of
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory as memory_of
@@ -61,7 +62,7 @@ def _matmul(call: LibraryCall) -> list[Execution]:
     bias = call.views.get("bias")
     layouts = [plain(src), plain(weights), plain(bias) if bias else None, plain(dst)]
     attr = dnn.attributes(call.options.get("post_ops", ()))
-    made = dnn.described("matmul", dnn.engine(), *layouts, attr, keep=(attr,))
+    made = dnn.described("matmul", dnn.engine(), *layouts, attr)
     run = Sequence(made)
     run.read("src", src)
     run.read("weights", weights)
@@ -118,23 +119,35 @@ _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
 
 
 # -- entries -------------------------------------------------------------------------------------
-def entry_of(execution: Execution) -> Entry:
-    """The table entry; memory objects and stream are made per frame, since runs may overlap."""
-    primitive, arguments, team = execution.primitive, execution.arguments, execution.team
-    assert primitive is not None
-    places: list[tuple[Any, Any]] = [
-        (place, name in execution.written or name == "scratchpad") for name, _, place in arguments
-    ]
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
+    stream are a frame's own, since runs may overlap."""
 
-    def instantiate() -> tuple[list[int], list[int], Any]:
-        memories = [dnn.memory(layout) for _, layout, _ in arguments]
-        table = (dnn.Argument * len(arguments))()
-        for slot, (name, _, _), held in zip(table, arguments, memories):
+    primitive: dnn.Handle
+    arguments: list[tuple[str, Layout]]
+    team: int
+
+    def __call__(self) -> tuple[list[int], list[int], Any]:
+        memories = [dnn.memory(layout) for _, layout in self.arguments]
+        table = (dnn.Argument * len(memories))()
+        for slot, (name, _), held in zip(table, self.arguments, memories):
             slot.arg, slot.memory = ARG[name], held.pointer
-        line = dnn.stream()
-        head = [primitive.pointer, line.pointer, ctypes.addressof(table), team, len(arguments)]
+        line, primitive = dnn.stream(), self.primitive
+        head = [
+            primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories),
+        ]  # fmt: skip
         return head, [m.pointer for m in memories], (memories, table, line, primitive)
 
-    entry = Entry(native.EXECUTE, [], places, [], keep=[primitive], uses_team=team > 1)
-    entry.instantiate = instantiate
+
+def entry_of(execution: Execution) -> Entry:
+    team = execution.team
+    assert execution.primitive is not None
+    places: list[tuple[Any, Any]] = [
+        (place, name in execution.written or name == "scratchpad")
+        for name, _, place in execution.arguments
+    ]
+    entry = Entry(native.EXECUTE, [], places, [], uses_team=team > 1)
+    arguments = [(name, layout) for name, layout, _ in execution.arguments]
+    entry.instantiate = Call(execution.primitive, arguments, team)
     return entry

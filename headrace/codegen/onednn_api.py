@@ -1,7 +1,9 @@
 """oneDNN's C API through ctypes: descriptors, primitives, memory.  Loaded on first use.
 
 Every handle is an object that frees it.  A call that does not succeed raises `Unsupported` (this
-library cannot do it) or `LibraryError` (we asked wrongly).
+library cannot do it) or `LibraryError` (we asked wrongly).  What a primitive is made from says in
+`recipe` how it was made itself: a word and its arguments, so that another process can make it again
+(codegen.recipes).
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ ARG = {"src": 1, "src_1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "
        "scale": 51, "shift": 52, "workspace": 64, "scratchpad": 80, "diff_src": 129,
        "diff_dst": 145, "diff_weights": 161, "diff_bias": 169, "diff_scale": 255,
        "diff_shift": 256, "post_op": 32768}  # fmt: skip
+
+
+Recipe = tuple[Any, ...]
 
 
 class LibraryError(Exception):
@@ -87,15 +92,16 @@ def check(status: int, what: str) -> None:
 class Handle:
     """A pointer that is destroyed with its owner."""
 
-    __slots__ = ("_destroy", "keep", "pointer")
+    __slots__ = ("_destroy", "keep", "pointer", "recipe")
 
     def __init__(self, pointer: int, destroy: str | None, *keep: Any) -> None:
         self.pointer, self.keep = pointer, keep
+        self.recipe: Recipe = ()
         self._destroy = getattr(_lib(), destroy) if destroy else None
 
-    def __del__(self) -> None:
+    def __del__(self, pointer: Any = ctypes.c_void_p) -> None:  # kept: modules may be gone
         if self._destroy is not None:
-            self._destroy(ctypes.c_void_p(self.pointer))
+            self._destroy(pointer(self.pointer))
 
     @property
     def _as_parameter_(self) -> Any:
@@ -119,6 +125,7 @@ class Dims:
 
     def __init__(self, values: tuple[int, ...]) -> None:
         self._as_parameter_ = (ctypes.c_int64 * MAX_DIMS)(*values)
+        self.recipe: Recipe = ("dims", values)
 
 
 def dims(values: Sequence[int]) -> Dims:
@@ -135,7 +142,9 @@ def _dims(values: tuple[int, ...]) -> Dims:
 
 @lru_cache(maxsize=1)
 def engine() -> Handle:
-    return _made("dnnl_engine_create", None, CPU, ctypes.c_size_t(0))
+    made = _made("dnnl_engine_create", None, CPU, ctypes.c_size_t(0))
+    made.recipe = ("engine",)
+    return made
 
 
 def stream() -> Handle:
@@ -145,8 +154,8 @@ def stream() -> Handle:
 class Layout:
     """A memory descriptor: sizes, type, and where elements are."""
 
-    def __init__(self, handle: Handle) -> None:
-        self.handle = handle
+    def __init__(self, handle: Handle, recipe: Recipe) -> None:
+        self.handle, self.recipe = handle, recipe
 
     @property
     def _as_parameter_(self) -> Any:
@@ -185,26 +194,26 @@ def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> Lay
         "dnnl_memory_desc_create_with_strides", "dnnl_memory_desc_destroy",
         len(shape), dims(shape), TYPES[kind], dims(strides),
     )  # fmt: skip
-    return Layout(handle)
+    return Layout(handle, ("strided", shape, kind, strides))
 
 
 def any_layout(shape: Sequence[int], kind: str) -> Layout:
     """Let the library choose."""
-    return _tagged(tuple(shape), kind, FORMAT_ANY)
+    return tagged(tuple(shape), kind, FORMAT_ANY)
 
 
 def blocked(shape: Sequence[int], kind: str, block: int) -> Layout:
     """Images (batch, channels, rows, columns) with blocks of channels innermost."""
-    return _tagged(tuple(shape), kind, BLOCKED_TAGS[block])
+    return tagged(tuple(shape), kind, BLOCKED_TAGS[block])
 
 
 @lru_cache(maxsize=MANY)
-def _tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
+def tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
     handle = _made(
         "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
         len(shape), dims(shape), TYPES[kind], tag,
     )  # fmt: skip
-    return Layout(handle)
+    return Layout(handle, ("tagged", shape, kind, tag))
 
 
 def attributes(post_ops: Sequence[tuple[Any, ...]] = ()) -> Handle:
@@ -222,6 +231,7 @@ def _attributes(post_ops: tuple[tuple[Any, ...], ...]) -> Handle:
         for name, *rest in post_ops:
             _append(lib, chain, name, rest)
         check(lib.dnnl_primitive_attr_set_post_ops(attr, chain), "post-ops")
+    attr.recipe = ("attributes", post_ops)
     return attr
 
 
@@ -239,10 +249,11 @@ def _append(lib: Any, chain: Handle, name: str, rest: list[Any]) -> None:
 class Description:
     """A primitive descriptor: what to do, on which layouts."""
 
-    def __init__(self, kind: str, *args: Any, keep: tuple[Any, ...] = ()) -> None:
+    def __init__(self, team: int, kind: str, *args: Any) -> None:
         self.handle = _made(
-            f"dnnl_{kind}_primitive_desc_create", "dnnl_primitive_desc_destroy", *args, keep=keep
+            f"dnnl_{kind}_primitive_desc_create", "dnnl_primitive_desc_destroy", *args, keep=args
         )
+        self.recipe: Recipe = ("described", team, kind, *args)
 
     @property
     def _as_parameter_(self) -> Any:
@@ -250,7 +261,7 @@ class Description:
 
     def layout(self, name: str, index: int = 0) -> Layout:
         found = _lib().dnnl_primitive_desc_query_md(self, MD[name], index)
-        return Layout(Handle(found or 0, None, self.handle))
+        return Layout(Handle(found or 0, None, self.handle), ("part", self, name, index))
 
     def size(self, name: str) -> int:
         layout = self.layout(name)
@@ -266,19 +277,21 @@ class Description:
         return (text.value or b"").decode()
 
     def primitive(self) -> Handle:
-        return _made("dnnl_primitive_create", "dnnl_primitive_destroy", self, keep=(self.handle,))
+        made = _made("dnnl_primitive_create", "dnnl_primitive_destroy", self, keep=(self.handle,))
+        made.recipe = ("primitive", self)
+        return made
 
 
-def described(kind: str, *args: Any, keep: tuple[Any, ...] = ()) -> Description:
+def described(kind: str, *args: Any) -> Description:
     """A descriptor for so many threads as this one would use now; equal ones are made once."""
     gomp = threads.libgomp()
     team = 0 if gomp is None else gomp.omp_get_max_threads()
-    return _described(team, kind, *args, keep=keep)
+    return _described(team, kind, *args)
 
 
 @lru_cache(maxsize=MANY)
-def _described(team: int, kind: str, *args: Any, keep: tuple[Any, ...]) -> Description:
-    return Description(kind, *args, keep=keep)
+def _described(team: int, kind: str, *args: Any) -> Description:
+    return Description(team, kind, *args)
 
 
 class Argument(ctypes.Structure):

@@ -45,7 +45,7 @@ def _forward_description(
         "convolution_forward", dnn.engine(), dnn.FORWARD_TRAINING, dnn.CONVOLUTION_DIRECT,
         src or image(call, "src"), free(call.views["weights"]),
         plain(bias) if bias else None, dst or image(call, "dst"), *_geometry(call),
-        attr or dnn.attributes(), keep=(attr,),
+        attr or dnn.attributes(),
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def convolution_data(call: LibraryCall) -> list[Execution]:
     hint = _forward_description(call)
     made = dnn.described(
         "convolution_backward_data", dnn.engine(), dnn.CONVOLUTION_DIRECT, image(call, "src"),
-        free(weights), image(call, "dst"), *_geometry(call), hint, dnn.attributes(), keep=(hint,),
+        free(weights), image(call, "dst"), *_geometry(call), hint, dnn.attributes(),
     )  # fmt: skip
     run = Sequence(made)
     run.read("diff_dst", dst)
@@ -119,7 +119,6 @@ def _weights_description(call: LibraryCall, src: Layout, dst: Layout) -> Descrip
     return dnn.described(
         "convolution_backward_weights", dnn.engine(), dnn.CONVOLUTION_DIRECT, src,
         free(call.views["weights"]), None, dst, *_geometry(call), hint, dnn.attributes(),
-        keep=(hint,),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def _pool_backward(call: LibraryCall, algorithm: int, source: str, grad: str) ->
     return dnn.described(
         "pooling_backward", dnn.engine(), algorithm, _pooled(call, source), _pooled(call, grad),
         dnn.dims(o["strides"]), dnn.dims(o["window"]), dnn.dims([0] * len(o["window"])), *_pads(o),
-        hint, dnn.attributes(), keep=(hint,),
+        hint, dnn.attributes(),
     )  # fmt: skip
 
 

@@ -60,6 +60,6 @@ def steps(call: LibraryCall, step: Any) -> list[Any]:
     entry = Entry(
         native.KERNEL, [address, ctypes.addressof(table), work, team, 1, 3],
         [*((t, False) for t in reads), *((t, True) for t in writes)], [], keep=[table],
-        uses_team=team > 1,
+        uses_team=team > 1, kernel=writer.identity(),
     )  # fmt: skip
     return [step(reads, writes, entry, name="max_pool_data")]

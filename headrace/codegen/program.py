@@ -22,7 +22,7 @@ from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.memory import ALIGNMENT
 from headrace.codegen.refusals import NEVER as NEVER
 from headrace.codegen.refusals import CheckFailed
-from headrace.codegen.stages import Check, Update
+from headrace.codegen.stages import Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
 
@@ -51,7 +51,8 @@ class Entry:
     name: str = ""
     jump: Label | None = None  # the first two words of `head` say where this is
     branches: list[Label] = field(default_factory=list)  # of a fork: where each begins, and the end
-    code: Future[int] | None = None  # the first word of `head`, while it is compiled
+    kernel: str = ""  # the identity of the kernel at the first word of `head`
+    code: Future[int] | None = None  # that word, while it is compiled
     limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
     grows: int = -1  # a push on a stack without a limit: its number
     instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
@@ -66,9 +67,28 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CheckInfo:
-    check: Check
+    """A check, with (base, offset) of its numbers (see codegen.stages)."""
+
+    shape: tuple[int, ...]
+    message: str
+    extent: int
+    node: Any
     bad: tuple[int, int]
     value: tuple[int, int] | None
+
+
+Face = tuple[tuple[int, ...], np.dtype[Any]]  # shape and type of an array that goes in or out
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What goes into a program and comes out of it."""
+
+    inputs: list[Face]
+    # Per update: its variable's place among the inputs, may it be in place, is it partial.
+    writes: list[tuple[int, bool, bool]]
+    fresh: list[Face]
+    results: list[Result]
 
 
 class Frame:
@@ -107,7 +127,7 @@ class Frame:
         self.table = (ctypes.c_int64 * len(native.FRAME))(
             start, len(program.entries), ctypes.addressof(self.bases),
             ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
-            program.spec.ctypes.data, len(program.inputs), len(program.updates), len(program.fresh),
+            program.spec.ctypes.data, len(program.inputs), len(program.writes), len(program.fresh),
             start, 0, 0,
         )  # fmt: skip
         self.address = ctypes.addressof(self.table)
@@ -171,36 +191,30 @@ class Program:
 
     def __init__(
         self,
-        inputs: list[Tensor],
+        form: Form,
         constants: Array,
-        updates: list[Update],
-        in_place: dict[Tensor, bool],
-        fresh: list[Tensor],
-        outputs: list[Tensor],
         entries: list[Entry],
         checks: list[CheckInfo],
         arena_bytes: int,
         moving: int = 0,
         growing: int = 0,
+        largest: str = "",
     ) -> None:
-        self.inputs, self.constants, self.entries, self.checks = inputs, constants, entries, checks
-        self.updates, self.in_place, self.arena_bytes = updates, in_place, arena_bytes
-        self.first_constant = 1 + len(inputs) + len(updates) + len(fresh)
+        self.inputs, self.writes, self.fresh = form.inputs, form.writes, form.fresh
+        self.results = form.results
+        self.constants, self.entries, self.checks = constants, entries, checks
+        self.arena_bytes, self.moving, self.growing = arena_bytes, moving, growing
+        self.first_constant = 1 + len(self.inputs) + len(self.writes) + len(self.fresh)
         self.first_growing = self.first_constant + 1 + moving
         self.base_count = self.first_growing + growing
         self.is_large = arena_bytes >= LARGE
-        self.largest = ""  # names and sizes, for who runs out of memory
+        self.largest = largest  # names and sizes, for who runs out of memory
         self.uses_team = any(e.uses_team for e in entries)
         self.is_small = not (self.is_large or self.uses_team)
-        self.fresh = [(t.shape, t.dtype.numpy) for t in fresh]
-        numbers = {t: i for i, t in enumerate(inputs)}
-        # Per update: its variable's place among the inputs, may it be in place, is it partial.
-        self.writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
-        self.results = [_result(t, inputs, updates, fresh) for t in outputs]
         self.run_native = native.runner()
         self.reads_objects = native.reads_objects()
         # Whether `run_checked` serves it.
-        self.is_plain = self.reads_objects and all(in_place.values())
+        self.is_plain = self.reads_objects and all(may for _, may, _ in self.writes)
         self.spec = self._spec()
         self.packing: Any = None  # makes the last inputs from others (codegen.packing)
         self._frames: list[Frame] = []
@@ -210,11 +224,11 @@ class Program:
         words = [number for number, _, _ in self.writes]
         changed = set(words)
         needed = native.CONTIGUOUS | native.ALIGNED
-        for i, t in enumerate(self.inputs):
+        for i, (shape, dtype) in enumerate(self.inputs):
             flags, count = needed, 1 << 62
             if i in changed:
                 flags, count = flags | native.OWNED | native.WRITABLE, native.holders()
-            words += [len(t.shape), id(t.dtype.numpy), flags, count, *t.shape]
+            words += [len(shape), id(dtype), flags, count, *shape]
         return np.array(words or [0], np.int64)
 
     def run(
@@ -354,14 +368,14 @@ class Program:
             return InternalError(None, None, f"native code failed with {code}")
         info = self.checks[entry.check]
         place = frame.scalar(info.bad)
-        index = np.unravel_index(place, info.check.shape) if info.check.shape else ()
-        text = info.check.message.replace("{at}", f"[{','.join(map(str, index))}]" if index else "")
-        text = text.replace("{extent}", str(info.check.extent))
+        index = np.unravel_index(place, info.shape) if info.shape else ()
+        text = info.message.replace("{at}", f"[{','.join(map(str, index))}]" if index else "")
+        text = text.replace("{extent}", str(info.extent))
         if info.value is not None:
             text = text.replace("{value}", str(frame.scalar(info.value)))
         self._frames.append(frame)
         error = CheckFailed(None, None, text)
-        return error if info.check.node is None else at(error, info.check.node)
+        return error if info.node is None else at(error, info.node)
 
     def new_times(self) -> Array:
         """Ticks of the processor per entry, for `run` to add to."""
@@ -372,14 +386,6 @@ class Program:
             f"OOM: a program needs {self.arena_bytes} bytes for its intermediate values; the "
             f"largest are {self.largest}"
         )
-
-
-def _is_partial(update: Update) -> bool:
-    """Only some elements are written, so a new buffer starts as a copy of the old one."""
-    from headrace.codegen.stages import Scatter
-
-    source = update.value.source
-    return isinstance(source, Scatter) and source.into is update.variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +408,29 @@ class Result:
             return self.constant
         array = {"inputs": arrays, "news": news, "fresh": fresh}[self.group][self.number]
         return array if array.shape == self.shape else array.reshape(self.shape)
+
+
+def form_of(
+    inputs: list[Tensor], updates: list[Update], in_place: dict[Tensor, bool], fresh: list[Tensor],
+    outputs: list[Tensor],
+) -> Form:  # fmt: skip
+    """Of a program with these arrays."""
+    numbers = {t: i for i, t in enumerate(inputs)}
+    writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
+    results = [_result(t, inputs, updates, fresh) for t in outputs]
+    return Form([_face(t) for t in inputs], writes, [_face(t) for t in fresh], results)
+
+
+def _face(tensor: Tensor) -> Face:
+    return tensor.shape, tensor.dtype.numpy
+
+
+def _is_partial(update: Update) -> bool:
+    """Only some elements are written, so a new buffer starts as a copy of the old one."""
+    from headrace.codegen.stages import Scatter
+
+    source = update.value.source
+    return isinstance(source, Scatter) and source.into is update.variable
 
 
 def _result(

@@ -322,11 +322,12 @@ def _entry(
     places: list[tuple[Any, Any]],
 ) -> Entry:  # fmt: skip
     kernel: Any = writer(form)
-    address = kernel_address(form.identity(), partial(_write, kernel))
+    identity = form.identity()
+    address = kernel_address(identity, partial(_write, kernel))
     table = (ctypes.c_int64 * len(params))(*params)
     team = min(team, units)
     head = [address, ctypes.addressof(table), units, team, 1, len(places)]
-    return Entry(native.KERNEL, head, places, [], keep=[table], uses_team=team > 1)
+    return Entry(native.KERNEL, head, places, [], keep=[table], uses_team=team > 1, kernel=identity)
 
 
 def _write(kernel: Any, symbol: str) -> str:

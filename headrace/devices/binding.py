@@ -116,7 +116,7 @@ class Quick:
             if shape == program.fresh[result.number][0]:
                 return lambda arrays: arrays[number]
             return lambda arrays: arrays[number].reshape(shape)
-        if program.inputs[number].shape == shape:
+        if program.inputs[number][0] == shape:
             return lambda arrays: _given(arrays[number])
         return lambda arrays: _given(arrays[number].reshape(shape))
 

@@ -121,7 +121,7 @@ def _region(seen: Seen, top: int) -> list[str]:
     from headrace.codegen.attribution import stored
 
     program, total = seen.program, max(float(seen.ticks.sum()), 1.0)
-    shapes = ", ".join(str(list(t.shape)) for t in program.inputs[:4])
+    shapes = ", ".join(str(list(shape)) for shape, _ in program.inputs[:4])
     lines = [
         f"  {seen.region.name}",
         f"    {len(program.entries)} kernels and calls, {_time(seen.seconds / seen.runs)} a run, "
