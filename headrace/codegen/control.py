@@ -137,7 +137,7 @@ class _Loop:
         s = self.s
         varying = [t for i, t in enumerate(self.starts) if i not in self.same]
         initial = [*varying, *(s.current[k] for k in self.states)]
-        carried = [Tensor(t.shape, t.dtype, source=Carried(), name=t.name) for t in initial]
+        carried = [t.like(Carried(), t.name) for t in initial]
         leaves = iter(carried)
         seen = [t if i in self.same else next(leaves) for i, t in enumerate(self.starts)]
         for key, leaf in zip(self.states, leaves):
@@ -163,10 +163,7 @@ class _Loop:
         stage = LoopStage(
             initial, carried, condition, goes_on, body, nexts, list(dict.fromkeys(reads + initial))
         )
-        made = (
-            Tensor(t.shape, t.dtype, source=Made(stage, i), name=t.name)
-            for i, t in enumerate(initial)
-        )
+        made = (t.like(Made(stage, i), t.name) for i, t in enumerate(initial))
         return stage, [sums[i] if i in sums else next(made) for i in range(count)]
 
     def settled(self, found: list[Tensor]) -> list[Tensor]:
@@ -271,7 +268,7 @@ def _add_branch(s: Any, node: PlanNode) -> None:
     s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="branch"))
     for i, (where, pair) in enumerate(merged):
         like = next(t for t in pair if t is not None)
-        made = Tensor(like.shape, like.dtype, source=Made(stage, i), name=node.name)
+        made = like.like(Made(stage, i), node.name)
         if isinstance(where, Edge):
             s.values[where] = made
         else:

@@ -66,7 +66,7 @@ def _copy(a: Any, source: Tensor, target: Tensor) -> None:
 
 
 def _storage(tensor: Tensor, name: str) -> Tensor:
-    return Tensor(tensor.shape, tensor.dtype, source=Temporary(), name=name)
+    return tensor.like(Temporary(), name)
 
 
 # -- loops -----------------------------------------------------------------------------------------

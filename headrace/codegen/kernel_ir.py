@@ -191,9 +191,14 @@ def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) ->
 
 
 def _sweep() -> None:
+    """Newest first, and no key is held longer than it is looked at: a load that is forgotten lets go of
+    its array, and so of the older expressions that make it."""
     global _limit
-    for key, known in list(_interned.items()):
-        if known() is None and _interned.get(key) is known:
+    keys = list(_interned)
+    while keys:
+        key = keys.pop()
+        known = _interned.get(key)
+        if known is not None and known() is None:
             _interned.pop(key, None)
     _limit = max(_SWEEP, 2 * len(_interned))
 
@@ -356,7 +361,9 @@ def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Any]) -> Expr:
 class Tensor:
     """An array that expressions read: an input, or what a `source` makes."""
 
-    __slots__ = ("dtype", "kind", "name", "serial", "shape", "source", "value")
+    __slots__ = ("dtype", "kind", "name", "outer", "serial", "shape", "source", "value")
+
+    outer: tuple[tuple[int, ...], DType] | None
 
     def __init__(
         self,
@@ -371,6 +378,7 @@ class Tensor:
         self.kind = kind_of(dtype)
         self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
+        self.outer = None  # shape and type outside of the program, where they differ
         self.serial: float = next(_serial)  # passes put new ones between
 
     @property
@@ -380,6 +388,18 @@ class Tensor:
     @property
     def nbytes(self) -> int:
         return self.count * self.kind.bytes
+
+    @property
+    def face(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and type of the array that the program gets or gives."""
+        shape, dtype = self.outer or (self.shape, self.dtype)
+        return shape, dtype.numpy
+
+    def like(self, source: Any, name: str) -> Tensor:
+        """Another array of this shape and type."""
+        made = Tensor(self.shape, self.dtype, source=source, name=name)
+        made.outer = self.outer
+        return made
 
     def __getitem__(self, index: Any) -> Expr:
         given = index if isinstance(index, tuple) else (index,)

@@ -70,7 +70,8 @@ def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Prod
         try:
             made = onednn.executions(call)
         except LibraryError:
-            pass
+            if not own and not blas.supports(call):
+                raise
         else:
             if winograd.prefers(call):
                 return winograd.steps(call, made, step)

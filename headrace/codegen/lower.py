@@ -73,6 +73,9 @@ class Emitter:
     def abs(self, x: Expr) -> Expr:
         return ir.unary("abs", x)
 
+    def conj(self, x: Expr) -> Expr:
+        return x
+
     def sign(self, x: Expr) -> Expr:
         return ir.unary("sign", x)
 

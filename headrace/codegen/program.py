@@ -395,6 +395,7 @@ class Result:
     group: str  # inputs, news, fresh or constant
     number: int
     shape: tuple[int, ...]
+    dtype: Any
     constant: Array | None = None
 
     @property
@@ -407,7 +408,11 @@ class Result:
         if self.constant is not None:
             return self.constant
         array = {"inputs": arrays, "news": news, "fresh": fresh}[self.group][self.number]
-        return array if array.shape == self.shape else array.reshape(self.shape)
+        return array if array.shape == self.shape else self.shown(array)
+
+    def shown(self, array: Array) -> Array:
+        """The array's memory as this result sees it."""
+        return (array if array.dtype == self.dtype else array.view(self.dtype)).reshape(self.shape)
 
 
 def form_of(
@@ -418,11 +423,7 @@ def form_of(
     numbers = {t: i for i, t in enumerate(inputs)}
     writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
     results = [_result(t, inputs, updates, fresh) for t in outputs]
-    return Form([_face(t) for t in inputs], writes, [_face(t) for t in fresh], results)
-
-
-def _face(tensor: Tensor) -> Face:
-    return tensor.shape, tensor.dtype.numpy
+    return Form([t.face for t in inputs], writes, [t.face for t in fresh], results)
 
 
 def _is_partial(update: Update) -> bool:
@@ -437,11 +438,12 @@ def _result(
     tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]
 ) -> Result:
     root = memory_of(tensor)
+    shape, dtype = tensor.face
     groups = {"news": [u.value for u in updates], "fresh": fresh, "inputs": inputs}
     for group, tensors in groups.items():
         for k, t in enumerate(tensors):
             if t is root:
-                return Result(group, k, tensor.shape)
+                return Result(group, k, shape, dtype)
     assert root.value is not None, root
-    value = np.ascontiguousarray(root.value, root.dtype.numpy).reshape(tensor.shape)
-    return Result("constant", 0, tensor.shape, value)
+    value = np.ascontiguousarray(root.value, root.dtype.numpy).view(dtype).reshape(shape)
+    return Result("constant", 0, shape, dtype, value)

@@ -83,6 +83,8 @@ def why_not(node: PlanNode) -> str | None:
         return _why_not_inside(node)
     if op.name in RULES:
         elements = [node.attrs[name] for name in ("dtype", "elem_type") if name in node.attrs]
+        if any(dtype.base.kind == "c" for dtype in elements):
+            return "arrays of complex numbers stay on the host"
         return _strange([*elements, *node.input_types, *(o.dtype for o in node.outputs)])
     if op.traits & _NEVER and not is_draw(node):
         return "runs on the host"
@@ -99,7 +101,9 @@ def _strange(types: list[DType]) -> str | None:
     """Why values of these types are not compiled; handles are."""
     try:
         for dtype in types:
-            if dtype.base.kind != "r" and kind_of(dtype.base) is F16 and not has_half():
+            if dtype.base.kind in "rc":
+                continue
+            if kind_of(dtype.base) is F16 and not has_half():
                 return "this processor does not convert float16"
     except Decline as reason:
         return str(reason)

@@ -7,15 +7,27 @@ is its current value; an update gives it a new one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from headrace.codegen import ahead, array_ops, control, fallback, layouts, library, packing, repeats
+from headrace.codegen import (
+    ahead,
+    array_ops,
+    complex_numbers,
+    complex_rules,
+    control,
+    fallback,
+    layouts,
+    library,
+    packing,
+    repeats,
+)
 from headrace.codegen.arenas import ARENAS
 from headrace.codegen.assemble import assemble
+from headrace.codegen.complex_numbers import Planes, is_complex
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
 from headrace.codegen.program import NEVER, Program
@@ -104,6 +116,7 @@ class Specializer:
         self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
         self.trips: list[tuple[int, int | None]] = []  # loops around: first number, most trips
         self.upper: dict[Tensor, int] = {}  # bounds of scalars
+        self.planes: dict[Tensor, Planes] = {}  # complex arrays whose parts are known
 
     def run(
         self,
@@ -114,13 +127,14 @@ class Specializer:
         """`values` of inputs, by place, are built into the program."""
         inputs = []
         for i, (edge, shape) in enumerate(zip(self.region.inputs, shapes)):
-            tensor = Tensor(shape, self.plan.dtype(edge).base, name=edge.node)
+            tensor = complex_numbers.boundary(shape, self.plan.dtype(edge), edge.node)
             if i in values:
                 tensor.value = np.array(values[i])
             self.values[edge] = tensor
             inputs.append(tensor)
         for key, (shape, dtype) in held.items():
-            self.first[key] = self.current[key] = Tensor(shape, dtype, name=str(key[-1]))
+            tensor = complex_numbers.boundary(shape, dtype, str(key[-1]))
+            self.first[key] = self.current[key] = tensor
         self.add_all()
         return self.assembled(inputs)
 
@@ -153,7 +167,7 @@ class Specializer:
                 found.append(self.keys[edge])
             else:
                 found.append(len(outputs))
-                outputs.append(self.values[edge])
+                outputs.append(complex_numbers.show(self.values[edge], self.plan.dtype(edge)))
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
         kept = [self.values[edge] for edge in self.region.kept]
@@ -185,13 +199,11 @@ class Specializer:
             return
         if CONSTANT in node.op.traits:
             value = np.asarray(node.attrs["value"].array)
-            self.values[Edge(node.name, 0)] = Tensor(
-                value.shape, node.outputs[0].dtype, value=value, name=node.name
-            )
+            self.keep(Edge(node.name, 0), _constant(value, node.outputs[0].dtype, node.name))
             return
         operands = [self.operand(e) for e in node.inputs]
         if IDENTITY in node.op.traits:
-            self.values[Edge(node.name, 0)] = operands[0]
+            self.keep(Edge(node.name, 0), operands[0])
             return
         known = self.known(node, operands)
         if known is None and node.op.name in repeats.RULES:
@@ -202,14 +214,26 @@ class Specializer:
         self.note_bound(node, operands, results)
         for index, (output, tensor) in enumerate(zip(node.outputs, results)):
             if not is_handle(output.dtype):
-                if not tensor.name and tensor.source is not None:
-                    tensor.name = node.name
-                self.values[Edge(node.name, index)] = tensor
+                kept = self.keep(Edge(node.name, index), tensor)
+                if not kept.name and kept.source is not None:
+                    kept.name = node.name
 
-    def operand(self, edge: Edge) -> Tensor:
-        if is_handle(self.plan.dtype(edge)):
-            return self.current[self.keys[edge]]
-        return self.values[edge]
+    def keep(self, edge: Edge, value: Any) -> Tensor:
+        """The array of an edge; of a complex one that in which both parts stand."""
+        if isinstance(value, Planes):
+            self.planes[value.whole] = value
+            value = value.whole
+        found: Tensor = value
+        self.values[edge] = found
+        return found
+
+    def operand(self, edge: Edge) -> Any:
+        """The array, or, if it is complex, its parts."""
+        dtype = self.plan.dtype(edge)
+        tensor = self.current[self.keys[edge]] if is_handle(dtype) else self.values[edge]
+        if not is_complex(tensor.outer[1] if tensor.outer else dtype):
+            return tensor
+        return self.planes.get(tensor) or complex_numbers.split(tensor)
 
     def given(self, edge: Edge) -> Any:
         """A value, or the key of what a handle names."""
@@ -242,6 +266,7 @@ class Specializer:
             for key, tensor in self.current.items():
                 if tensor is update.variable:
                     self.current[key] = update.value
+                    update.value.outer = tensor.outer
                     if not update.value.name and update.value.source is not None:
                         update.value.name = self.emitter.node.name
                     break
@@ -269,7 +294,7 @@ class Specializer:
         found = []
         for value, output in zip(flat, node.outputs):
             array = np.asarray(value).astype(output.dtype.numpy, copy=False)
-            found.append(Tensor(array.shape, output.dtype, value=array, name=node.name))
+            found.append(_constant(array, output.dtype, node.name))
         return found
 
     def lowered(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor]:
@@ -279,15 +304,21 @@ class Specializer:
         if is_draw(node):
             arguments = [self.current[generator_key(node)], *arguments]
         known = [s for s in shapes if s is not None]
-        made = None
+        made: list[Any] | None = None
+        mixed = any(isinstance(t, Planes) for t in operands)
         if op.library_rules and len(known) == len(shapes):
-            made = self.called(node, operands, arguments, known)
+            if mixed:
+                made = [complex_rules.product(self.emitter, op, arguments, attrs, known[0])]
+            else:
+                made = self.called(node, operands, arguments, known)
         if made is None:
             if op.lower_rule is None:
                 raise Decline("no rule compiles this")
             if ELEMENTWISE in op.traits and len(known) < len(shapes):
                 raise Decline("the shape of the result depends on values")
-            made = lower(self.emitter, op, arguments, attrs, known)
+            mixed = mixed or any(is_complex(o.dtype) for o in node.outputs)
+            rules: Callable[..., list[Any]] = complex_rules.lower if mixed else lower
+            made = rules(self.emitter, op, arguments, attrs, known)
         for tensor, output, shape in zip(made, node.outputs, shapes):
             if not is_handle(output.dtype) and shape is not None and tensor.shape != shape:
                 raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
@@ -336,3 +367,9 @@ class Specializer:
             if node.op.lower_rule is None and len(outputs) == 1:
                 return [fallback.lower(self.emitter, call)]
         return None
+
+
+def _constant(value: Any, dtype: DType, name: str) -> Any:
+    if is_complex(dtype):
+        return complex_numbers.known(value, dtype, name)
+    return Tensor(value.shape, dtype, value=value, name=name)

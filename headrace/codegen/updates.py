@@ -41,7 +41,7 @@ def own_values(updates: list[Update], first: float = 0) -> list[Update]:
 def copied(tensor: Tensor) -> Tensor:
     loops = tuple(Var(n) for n in tensor.shape)
     source = Compute(loops, tensor[tuple(map(var, loops))])
-    return Tensor(tensor.shape, tensor.dtype, source=source, name=tensor.name)
+    return tensor.like(source, tensor.name)
 
 
 def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, bool]:

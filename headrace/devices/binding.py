@@ -115,10 +115,10 @@ class Quick:
                 return lambda arrays: arrays[number][()]
             if shape == program.fresh[result.number][0]:
                 return lambda arrays: arrays[number]
-            return lambda arrays: arrays[number].reshape(shape)
+            return lambda arrays: result.shown(arrays[number])
         if program.inputs[number][0] == shape:
             return lambda arrays: _given(arrays[number])
-        return lambda arrays: _given(arrays[number].reshape(shape))
+        return lambda arrays: _given(result.shown(arrays[number]))
 
     def run(self, resources: Any, values: list[Any], cancel: Any) -> list[Any] | None:
         """The fetched values; None where this step must go the long way."""

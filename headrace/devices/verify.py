@@ -19,6 +19,7 @@ verifying = threading.RLock()  # a verified region puts variables back: one at a
 NOISE = 8.0  # units of rounding: sums in another order and Winograd's method err by about as many
 SAMPLES = 3
 FACTOR = 16.0  # how much further than the noise moved it a value may be
+FEW = 1e-3  # the part of an array that may be as far as noise moved any of it
 _LOOSE = {2: 5e-2, 4: 1e-4}  # by the size of an element
 _ROUNDING = {2: 2.0**-9, 4: 2.0**-24}
 
@@ -92,14 +93,18 @@ def _plain(other: Any, want: Any) -> Any:
 
 
 def _explain(got: Any, want: Any, spread: Any, name: str) -> None:
-    """Whether the noise moved the values about as far as they differ: each, or all of the array."""
+    """Whether the noise moved the values about as far as they differ: each, or all of the array.
+    Noise that turns a comparison moves few values, but far, and rounding may turn another one."""
     wide, other = _wide(got), _wide(want)
     known = spread[np.isfinite(spread)]
     usual = np.sqrt(np.mean(np.square(known))) if known.size else 0.0
     allowed = _plain(other, want) + FACTOR * np.maximum(spread, usual)
     with np.errstate(invalid="ignore"):
         equal = (wide == other) | (np.isnan(wide) & np.isnan(other))
-        bad = ~(equal | (np.abs(wide - other) <= allowed))
+        distance = np.abs(wide - other)
+        bad = ~(equal | (distance <= allowed))
+        if np.count_nonzero(bad) <= FEW * bad.size:
+            bad &= ~(distance <= allowed + FACTOR * known.max(initial=0.0))
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise AssertionError(

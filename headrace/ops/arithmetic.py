@@ -154,7 +154,7 @@ def _squared_difference_gradient(node, dy):
 
 squared_difference = binary(
     "SquaredDifference", _difference_squared, T=SIGNED, doc="(x - y) squared.",
-    emit=lambda e, x, y: (x - y) * (x - y), traits={COMMUTATIVE},
+    emit=lambda e, x, y: (x - y) * e.conj(x - y), traits={COMMUTATIVE},
     gradient=_squared_difference_gradient, samples=pairs(),
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _(e, condition, data):
     _must_hold(e, condition)
 
 
-def said(value, limit):
+def said(value: Any, limit: int) -> str:
     """A value, as the message of a failed assertion shows it."""
     return f"[{text(np.asarray(value), limit)}]"
 

@@ -37,9 +37,9 @@ def _values(rng):
     yield Sample(np.array([complex(np.inf, -np.inf), complex(0, np.nan)], np.complex64), grad=False)
 
 
-def _part(name, meaning, doc, gradient, signature=_PART):
+def _part(name, meaning, doc, emit, gradient, signature=_PART):
     return unary(
-        name, meaning, T=Type(COMPLEX, default=complex64), Tout=_TOUT, doc=doc,
+        name, meaning, T=Type(COMPLEX, default=complex64), Tout=_TOUT, doc=doc, emit=emit,
         signature=signature, gradient=gradient, samples=_values,
     )  # fmt: skip
 
@@ -78,10 +78,13 @@ def _complex_samples(rng):
 complex_ = binary(
     "Complex", _combine, T=Type(_REAL, default=float32), Tout=Type(COMPLEX, default=complex64),
     doc="real + i imag.", signature="real: T, imag: T -> out: Tout",
-    gradient=_complex_gradient, samples=_complex_samples,
+    emit="complex", gradient=_complex_gradient, samples=_complex_samples,
 )  # fmt: skip
-real = _part("Real", np.real, "The real part.", lambda node, dy: make_complex(dy, _zero(dy)))
-imag = _part("Imag", np.imag, "The imaginary part.", lambda node, dy: make_complex(_zero(dy), dy))
+real = _part(
+    "Real", np.real, "The real part.", "real", lambda node, dy: make_complex(dy, _zero(dy))
+)
+imag = _part("Imag", np.imag, "The imaginary part.", "imag",
+             lambda node, dy: make_complex(_zero(dy), dy))  # fmt: skip
 
 
 def _angle_gradient(node, dy):
@@ -92,7 +95,9 @@ def _angle_gradient(node, dy):
     return -make_complex(dy, _zero(dy)) * reciprocal(turned)
 
 
-angle = _part("Angle", np.angle, "The angle in the complex plane, from -pi to pi.", _angle_gradient)
+angle = _part(
+    "Angle", np.angle, "The angle in the complex plane, from -pi to pi.", "angle", _angle_gradient
+)
 
 
 def _complex_abs_gradient(node, dy):
@@ -107,7 +112,12 @@ def _complex_abs_gradient(node, dy):
 
 
 complex_abs = _part(
-    "ComplexAbs", np.abs, "The magnitude.", _complex_abs_gradient, signature="x: T -> y: Tout"
+    "ComplexAbs",
+    np.abs,
+    "The magnitude.",
+    "abs",
+    _complex_abs_gradient,
+    signature="x: T -> y: Tout",
 )
 
 
@@ -123,5 +133,5 @@ def _conj_gradient(node, dy):
 conj = unary(
     "Conj", np.conj, T=Type((*COMPLEX, variant), default=complex64),
     doc="The complex conjugate.", signature="input: T -> output: T",
-    gradient=_conj_gradient, samples=_conj_samples,
+    emit="conj", gradient=_conj_gradient, samples=_conj_samples,
 )  # fmt: skip

@@ -54,7 +54,7 @@ def _divisor(e, y):
 
 
 def _lower_quotient(e, x, y):
-    return x / y if x.dtype.kind == "f" else e.truncate_div(x, _divisor(e, y))
+    return x / y if x.dtype.kind in "fc" else e.truncate_div(x, _divisor(e, y))
 
 
 def _quotient_gradient(node, dy):
@@ -216,7 +216,7 @@ def _reciprocal(x):
 
 
 def _lower_reciprocal(e, x):
-    return 1 / x if x.dtype.kind == "f" else e.truncate_div(e.const(1, x.dtype), x)
+    return 1 / x if x.dtype.kind in "fc" else e.truncate_div(e.const(1, x.dtype), x)
 
 
 def _reciprocal_gradient(node, dy):
@@ -254,10 +254,12 @@ def _grad_shape(y, dy):
 inv_grad = binary(
     "InvGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT, signature=_GRAD,
     shape=_grad_shape, doc="The gradient of Inv: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * y * y, gradient=_reciprocal_grad_gradient, samples=_grad_samples,
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip
 reciprocal_grad = binary(
     "ReciprocalGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT, signature=_GRAD,
     shape=_grad_shape, doc="The gradient of Reciprocal: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * y * y, gradient=_reciprocal_grad_gradient, samples=_grad_samples,
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip

@@ -76,7 +76,7 @@ def forward(gates, cs_prev, peepholes, options):
 
 def backward(cs_prev, peepholes, states, cs_grad, h_grad, options):
     """The gradients of the memory before, and of the gates."""
-    i, cs, f, o, ci, co = states
+    i, _, f, o, ci, co = states
     wci, wcf, wco = peepholes
     do = o * (1 - o) * h_grad * co
     dcs = (1 - co * co) * h_grad * o + cs_grad

@@ -243,12 +243,12 @@ def mean(x, axes, keep_dims):
 
 def _mean_of(e, total, count, dtype):
     size = e.size(count, total.dtype)
-    mean = total / size if dtype.kind == "f" else e.truncate_div(total, size)
+    mean = total / size if dtype.kind in "fc" else e.truncate_div(total, size)
     return e.cast(mean, dtype)
 
 
 def _room(e, x):
-    if x.dtype.kind == "f":
+    if x.dtype.kind in "fc":
         return e.cast(x, float32) if x.dtype.size == 2 else x
     return e.cast(x, uint64 if x.dtype.kind == "u" else int64)
 

@@ -62,13 +62,23 @@ def _(node, dy):
     return transpose(dy, invert_permutation(node.inputs[1])), None
 
 
-@transpose.lower
-def _(e, x, perm):
-    if perm.value is None:
-        raise Decline("the order is not known")
-    order = checked_order(perm.value, len(x.shape))
-    back = [order.index(axis) for axis in range(len(order))]
-    return e.compute([x.shape[a] for a in order], lambda *i: x[tuple(i[b] for b in back)])
+def _lower(conjugated):
+    def rule(e, x, perm):
+        if perm.value is None:
+            raise Decline("the order is not known")
+        order = checked_order(perm.value, len(x.shape))
+        back = [order.index(axis) for axis in range(len(order))]
+
+        def element(*i):
+            found = x[tuple(i[b] for b in back)]
+            return e.conj(found) if conjugated else found
+
+        return e.compute([x.shape[a] for a in order], element)
+
+    return rule
+
+
+transpose.lower(_lower(False))
 
 
 @transpose.samples
@@ -92,6 +102,9 @@ def conjugate_transpose(x, perm):
 @conjugate_transpose.gradient
 def _(node, dy):
     return conjugate_transpose(dy, invert_permutation(node.inputs[1])), None
+
+
+conjugate_transpose.lower(_lower(True))
 
 
 @conjugate_transpose.samples

@@ -116,7 +116,7 @@ NETS = (
 
 def training_step(build, data_format):
     with tf.Graph().as_default() as graph:
-        shape = [3, 12, 10, 8] if data_format == "NHWC" else [3, 8, 12, 10]
+        shape = [3, 12, 10, 16] if data_format == "NHWC" else [3, 16, 12, 10]  # a whole block
         x = tf.placeholder(tf.float32, shape)
         net = Net(data_format)
         y = build(net, x)
