@@ -150,11 +150,7 @@ class Maker:
             return store.concat()[:3]
         if way == 3:
             return store.read(turns // 2) * 0.7
-        return (
-            v1.reduce_sum(v1.stack([store.size(), 2])) * 0 + 0.1
-            if False
-            else v1.tanh(v1.reduce_sum(store.stack(), 0))
-        )
+        return v1.tanh(v1.reduce_sum(store.stack(), 0))
 
     def mapped(self, pool, depth):
         v1, x = self.v1, self.pick(pool)
