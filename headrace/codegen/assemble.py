@@ -12,6 +12,7 @@ from typing import Any
 from headrace.codegen import (
     control_steps,
     costs,
+    in_place,
     library,
     llvm,
     memory,
@@ -183,6 +184,7 @@ def kernel_step(kernel: Kernel) -> Step:
     )  # fmt: skip
     step = _with_buffers(entry, lifted, team, kernel.name)
     step.cost = costs.of_kernel(kernel, step)
+    step.in_place = in_place.pairs(kernel)
     return step
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.codegen import branches, memory
+from headrace.codegen.in_place import Pair
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.program import NEVER, Entry
 from headrace.codegen.stages import Check, Update
@@ -23,6 +24,7 @@ class Step:
     name: str = ""
     cost: float = 0.0  # ns on one thread; 0: not known
     is_part: bool = False  # writes a part of an array, beside others that do
+    in_place: list[Pair] = field(default_factory=list)  # results that may replace operands
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def lay_out(a: Assembly) -> Program:
         a.steps = postponed(a, elsewhere)
         fork(a, elsewhere)
     blocks = arena_blocks(a, elsewhere)
-    every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
+    every = memory_of_all(a, blocks)
     total = memory.plan(every)
     options.show("memory", memory.describe(every, total))
     where = fixed | {t: (b, 0) for t, b in bases.items()}
@@ -79,7 +79,7 @@ def fork(a: Assembly, elsewhere: set[Tensor]) -> None:
 
 def peak(a: Assembly, elsewhere: set[Tensor]) -> int:
     blocks = arena_blocks(a, elsewhere)
-    every = [*blocks.values(), *(s.block for s in a.steps if s.block)]
+    every = memory_of_all(a, blocks)
     return memory.plan(every) if a.forks else memory.most_alive(every)
 
 
@@ -142,7 +142,25 @@ def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Blo
             if block.first < first <= block.last < last:
                 block.last = last
     branches.live_together([*blocks.values(), *(s.block for s in a.steps if s.block)], a.forks)
+    replace_operands(a, blocks)
     return blocks
+
+
+def replace_operands(a: Assembly, blocks: dict[Tensor, memory.Block]) -> None:
+    """A result takes the block of an operand that ends where it begins."""
+    for number, step in enumerate(a.steps):
+        for operand, result in step.in_place:
+            old, new = blocks.get(operand), blocks.get(result)
+            if old is None or new is None or operand in a.alias or result in a.alias:
+                continue
+            if old.last == number == new.first and old.lane == new.lane and old is not new:
+                old.last, old.name = new.last, f"{old.name}, {new.name}"
+                blocks[result] = old
+
+
+def memory_of_all(a: Assembly, blocks: dict[Tensor, memory.Block]) -> list[memory.Block]:
+    """Every block once, those of scratch too."""
+    return [*dict.fromkeys(blocks.values()), *(s.block for s in a.steps if s.block)]
 
 
 def place(step: Step, where: dict[Tensor, tuple[int, int]]) -> Entry:
