@@ -19,7 +19,7 @@ from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.loops import Acc, Accumulate, Action, Kernel, Store, Sweep
 from headrace.codegen.members import Member
-from headrace.codegen.stages import Scatter
+from headrace.codegen.stages import Scatter, memory
 from headrace.codegen.target import host
 from headrace.codegen.walks import loads, rebuild, rewrite, substitute, walk
 
@@ -309,29 +309,42 @@ def stored_at(
 
 
 TOGETHER = 64  # parts that share a kernel: single elements
-COLUMNS = 8  # and longer ones
+ALIKE = 8  # and larger ones
+Part = tuple[tuple[int, ...], Compute]  # an offset, and what is stored from there on
 
 
-def schedule_parts(
-    tensor: Tensor, parts: list[tuple[tuple[int, ...], Compute]], name: str = "assemble"
-) -> list[Kernel]:
+def schedule_parts(tensor: Tensor, parts: list[Part], name: str = "assemble") -> list[Kernel]:
     """Blocks side by side.  Columns share a kernel, and so do single elements: a stack of scalars is
-    common, and columns often have much in common."""
+    common, and columns often have much in common.  Larger blocks do if they read the same arrays,
+    such as the gradients of a cell's gates."""
     kernels = []
-    alike: dict[tuple[int, ...], list[tuple[tuple[int, ...], Compute]]] = {}
+    by_size: dict[tuple[int, ...], list[Part]] = {}
     for offset, made in parts:
-        is_column = all(v.extent == 1 for v in made.vars[-1:])
-        if is_column:
-            alike.setdefault(tuple(v.extent for v in made.vars), []).append((offset, made))
-        else:
-            kernels.append(schedule_store(tensor, made, offset, name))
-    for members in alike.values():
-        loops = tuple(v for v in members[0][1].vars if v.extent != 1)
-        actions: list[Action] = [stored_at(tensor, made, at, loops) for at, made in members]
-        most = COLUMNS if loops else TOGETHER
-        for start in range(0, len(actions), most):
-            kernels.append(finish_flat(loops, actions[start : start + most], name))
+        by_size.setdefault(tuple(v.extent for v in made.vars), []).append((offset, made))
+    for extents, members in by_size.items():
+        is_column = all(n == 1 for n in extents[-1:])
+        for group in [members] if is_column else _sharing(members):
+            loops = tuple(v for v in group[0][1].vars if v.extent != 1)
+            actions: list[Action] = [stored_at(tensor, made, at, loops) for at, made in group]
+            most = ALIKE if loops else TOGETHER
+            for start in range(0, len(actions), most):
+                kernels.append(finish_flat(loops, actions[start : start + most], name))
     return kernels
+
+
+def _sharing(parts: list[Part]) -> list[list[Part]]:
+    """Parts that read an array of each other's."""
+    found: list[tuple[set[Tensor], list[Part]]] = []
+    for part in parts:
+        read = {memory(x.extra) for x in loads(part[1].body)}
+        for arrays, group in found:
+            if not arrays.isdisjoint(read):
+                arrays |= read
+                group.append(part)
+                break
+        else:
+            found.append((read, [part]))
+    return [group for _, group in found]
 
 
 def schedule_scatter(tensor: Tensor, scatter: Scatter, name: str = "scatter") -> Kernel:
