@@ -221,6 +221,17 @@ def export(tf, seeds, form, devices=DEVICES):
                 wanted.append(v1.gradients(v1.reduce_sum(wanted[1] * FEEDS[0]), x)[0])
             config = v1.ConfigProto(device_count={"CPU": devices}, allow_soft_placement=True)
             with v1.Session(config=config) as session:
-                runs = [session.run([w for w in wanted if w is not None], {x: f}) for f in FEEDS]
+                runs = [values(tf, session, wanted, {x: f}) for f in FEEDS]
             found.append((seed, forward, first, runs))
     return found
+
+
+def values(tf, session, wanted, feeds):
+    """As many as TensorFlow can compute: of arrays that grow in a loop it has no gradients."""
+    found = [w for w in wanted if w is not None]
+    for count in range(len(found), 1, -1):
+        try:
+            return session.run(found[:count], feeds)
+        except tf.errors.InvalidArgumentError:
+            pass
+    return session.run(found[:1], feeds)
