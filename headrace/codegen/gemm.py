@@ -37,6 +37,7 @@ from headrace.ops.emit import LibraryCall, View
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
+FEWEST_ROWS = 2  # and to which only the reading of it does (codegen.gemv)
 POINTERS = 10  # rows that have a pointer each
 MEDIUM, HUGE = 1 << 19, 1 << 23  # elements of an operand
 NARROW = 16  # columns
@@ -232,7 +233,7 @@ class Products:
 
     def is_shared(self, call: LibraryCall) -> bool:
         """Whether panels of its second operand serve several products."""
-        few = call.views["src"].shape[-2] <= FEW_ROWS
+        few = FEWEST_ROWS < call.views["src"].shape[-2] <= FEW_ROWS
         alone = prod(call.views["weights"].shape[:-2]) == 1
         return few and alone and self.uses[self.key(call)] > 1
 

@@ -11,7 +11,18 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from headrace.codegen import blas, costs, gemm, limits, native, onednn, onednn_pool, pools, winograd
+from headrace.codegen import (
+    blas,
+    costs,
+    gemm,
+    gemv,
+    limits,
+    native,
+    onednn,
+    onednn_pool,
+    pools,
+    winograd,
+)
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.onednn_calls import work_of
@@ -56,6 +67,8 @@ def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Prod
     call = called.call
     if is_empty(call):
         return [_zeros(memory_of(t), step) for t in outputs if t.count]
+    if gemv.prefers(call):
+        return gemv.steps(call, step, label(call))
     own = gemm.supports(call)
     if own and (products.prefers(call) or not onednn.supports(call)):
         return products.steps(call, step, label(call))

@@ -156,3 +156,28 @@ def test_one_array_as_operands_of_different_sizes():
                 got = sess.run([first, second, third], {a: x, b: y})
         for value, want in zip(got, (x.T @ y, x @ y.T, x.reshape(2, 3) @ y.reshape(3, 2))):
             np.testing.assert_allclose(value, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(
+    "inner,columns", [(64, 64), (65, 77), (300, 5000), (1037, 1001), (4096, 190)]
+)
+def test_few_rows(rows, inner, columns, dtype):
+    """Read once, from end to end; the last columns and the last of k are not whole vectors."""
+    rng = np.random.default_rng(0)
+    for turn_a, turn_b in [(False, False), (True, False), (False, True)]:
+        a = rng.standard_normal((inner, rows) if turn_a else (rows, inner)).astype(dtype)
+        b = rng.standard_normal((columns, inner) if turn_b else (inner, columns)).astype(dtype)
+        (got,), made = product(a, b, turn_a, turn_b)
+        check(got, a, b, turn_a, turn_b)
+        assert [e.kernel.split()[:2] for e in made.entries] == [["few", "rows"]]
+
+
+def test_few_rows_keep_nan_and_infinity():
+    a = np.ones((1, 128), np.float32)
+    b = np.ones((128, 128), np.float32)
+    b[3, 5], b[4, 6], b[100, 6] = np.nan, np.inf, -np.inf
+    for turned in (False, True):
+        got = product(a, np.ascontiguousarray(b.T) if turned else b, False, turned)[0][0]
+        assert np.isnan(got[0, 5]) and np.isnan(got[0, 6]) and got[0, 7] == 128
