@@ -70,11 +70,12 @@ def _concatenated(values, axis):
         f"[{-rank}, {rank}), but got {axis}",
     )
     axis %= rank
+    around = first.shape[:axis], first.shape[axis + 1 :]
     for i, v in enumerate(values):
-        against = f"shape[0] = {_text(first)} vs. shape[{i}] = {_text(v)}"
-        require(v.ndim == rank, f"ConcatOp : Ranks of all input tensors should match: {against}")
-        same = all(a == b for j, (a, b) in enumerate(zip(first.shape, v.shape)) if j != axis)
-        require(same, f"ConcatOp : Dimensions of inputs should match: {against}")
+        if v.ndim != rank or (v.shape[:axis], v.shape[axis + 1 :]) != around:
+            against = f"shape[0] = {_text(first)} vs. shape[{i}] = {_text(v)}"
+            what = "Ranks of all input tensors" if v.ndim != rank else "Dimensions of inputs"
+            require(False, f"ConcatOp : {what} should match: {against}")
     return np.concatenate(values, axis=axis)
 
 

@@ -82,7 +82,7 @@ def compare(name: str, meaning: Callable[..., Any], **options: Any) -> Op:
 
 def require_broadcast(*shapes: tuple[int, ...]) -> None:
     """Refuse shapes that do not broadcast, in TF's words."""
-    if shapes.count(shapes[0]) == len(shapes):
+    if shapes.count(shapes[0]) == len(shapes) or (() in shapes and len(shapes) == 2):
         return
     try:
         np.broadcast_shapes(*shapes)

@@ -42,8 +42,8 @@ def size_of(x: Tensor, out_type: DType = int32, name: str | None = None) -> Tens
 
 
 def _fits(number, out_type, what):
-    limit = np.iinfo(as_dtype(out_type).numpy).max
-    require(number <= limit, f"{what}: {number} does not fit into {as_dtype(out_type).name}")
+    if number >> 31 and number > np.iinfo(as_dtype(out_type).numpy).max:
+        require(False, f"{what}: {number} does not fit into {as_dtype(out_type).name}")
 
 
 def _sizes(x, out_type):
