@@ -22,7 +22,7 @@ from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from headrace.codegen.specialize import Specialized
+    from headrace.codegen.program import Specialized
 
 LIMIT = 32  # programs per region
 PATIENCE = 1.0  # seconds of compilation after which the user is told

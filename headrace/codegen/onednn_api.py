@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -304,3 +305,24 @@ def memory(layout: Layout) -> Handle:
         "dnnl_memory_create", "dnnl_memory_destroy", layout, engine(), ctypes.c_void_p(0),
         keep=(layout.handle,),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
+    stream are a frame's own, since runs may overlap."""
+
+    primitive: Handle
+    arguments: list[tuple[str, Layout]]
+    team: int
+
+    def __call__(self) -> tuple[list[int], list[int], Any]:
+        memories = [memory(layout) for _, layout in self.arguments]
+        table = (Argument * len(memories))()
+        for slot, (name, _), held in zip(table, self.arguments, memories):
+            slot.arg, slot.memory = ARG[name], held.pointer
+        line, primitive = stream(), self.primitive
+        head = [
+            primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories),
+        ]  # fmt: skip
+        return head, [m.pointer for m in memories], (memories, table, line, primitive)
