@@ -80,7 +80,12 @@ def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
 
 def later(job: Callable[[], Done]) -> Future[Done]:
     """Done by the thread that compiles, when it comes to it; before the process ends."""
-    return _worker().submit(job)
+    try:
+        return _worker().submit(job)
+    except RuntimeError:  # it is ending now: no more threads
+        done: Future[Done] = Future()
+        done.set_result(job())
+        return done
 
 
 @lru_cache(maxsize=1)

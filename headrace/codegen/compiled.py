@@ -117,7 +117,7 @@ class CompiledRegion:
     ) -> Specialized | None:
         if not target.is_available():
             return None  # installed, and broken: said once
-        from headrace.codegen.specialize import Specializer
+        from headrace.codegen.kept import Shelf
 
         count = len(self.region.inputs)
         notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
@@ -125,8 +125,15 @@ class CompiledRegion:
         notice.start()
         try:
             with paused:
-                made = Specializer(self.plan, self.region, self.keys, cancel)
-                return made.run(shapes[:count], held, values)
+                shelf = Shelf(self.plan, self.region, self.keys, shapes, held, values)
+                made = shelf.find()
+                if made is None:
+                    from headrace.codegen.specialize import Specializer
+
+                    maker = Specializer(self.plan, self.region, self.keys, cancel)
+                    made = maker.run(shapes[:count], held, values)
+                    shelf.keep(made)
+                return made
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -81,6 +82,25 @@ def library() -> Any | None:
     table[4] = native.address_of(lib.dnnl_primitive_execute)
     threads.count()
     return lib
+
+
+class _Version(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int),
+        ("hash", ctypes.c_char_p), ("cpu", ctypes.c_uint), ("gpu", ctypes.c_uint),
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def identity() -> str:
+    """Which library this is: another one may choose other layouts."""
+    lib = library()
+    if lib is None:
+        return ""
+    lib.dnnl_version.restype = ctypes.POINTER(_Version)
+    found, state = lib.dnnl_version().contents, os.stat(lib._name)
+    numbers = [found.major, found.minor, found.patch, state.st_size, state.st_mtime_ns]
+    return f"{(found.hash or b'').decode()} {numbers}"
 
 
 def check(status: int, what: str) -> None:
