@@ -19,7 +19,7 @@ from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import inner_nodes
 
 FEW = 16  # nodes: a smaller region is planned as fast as it is found
-LEAST = 0.1  # seconds of planning that are worth a file
+LEAST = 0.05  # seconds of planning that are worth a file: as long as the planner takes to load
 # Stages that are shown while a program is made: one that is found has none.
 _STAGES = frozenset({"regions", "kernels", "llvm", "memory"})
 

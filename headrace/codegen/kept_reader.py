@@ -61,6 +61,12 @@ def read(data: bytes, region: Region) -> Specialized:
 
 
 class _Reader:
+    """`objects` and `addresses` are what rows and kernels became."""
+
+    objects: Reader
+    addresses: list[int]
+    identities: list[str]
+
     def __init__(self, text: Any, arrays: bytes, region: Region) -> None:
         demand(isinstance(text, dict))
         self.text, self.region, self.nodes = text, region, nodes_of(region)
@@ -72,14 +78,13 @@ class _Reader:
 
     def specialized(self) -> Specialized:
         get = self.text.get
-        identities = listed(get("kernels"))
-        demand(all(isinstance(k, str) for k in identities))
+        self.identities = listed(get("kernels"))
+        demand(all(isinstance(k, str) for k in self.identities))
         arena = number(part(get("program"), "arena"))
         with ARENAS.expecting(arena + ALIGNMENT):
-            linked = cache.later(partial(_linked, identities))
+            linked = cache.later(partial(_linked, self.identities))
             self.objects = Reader(get("rows"))
             self.addresses = _addresses(linked)
-            self.identities = identities
             program = self.program(get("program"))
             program.packing = self.packing(get("packing"), program)
         outputs = [

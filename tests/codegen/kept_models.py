@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import headrace as tf
+from tests.codegen import test_branches
 
 
 def value(*shape, kind=np.float32):
@@ -92,6 +93,12 @@ def doubles():
     return trained(tf.reduce_mean(tf.square(tf.matmul(a, w)))), {a: value(33, 40, kind=np.float64)}
 
 
+def towers():
+    """Chains that run side by side, where there are several threads."""
+    x, tops = test_branches.towers(np.random.default_rng(1))
+    return [tf.concat(tops, 1)], {x: value(*x.shape.as_list())}
+
+
 def complexes():
     x = tf.placeholder(tf.complex64, [6, 6])
     y = tf.matmul(x, x) * tf.conj(x) + tf.exp(x)
@@ -100,4 +107,4 @@ def complexes():
 
 
 MODELS = [mlp, convolutions, inference, recurrent, growing, branches, draws, rows, doubles,
-          complexes]  # fmt: skip
+          towers, complexes]  # fmt: skip

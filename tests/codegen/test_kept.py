@@ -15,21 +15,25 @@ import pytest
 
 import headrace as tf
 from headrace.codegen import (
+    blas,
     cache,
     compiled,
     disk,
+    gemm,
     kept,
     kept_keys,
     kept_reader,
     kept_writer,
     native,
+    onednn,
     specialize,
+    threads,
 )
 from headrace.codegen.disk import PROGRAMS
 from headrace.codegen.recipes import Unreadable
 from headrace.core import options, sources
 from headrace.core.errors import InvalidArgumentError
-from tests.codegen.kept_models import MODELS, convolutions, mlp, recurrent, rows
+from tests.codegen.kept_models import MODELS, convolutions, doubles, mlp, recurrent, rows
 from tests.codegen.test_threads import wait
 
 pytestmark = [
@@ -62,7 +66,8 @@ def seen(monkeypatch):
     def watched(self, *args):
         before = found.planned
         made = plain(self, *args)
-        found.programs.append((self.region, made, found.planned == before))
+        if len(self.region.nodes) >= kept.FEW:
+            found.programs.append((self.region, made, found.planned == before))
         return made
 
     def planned(self, *args):
@@ -128,15 +133,33 @@ def test_found_again(model, seen):
 def test_what_the_models_are_for(seen):
     for model in MODELS:
         values_of(model, 1)
-    rare = {native.SGEMM, native.GEMM32, native.GEMM64, native.FORK}
-    if host_has_onednn():
+    rare = {native.SGEMM, native.GEMM32, native.GEMM64}
+    if threads.count() == 1:
+        rare.add(native.FORK)
+    if onednn.is_available():
         assert seen.kinds() >= set(range(native.LIMIT + 1)) - rare
 
 
-def host_has_onednn():
-    from headrace.codegen import onednn
+@pytest.mark.skipif(not onednn.is_available(), reason="no oneDNN")
+def test_products_of_the_library(seen):
+    def build():
+        x = tf.placeholder(tf.float32, [70, 40])
+        return [tf.matmul(x, x + 1.0, transpose_a=True)], {x: np.ones((70, 40), np.float32)}
 
-    return onednn.is_available()
+    want = values_of(build)
+    assert native.SGEMM in seen.kinds()
+    assert_equal(values_of(build), want)
+    assert seen.were_found == [False, True]
+
+
+@pytest.mark.skipif(blas.library() is None, reason="no BLAS")
+def test_products_of_a_blas(seen, monkeypatch):
+    monkeypatch.setattr(gemm, "supports", lambda call: False)
+    want = values_of(doubles)
+    assert native.GEMM64 in seen.kinds()
+    seen.programs.clear()
+    assert_equal(values_of(doubles), want)
+    assert all(seen.were_found)
 
 
 PROGRAM = textwrap.dedent(
