@@ -25,6 +25,7 @@ from headrace.graph.attrs import Literal
 from headrace.ops.declare import Op
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import Branch, Loop
+from headrace.version import __version__
 
 MOST_CONSTANTS = 32 << 20  # bytes: more would take longer to hash and to write than it saves
 _PLAIN = frozenset({int, float, bool, str, bytes, type(None)})
@@ -78,7 +79,7 @@ def surroundings() -> tuple[Any, ...] | None:
 
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith(("ONEDNN_", "DNNL_")))
     return (
-        sources_hash, host().key, sys.version, np.__version__, threads.count(),
+        __version__, sources_hash, host().key, sys.version, np.__version__, threads.count(),
         threads.libgomp() is not None, sorted(options.without()), onednn_api.identity(), settings,
         find_spec("scipy_openblas32") is not None,
     )  # fmt: skip

@@ -13,7 +13,10 @@ from functools import cache
 _start = time.time()
 _DOUBT = 1.0  # seconds by which clocks of files and processes may differ
 _FOLDER = os.path.dirname(os.path.dirname(__file__))
-DECIDING = ("codegen", "core", "devices", "formats", "graph", "ops", "plan")
+# Folders of what planning may load, and of what that may.
+DECIDING = (
+    "autodiff", "codegen", "core", "formats", "functions", "graph", "ops", "passes", "plan",
+)  # fmt: skip
 
 
 def note_start() -> None:

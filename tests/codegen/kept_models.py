@@ -56,6 +56,16 @@ def recurrent():
     return trained(tf.reduce_mean(tf.square(outputs))), {x: value(3, 6, 5)}
 
 
+def blocks():
+    """An op that is a graph of others."""
+    x = tf.placeholder(tf.float32, [6, 3, 5])
+    cell = tf.contrib.rnn.LSTMBlockFusedCell(8)
+    initializer = tf.random_uniform_initializer(-0.3, 0.3, seed=3)
+    with tf.variable_scope("net", initializer=initializer):
+        outputs, _ = cell(x, dtype=tf.float32)
+    return trained(tf.reduce_mean(tf.square(outputs))), {x: value(6, 3, 5)}
+
+
 def growing():
     """A loop of unknown length: stacks without a limit."""
     x, n = tf.placeholder(tf.float32, [4]), tf.placeholder(tf.int32, [])
@@ -106,5 +116,5 @@ def complexes():
     return [y, tf.abs(y), tf.real(y), tf.constant([3, 4])], {x: numbers}
 
 
-MODELS = [mlp, convolutions, inference, recurrent, growing, branches, draws, rows, doubles,
+MODELS = [mlp, convolutions, inference, recurrent, blocks, growing, branches, draws, rows, doubles,
           towers, complexes]  # fmt: skip
