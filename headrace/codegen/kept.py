@@ -39,6 +39,7 @@ class Shelf:
         self._since = time.perf_counter()
 
     def find(self) -> Specialized | None:
+        """Raises Declined where that is what was kept."""
         data = None if self.key is None else PROGRAMS.read(self.key)
         if data is None:
             return None
@@ -51,8 +52,8 @@ class Shelf:
         except (Unreadable, LibraryError):
             return None
 
-    def keep(self, made: Specialized) -> None:
-        """Soon, if it took long to make."""
+    def keep(self, made: Specialized | dict[str, str]) -> None:
+        """A program, or why nodes do not compile: soon, if it took long to find out."""
         key = self.key
         if key is None or time.perf_counter() - self._since < LEAST:
             return
@@ -69,11 +70,14 @@ def is_worth_it(region: Region) -> bool:
     return len(region.nodes) + sum(1 for n in region.nodes for _ in inner_nodes(n)) >= FEW
 
 
-def write(key: str, made: Specialized, region: Region) -> None:
+def write(key: str, made: Specialized | dict[str, str], region: Region) -> None:
     from headrace.codegen import kept_writer
 
     try:
-        data = kept_writer.write(made, region)
+        if isinstance(made, dict):
+            data = kept_writer.write_refusal(made)
+        else:
+            data = kept_writer.write(made, region)
     except kept_writer.Unwritable:
         return
     PROGRAMS.write(key, data)

@@ -34,6 +34,7 @@ from headrace.codegen.program import (
     Specialized,
 )
 from headrace.codegen.recipes import Reader, Unreadable, demand
+from headrace.codegen.refusals import Declined
 from headrace.codegen.regions import Region
 from headrace.core.dtypes import as_dtype
 
@@ -51,7 +52,7 @@ _JUMPS = (native.JUMP, native.UNLESS, native.FORK)
 
 
 def read(data: bytes, region: Region) -> Specialized:
-    """Raises Unreadable."""
+    """Raises Unreadable; Declined where that is what was kept."""
     line, _, rest = data.partition(b"\n")
     try:
         text = json.loads(line)
@@ -78,6 +79,8 @@ class _Reader:
 
     def specialized(self) -> Specialized:
         get = self.text.get
+        if "declined" in self.text:
+            raise self.refusal(get("declined"))
         self.identities = listed(get("kernels"))
         demand(all(isinstance(k, str) for k in self.identities))
         arena = number(part(get("program"), "arena"))
@@ -99,6 +102,11 @@ class _Reader:
         demand(packed == (len(program.packing.program.results) if program.packing else 0))
         demand(len(updated) == len(program.writes))
         return Specialized(program, variables, updated, outputs)
+
+    def refusal(self, reasons: Any) -> Declined:
+        demand(isinstance(reasons, dict) and all(isinstance(r, str) for r in reasons.values()))
+        demand(bool(reasons) and reasons.keys() <= {n.name for n in self.region.nodes})
+        return Declined(reasons)
 
     def key(self, place: Any) -> Any:
         return self.keys[number(place, len(self.keys) - 1)]

@@ -38,6 +38,13 @@ def write(made: Specialized, region: Region) -> bytes:
     return _Writer(region).write(made)
 
 
+def write_refusal(reasons: dict[str, str]) -> bytes:
+    """Why nodes do not compile.  Another time memory may suffice."""
+    if any(reason.startswith(MemoryError.__name__) for reason in reasons.values()):
+        raise Unwritable("memory")
+    return json.dumps({"declined": reasons, "arrays": []}).encode() + b"\n"
+
+
 class _Writer:
     def __init__(self, region: Region) -> None:
         self.places = {id(n): i for i, n in enumerate(nodes_of(region))}

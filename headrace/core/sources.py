@@ -32,14 +32,19 @@ def digest() -> str | None:
 
     found = hashlib.sha256()
     for part in DECIDING:
-        for folder, inner, names in os.walk(os.path.join(_FOLDER, part)):
-            inner.sort()
-            for name in sorted(n for n in names if n.endswith(".py")):
-                path = os.path.join(folder, name)
-                with open(path, "rb") as file:
-                    text, state = file.read(), os.fstat(file.fileno())
-                if max(state.st_mtime, state.st_ctime) > _start - _DOUBT:
-                    return None
-                found.update(f"{os.path.relpath(path, _FOLDER)} {len(text)}\n".encode())
-                found.update(text)
+        paths = _files(os.path.join(_FOLDER, part))
+        if not paths:
+            return None  # an archive, or compiled files alone
+        for path in paths:
+            with open(path, "rb") as file:
+                text, state = file.read(), os.fstat(file.fileno())
+            if max(state.st_mtime, state.st_ctime) > _start - _DOUBT:
+                return None
+            found.update(f"{os.path.relpath(path, _FOLDER)} {len(text)}\n".encode())
+            found.update(text)
     return found.hexdigest()
+
+
+def _files(folder: str) -> list[str]:
+    found = (os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
+    return sorted(path for path in found if path.endswith(".py"))

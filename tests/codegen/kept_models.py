@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import headrace as tf
+from headrace.codegen import cache
 from tests.codegen import test_branches
 
 
@@ -118,3 +119,37 @@ def complexes():
 
 MODELS = [mlp, convolutions, inference, recurrent, blocks, growing, branches, draws, rows, doubles,
           towers, complexes]  # fmt: skip
+
+
+# -- what happens to them --------------------------------------------------------------------------
+class Seen:
+    def __init__(self):
+        self.planned, self.programs = 0, []
+
+    @property
+    def were_found(self):
+        return [is_found for _, _, is_found in self.programs]
+
+    def kinds(self):
+        return {e.kind for _, made, _ in self.programs for e in made.program.entries}
+
+
+def values_of(model, steps=3):
+    """What a new graph computes; all programs are on disk afterwards."""
+    with tf.Graph().as_default():
+        fetches, feeds = model()
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            found = [sess.run(fetches, feeds) for _ in range(steps)]
+    written()
+    return found
+
+
+def written():
+    cache.later(lambda: None).result(60)
+
+
+def assert_equal(got, want):
+    for a, b in zip(got, want, strict=True):
+        for x, y in zip(a, b, strict=True):
+            np.testing.assert_array_equal(x, y)

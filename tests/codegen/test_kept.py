@@ -35,7 +35,17 @@ from headrace.codegen.disk import PROGRAMS
 from headrace.codegen.recipes import Unreadable
 from headrace.core import options, sources
 from headrace.core.errors import InvalidArgumentError
-from tests.codegen.kept_models import MODELS, convolutions, doubles, mlp, recurrent, rows
+from tests.codegen.kept_models import (
+    MODELS,
+    Seen,
+    assert_equal,
+    convolutions,
+    doubles,
+    mlp,
+    recurrent,
+    rows,
+    values_of,
+)
 from tests.codegen.test_threads import wait
 
 pytestmark = [
@@ -80,39 +90,6 @@ def seen(monkeypatch):
     monkeypatch.setattr(compiled.CompiledRegion, "_compile", watched)
     monkeypatch.setattr(specialize.Specializer, "run", planned)
     return found
-
-
-class Seen:
-    def __init__(self):
-        self.planned, self.programs = 0, []
-
-    @property
-    def were_found(self):
-        return [is_found for _, _, is_found in self.programs]
-
-    def kinds(self):
-        return {e.kind for _, made, _ in self.programs for e in made.program.entries}
-
-
-def values_of(model, steps=3):
-    """What a new graph computes; all programs are on disk afterwards."""
-    with tf.Graph().as_default():
-        fetches, feeds = model()
-        with tf.Session() as sess:
-            sess.run(tf.global_variables_initializer())
-            found = [sess.run(fetches, feeds) for _ in range(steps)]
-    written()
-    return found
-
-
-def written():
-    cache.later(lambda: None).result(60)
-
-
-def assert_equal(got, want):
-    for a, b in zip(got, want, strict=True):
-        for x, y in zip(a, b, strict=True):
-            np.testing.assert_array_equal(x, y)
 
 
 def files():
@@ -170,13 +147,13 @@ PROGRAM = textwrap.dedent(
     import numpy as np
     from headrace.codegen import kept, specialize
     from headrace.core import sources
-    from tests.codegen import kept_models, test_kept
+    from tests.codegen import kept_models
     kept.LEAST, kept.FEW = 0.0, 2
     sources.digest = lambda: sys.argv[3]
     planned = []
     run = specialize.Specializer.run
     specialize.Specializer.run = lambda self, *args: planned.append(1) or run(self, *args)
-    found = test_kept.values_of(getattr(kept_models, sys.argv[1]))
+    found = kept_models.values_of(getattr(kept_models, sys.argv[1]))
     np.savez(sys.argv[2], *[x for step in found for x in step])
     print(len(planned))
     """
@@ -377,6 +354,23 @@ def test_what_planning_imports_is_in_the_key():
                     names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
                 used |= {n.split(".")[1] for n in names if n.startswith("headrace.")}
     assert used - {"version"} == set(sources.DECIDING)
+
+
+def test_refusals_are_kept(seen, monkeypatch):
+    """A node that does not compile: the next process knows, and cuts the region at once."""
+    monkeypatch.setattr(kept, "FEW", 1)
+
+    def build():
+        x = tf.placeholder(tf.float32, [None])
+        return [tf.reduce_sum(tf.boolean_mask(x * 2.0, x > 0.0) + 1.0)], {x: np.float32([3, -1, 2])}
+
+    want, planned = values_of(build), seen.planned
+    assert planned > len(seen.programs)
+    assert_equal(values_of(build), want)
+    assert seen.planned == planned
+    short = {"a node": "MemoryError: Unable to allocate"}
+    with pytest.raises(kept_writer.Unwritable):
+        kept_writer.write_refusal(short)
 
 
 def test_ops_from_elsewhere_have_no_key(monkeypatch, seen):
