@@ -1,8 +1,8 @@
 """Files of the cache: compiled kernels, and programs that were made from them.
 
-A file holds its data after a line with the hash of it.  It is written under another name and renamed, so
-no reader sees half of it; one that does not match its hash counts as absent.  A process that adds a file
-first makes room: files that nobody has read for long go, once all take more than LIMIT.
+A file holds its data after a line with the hash of its name and of them.  It is written under another
+name and renamed, so no reader sees half of it; one that does not match its hash counts as absent.  A process
+that adds a file first makes room: files that nobody has read for long go, once all take more than LIMIT.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ class Folder:
         except OSError:
             return None
         head, _, data = content.partition(b"\n")
-        if head != hashlib.sha256(data).hexdigest().encode():
-            return None
-        return data
+        return data if head == _hash(key, data) else None
 
     def write(self, key: str, data: bytes) -> None:
         """Best effort: a cache that cannot be written costs time, nothing else."""
@@ -57,7 +55,7 @@ class Folder:
             handle, name = tempfile.mkstemp(dir=path.parent)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+                    file.write(_hash(key, data) + b"\n" + data)
                 os.replace(name, path)
             except OSError:
                 os.unlink(name)
@@ -75,6 +73,12 @@ class Folder:
         except OSError:
             return 0, 0
         return len(sizes), sum(sizes)
+
+
+def _hash(key: str, data: bytes) -> bytes:
+    digest = hashlib.sha256(f"{key}\n".encode())
+    digest.update(data)
+    return digest.hexdigest().encode()
 
 
 KERNELS, PROGRAMS = Folder("kernels"), Folder("programs")

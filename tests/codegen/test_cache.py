@@ -68,6 +68,15 @@ def test_damage_is_noticed(tmp_path, monkeypatch, damage):
     assert KERNELS.read(key) == data  # repaired
 
 
+def test_a_file_under_the_name_of_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    one, other = "ab" * 20, "cd" * 20
+    KERNELS.write(one, b"one")
+    KERNELS.write(other, b"other")
+    os.replace(KERNELS.path(one), KERNELS.path(other))
+    assert KERNELS.read(other) is None and KERNELS.read(one) is None
+
+
 @pytest.mark.parametrize("content", [b"", b"rubbish", None], ids=["empty", "rubbish", "cut"])
 def test_damaged_files_are_made_again(tmp_path, content):
     assert run(tmp_path) == 2
