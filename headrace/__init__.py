@@ -15,7 +15,9 @@ from headrace.version import __version__ as __version__
 def _become_namespace() -> None:
     from headrace import api
     from headrace.api.namespace import Namespace
+    from headrace.core import sources
 
+    sources.note_start()
     root = Namespace(__name__, __doc__)
     old = sys.modules[__name__]
     root.__dict__.update(old.__dict__ | {"_homes": {}})

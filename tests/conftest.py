@@ -1,8 +1,13 @@
-"""For all tests: settings of the environment are read once per process, but tests change them."""
+"""For all tests: settings of the environment are read once per process, but tests change them; programs
+are made anew, since tests change what makes them."""
+
+import os
 
 import pytest
 
 from headrace.core import options
+
+os.environ.setdefault("HEADRACE_WITHOUT", "kept")
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.codegen import native
-from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.program import Entry, Program
 from headrace.codegen.regions import Region
 from headrace.plan.plan import PlanNode
@@ -44,15 +43,10 @@ def owners(entries: list[Entry], nodes: dict[str, PlanNode]) -> list[PlanNode | 
     found: list[PlanNode | None] = []
     following: PlanNode | None = None
     for entry in reversed(entries):
-        named = [nodes[name] for name in stored(entry) if name in nodes]
+        named = [nodes[name] for name in entry.stores if name in nodes]
         following = named[-1] if named else following
         found.append(following)
     return found[::-1]
-
-
-def stored(entry: Entry) -> list[str]:
-    """Names of the values that an entry writes."""
-    return [t.name for t, written in entry.places if isinstance(t, Tensor) and written and t.name]
 
 
 def users(node: PlanNode, region: Region, known: dict[str, float]) -> list[str]:

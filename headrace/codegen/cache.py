@@ -1,34 +1,28 @@
-"""Compiled code by content: in memory, and on disk for the next process.
+"""Compiled code by content: in memory, and on disk for the next process (codegen.disk).
 
-A file holds one object, after a line with the hash of the rest.  Its name is the hash of what it was
-made from, of this package's code generator and of the processor, so nothing in it can be out of date;
-it is written under another name and renamed, so no reader sees half of it; and one that does not match
-its hash is made again.  A process that adds to the folder first makes room: files that nobody has read
-for long go, once all take more than LIMIT.
+A file holds one object.  Its name is the hash of what it was made from, of this package's code generator
+and of the processor, so nothing in it can be out of date.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from headrace.codegen import compile as compiler
+from headrace.codegen.disk import KERNELS
 from headrace.codegen.target import host
 from headrace.core import forks, options
 from headrace.version import __version__
 
-LIMIT = 256 << 20  # bytes on disk
-DAY = 86400.0  # a file that is read is marked as used so often
 MOST = 1024  # kernels that are on their way, or were
+Done = TypeVar("Done")
 _addresses: dict[str, int] = {}
 _soon: OrderedDict[str, Future[int]] = OrderedDict()
 _lock = threading.RLock()
@@ -43,13 +37,25 @@ def kernel_address(
         if found is None:
             key = _key(identity)
             symbol = f"k_{key}"
-            data = _read(key)
+            data = KERNELS.read(key)
             if data is None or "llvm" in options.shown():
                 text = write(symbol)
                 options.show("llvm", text)
                 data = compiler.to_object(text)
-                _write(key, data)
+                KERNELS.write(key, data)
             found = _addresses[identity] = compiler.load(data, symbol, imports)
+        return found
+
+
+def known_address(identity: str) -> int | None:
+    """`kernel_address` for somebody who has no text of it: None where it is not compiled yet."""
+    with _lock:
+        found = _addresses.get(identity)
+        if found is None:
+            key = _key(identity)
+            data = KERNELS.read(key)
+            if data is not None:
+                found = _addresses[identity] = compiler.load(data, f"k_{key}")
         return found
 
 
@@ -60,7 +66,7 @@ def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
     if found is not None and not (found.done() and found.exception()):
         return found
     key = _key(identity)
-    if identity in _addresses or "llvm" in options.shown() or _path(key).exists():
+    if identity in _addresses or "llvm" in options.shown() or KERNELS.path(key).exists():
         found = Future()
         found.set_result(kernel_address(identity, write))
     else:
@@ -70,6 +76,16 @@ def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
     while len(_soon) > MOST:
         _soon.popitem(last=False)
     return found
+
+
+def later(job: Callable[[], Done]) -> Future[Done]:
+    """Done by the thread that compiles, when it comes to it; before the process ends."""
+    try:
+        return _worker().submit(job)
+    except RuntimeError:  # it is ending now: no more threads
+        done: Future[Done] = Future()
+        done.set_result(job())
+        return done
 
 
 @lru_cache(maxsize=1)
@@ -89,64 +105,6 @@ def generator_hash() -> str:
     for path in sorted([*folder.glob("*.py"), *folder.glob("math/*.py")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _folder() -> Path:
-    return options.cache_directory() / "kernels"
-
-
-def _path(key: str) -> Path:
-    return _folder() / key[:2] / key
-
-
-def _read(key: str) -> bytes | None:
-    path = _path(key)
-    try:
-        content = path.read_bytes()
-        if time.time() - path.stat().st_mtime > DAY:
-            os.utime(path)
-    except OSError:
-        return None
-    head, _, data = content.partition(b"\n")
-    if head != hashlib.sha256(data).hexdigest().encode():
-        return None
-    return data
-
-
-def _write(key: str, data: bytes) -> None:
-    """Best effort: a cache that cannot be written costs time, nothing else."""
-    _make_room()
-    path = _path(key)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
-            os.replace(name, path)
-        except OSError:
-            os.unlink(name)
-    except OSError:
-        return
-
-
-@lru_cache(maxsize=1)
-def _make_room() -> None:
-    """Once per process.  Others may do the same meanwhile: a file that is gone is no error."""
-    found = []
-    try:
-        for entry in (e for part in os.scandir(_folder()) for e in os.scandir(part)):
-            state = entry.stat()
-            found.append((state.st_mtime, state.st_size, entry.path))
-    except OSError:
-        return
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
-        if total <= LIMIT:
-            return
-        total -= size
-        with suppress(OSError):
-            os.unlink(path)
 
 
 def _quiet() -> Callable[[], None]:

@@ -22,7 +22,7 @@ from headrace.core.dtypes import DType
 from headrace.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from headrace.codegen.specialize import Specialized
+    from headrace.codegen.program import Specialized
 
 LIMIT = 32  # programs per region
 PATIENCE = 1.0  # seconds of compilation after which the user is told
@@ -117,16 +117,12 @@ class CompiledRegion:
     ) -> Specialized | None:
         if not target.is_available():
             return None  # installed, and broken: said once
-        from headrace.codegen.specialize import Specializer
-
-        count = len(self.region.inputs)
         notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
         notice.daemon = True
         notice.start()
         try:
             with paused:
-                made = Specializer(self.plan, self.region, self.keys, cancel)
-                return made.run(shapes[:count], held, values)
+                return self._found_or_made(shapes, held, cancel, values)
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise
@@ -136,6 +132,31 @@ class CompiledRegion:
             return None
         finally:
             notice.cancel()
+
+    def _found_or_made(
+        self,
+        shapes: Shapes,
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        cancel: Any,
+        values: dict[int, Any],
+    ) -> Specialized:
+        """From disk, where an earlier process made it; the planner is loaded only if it is needed."""
+        from headrace.codegen.kept import Shelf
+
+        shelf = Shelf(self.plan, self.region, self.keys, shapes, held, values)
+        found = shelf.find()
+        if found is not None:
+            return found
+        from headrace.codegen.specialize import Specializer
+
+        try:
+            maker = Specializer(self.plan, self.region, self.keys, cancel)
+            made = maker.run(shapes[: len(self.region.inputs)], held, values)
+        except Declined as refusal:
+            shelf.keep(refusal.reasons)
+            raise
+        shelf.keep(made)
+        return made
 
     def _warn(self, error: Exception) -> None:
         """Once per region, however many shapes it meets."""

@@ -17,8 +17,9 @@ from headrace.codegen.assembly import Assembly, Step
 from headrace.codegen.compile import naming
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.postpone import postpone
-from headrace.codegen.program import CheckInfo, Entry, Program, form_of
+from headrace.codegen.program import CheckInfo, Entry, Form, Program, Result
 from headrace.codegen.reuse import layer_by_layer
+from headrace.codegen.stages import Scatter, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.core import options
 
@@ -172,5 +173,40 @@ def place(step: Step, where: dict[Tensor, tuple[int, int]]) -> Entry:
             found += [0, step.block.offset + extra]
         else:
             found += where[what]
+            if extra and what.name:
+                step.entry.stores.append(what.name)
     step.entry.pairs, step.entry.name = found, step.name
     return step.entry
+
+
+# -- what goes in and out ----------------------------------------------------------------------------
+def form_of(
+    inputs: list[Tensor], updates: list[Update], in_place: dict[Tensor, bool], fresh: list[Tensor],
+    outputs: list[Tensor],
+) -> Form:  # fmt: skip
+    """Of a program with these arrays."""
+    numbers = {t: i for i, t in enumerate(inputs)}
+    writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
+    results = [_result(t, inputs, updates, fresh) for t in outputs]
+    return Form([t.face for t in inputs], writes, [t.face for t in fresh], results)
+
+
+def _is_partial(update: Update) -> bool:
+    """Only some elements are written, so a new buffer starts as a copy of the old one."""
+    source = update.value.source
+    return isinstance(source, Scatter) and source.into is update.variable
+
+
+def _result(
+    tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]
+) -> Result:
+    root = memory_of(tensor)
+    shape, dtype = tensor.face
+    groups = {"news": [u.value for u in updates], "fresh": fresh, "inputs": inputs}
+    for group, tensors in groups.items():
+        for k, t in enumerate(tensors):
+            if t is root:
+                return Result(group, k, shape, dtype)
+    assert root.value is not None, root
+    value = np.ascontiguousarray(root.value, root.dtype.numpy).view(dtype).reshape(shape)
+    return Result("constant", 0, shape, dtype, value)

@@ -7,15 +7,13 @@ after.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.codegen import native, onednn_conv, onednn_pool, threads
 from headrace.codegen import onednn_api as dnn
 from headrace.codegen.blas import bits_of, matrix
-from headrace.codegen.onednn_api import ARG, Layout, Unsupported
+from headrace.codegen.onednn_api import Unsupported
 from headrace.codegen.onednn_calls import Execution, Sequence, plain, reorder, team_of
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory as memory_of
@@ -119,27 +117,6 @@ _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
 
 
 # -- entries -------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
-    stream are a frame's own, since runs may overlap."""
-
-    primitive: dnn.Handle
-    arguments: list[tuple[str, Layout]]
-    team: int
-
-    def __call__(self) -> tuple[list[int], list[int], Any]:
-        memories = [dnn.memory(layout) for _, layout in self.arguments]
-        table = (dnn.Argument * len(memories))()
-        for slot, (name, _), held in zip(table, self.arguments, memories):
-            slot.arg, slot.memory = ARG[name], held.pointer
-        line, primitive = dnn.stream(), self.primitive
-        head = [
-            primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories),
-        ]  # fmt: skip
-        return head, [m.pointer for m in memories], (memories, table, line, primitive)
-
-
 def entry_of(execution: Execution) -> Entry:
     team = execution.team
     assert execution.primitive is not None
@@ -149,5 +126,5 @@ def entry_of(execution: Execution) -> Entry:
     ]
     entry = Entry(native.EXECUTE, [], places, [], uses_team=team > 1)
     arguments = [(name, layout) for name, layout, _ in execution.arguments]
-    entry.instantiate = Call(execution.primitive, arguments, team)
+    entry.instantiate = dnn.Call(execution.primitive, arguments, team)
     return entry

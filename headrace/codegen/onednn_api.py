@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -80,6 +82,25 @@ def library() -> Any | None:
     table[4] = native.address_of(lib.dnnl_primitive_execute)
     threads.count()
     return lib
+
+
+class _Version(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int),
+        ("hash", ctypes.c_char_p), ("cpu", ctypes.c_uint), ("gpu", ctypes.c_uint),
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def identity() -> str:
+    """Which library this is: another one may choose other layouts."""
+    lib = library()
+    if lib is None:
+        return ""
+    lib.dnnl_version.restype = ctypes.POINTER(_Version)
+    found, state = lib.dnnl_version().contents, os.stat(lib._name)
+    numbers = [found.major, found.minor, found.patch, state.st_size, state.st_mtime_ns]
+    return f"{(found.hash or b'').decode()} {numbers}"
 
 
 def check(status: int, what: str) -> None:
@@ -304,3 +325,24 @@ def memory(layout: Layout) -> Handle:
         "dnnl_memory_create", "dnnl_memory_destroy", layout, engine(), ctypes.c_void_p(0),
         keep=(layout.handle,),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
+    stream are a frame's own, since runs may overlap."""
+
+    primitive: Handle
+    arguments: list[tuple[str, Layout]]
+    team: int
+
+    def __call__(self) -> tuple[list[int], list[int], Any]:
+        memories = [memory(layout) for _, layout in self.arguments]
+        table = (Argument * len(memories))()
+        for slot, (name, _), held in zip(table, self.arguments, memories):
+            slot.arg, slot.memory = ARG[name], held.pointer
+        line, primitive = stream(), self.primitive
+        head = [
+            primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories),
+        ]  # fmt: skip
+        return head, [m.pointer for m in memories], (memories, table, line, primitive)

@@ -12,25 +12,17 @@ normalisation of inference) goes into the weights and the convolution's own bias
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from headrace.codegen import onednn, onednn_conv, winograd
 from headrace.codegen.inline import collect, dependencies
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.onednn_calls import has_groups, plain
-from headrace.codegen.program import Program
 from headrace.codegen.stages import Called, ViewOf
 from headrace.codegen.walks import loads, substitute
 from headrace.ops.emit import LibraryCall, View, view
-
-Array = np.ndarray[Any, Any]
-MOST_PATIENCE = 64  # steps
 
 
 @dataclass(slots=True)
@@ -220,41 +212,6 @@ def _changed(op: str, a: Expr | None, b: Expr | None, k: Expr) -> tuple[Expr | N
 
 def _at(x: Expr | None, channel: Var, c: Expr) -> Expr | None:
     return None if x is None else substitute(x, {channel: c})
-
-
-# -- at run time ---------------------------------------------------------------------------------
-class Packing:
-    """Runs the second program when the variables have changed.
-
-    To hold a variable's array makes the next training step write into a new one.  So where
-    variables change between the steps, arrays are held only after some steps in which they did not.
-    """
-
-    def __init__(self, program: Program, places: Sequence[int]) -> None:
-        self.program, self.places = program, list(places)
-        self.lock = threading.Lock()
-        self.kept: tuple[list[Array], list[Array]] | None = None
-        self.last: list[int] = []
-        self.patience = self.waited = 0
-
-    def arrays(self, given: list[Array]) -> list[Array]:
-        """The packed weights for these inputs of the first program."""
-        used = [given[p] for p in self.places]
-        kept = self.kept
-        if kept is not None and all(a is b for a, b in zip(kept[0], used)):
-            return kept[1]
-        with self.lock:
-            if self.kept is not None:
-                self.kept = None
-                self.patience = min(2 * self.patience + 1, MOST_PATIENCE)
-                self.waited = 0
-            names = list(map(id, used))
-            self.waited = self.waited + 1 if names == self.last else 0
-            self.last = names
-            made, _ = self.program.run(used)
-            if self.waited >= self.patience:
-                self.kept = (used, made)
-            return made
 
 
 def places_of(made: Iterable[Tensor], inputs: Sequence[Tensor]) -> list[int]:

@@ -18,15 +18,13 @@ import numpy as np
 
 from headrace.codegen import native, threads
 from headrace.codegen.arenas import ARENAS, LARGE
-from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.memory import ALIGNMENT
 from headrace.codegen.refusals import NEVER as NEVER
 from headrace.codegen.refusals import CheckFailed
-from headrace.codegen.stages import Update
-from headrace.codegen.stages import memory as memory_of
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
 
 Array = np.ndarray[Any, Any]
+Key = tuple[Any, ...]  # names a variable (codegen.regions)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +43,7 @@ class Entry:
     places: list[tuple[Any, Any]]  # (tensor, is written) or ("scratch", offset)
     tail: list[int]
     pairs: list[int] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)  # names of the values that it writes
     keep: list[Any] = field(default_factory=list)
     uses_team: bool = False
     check: int = -1
@@ -415,35 +414,11 @@ class Result:
         return (array if array.dtype == self.dtype else array.view(self.dtype)).reshape(self.shape)
 
 
-def form_of(
-    inputs: list[Tensor], updates: list[Update], in_place: dict[Tensor, bool], fresh: list[Tensor],
-    outputs: list[Tensor],
-) -> Form:  # fmt: skip
-    """Of a program with these arrays."""
-    numbers = {t: i for i, t in enumerate(inputs)}
-    writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]
-    results = [_result(t, inputs, updates, fresh) for t in outputs]
-    return Form([t.face for t in inputs], writes, [t.face for t in fresh], results)
+@dataclass(slots=True)
+class Specialized:
+    """A program and how the region's values map to it."""
 
-
-def _is_partial(update: Update) -> bool:
-    """Only some elements are written, so a new buffer starts as a copy of the old one."""
-    from headrace.codegen.stages import Scatter
-
-    source = update.value.source
-    return isinstance(source, Scatter) and source.into is update.variable
-
-
-def _result(
-    tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]
-) -> Result:
-    root = memory_of(tensor)
-    shape, dtype = tensor.face
-    groups = {"news": [u.value for u in updates], "fresh": fresh, "inputs": inputs}
-    for group, tensors in groups.items():
-        for k, t in enumerate(tensors):
-            if t is root:
-                return Result(group, k, shape, dtype)
-    assert root.value is not None, root
-    value = np.ascontiguousarray(root.value, root.dtype.numpy).view(dtype).reshape(shape)
-    return Result("constant", 0, shape, dtype, value)
+    program: Program
+    variables: list[Key]  # in the order of the program's last inputs
+    updated: list[Key]
+    outputs: list[int | Key]  # a place in the program's outputs, or a variable

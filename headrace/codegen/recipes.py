@@ -2,7 +2,7 @@
 
 A table of rows; each says how one object is made, from numbers, words and the objects of earlier rows.
 So nothing of the library's own memory is written down, and a library that refuses a row makes an error
-instead of a wrong object.
+instead of a wrong object.  What a row gives to the library is of the kinds that the function takes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from headrace.codegen import onednn_api as dnn
 from headrace.codegen import threads
 
 Row = list[Any]
+
+
+class Unreadable(Exception):
+    """Data that is not what a writer of this version wrote."""
+
+
+def demand(holds: bool) -> None:
+    if not holds:
+        raise Unreadable
 
 
 class Writer:
@@ -48,21 +57,75 @@ class Writer:
 
 
 class Reader:
-    """The objects of a table.  They are made in its order, on this thread."""
+    """The objects of a table.  They are made in its order, on this thread.  Raises Unreadable where
+    it is no such table, and LibraryError where the library refuses."""
 
-    def __init__(self, rows: list[Row]) -> None:
+    def __init__(self, rows: Any) -> None:
         self.made: list[Any] = []
+        demand(isinstance(rows, list) and (not rows or dnn.library() is not None))
         with threads.limited_to(threads.count()):
-            for word, *parts in rows:
-                self.made.append(_MAKERS[word](*map(self._object, parts)))
+            for row in rows:
+                demand(isinstance(row, list) and bool(row) and isinstance(row[0], str))
+                maker, wanted = _MAKERS.get(row[0], (None, ()))
+                parts = [self._object(part) for part in row[1:]]
+                demand(maker is not None and (len(parts) == len(wanted) or row[0] in _ANY_NUMBER))
+                demand(all(kind_of(p) == kind for p, kind in zip(parts, wanted)))
+                self.made.append(maker(*parts))
 
     def _object(self, part: Any) -> Any:
         if isinstance(part, dict):
-            return self.made[part["row"]]
+            return self.at(part.get("row"))
         return tuple(map(self._object, part)) if isinstance(part, list) else part
 
+    def at(self, number: Any) -> Any:
+        demand(type(number) is int and 0 <= number < len(self.made))
+        return self.made[number]
 
-def _described(team: int, kind: str, *args: Any) -> dnn.Description:
+
+def kind_of(made: Any) -> str:
+    """What a part is, in the words of `_TAKES`."""
+    match made:
+        case None:
+            return "none"
+        case dnn.Layout():
+            return "layout"
+        case dnn.Description():
+            return "description"
+        case dnn.Dims():
+            return "dims"
+        case dnn.Handle():
+            return str(made.recipe[0])
+        case tuple():
+            is_sizes = len(made) <= dnn.MAX_DIMS and all(type(n) is int for n in made)
+            return "sizes" if is_sizes else "tuple"
+    if type(made) is int and abs(made) >= 1 << 31:
+        return "large"
+    return type(made).__name__
+
+
+# What the library's functions take to describe a primitive; "layout?" may be None.
+_TAKES = {
+    "matmul": "engine layout layout layout? layout attributes",
+    "reorder": "layout engine layout engine attributes",
+    "convolution_forward": "engine int int layout layout layout? layout"
+    + 4 * " dims"
+    + " attributes",
+    "convolution_backward_data": (
+        "engine int layout layout layout" + 4 * " dims" + " description attributes"
+    ),
+    "convolution_backward_weights": (
+        "engine int layout layout layout? layout" + 4 * " dims" + " description attributes"
+    ),
+    "pooling_forward": "engine int int layout layout" + 5 * " dims" + " attributes",
+    "pooling_backward": "engine int layout layout" + 5 * " dims" + " description attributes",
+}
+
+
+def _described(team: int = 0, kind: str = "", *args: Any) -> dnn.Description:
+    wanted = _TAKES.get(kind, "").split()
+    demand(len(wanted) == len(args) > 0 and 0 < team <= threads.MOST)
+    for part, takes in zip(args, wanted):
+        demand(kind_of(part) == takes.rstrip("?") or (part is None and takes.endswith("?")))
     _use(team)
     return dnn.described(kind, *args)
 
@@ -78,13 +141,41 @@ def _primitive(description: dnn.Description) -> dnn.Handle:
     return description.primitive()
 
 
-_MAKERS: dict[str, Any] = {
-    "dims": dnn.dims,
-    "engine": dnn.engine,
-    "strided": dnn.strided,
-    "tagged": dnn.tagged,
-    "attributes": dnn.attributes,
-    "described": _described,
-    "part": dnn.Description.layout,
-    "primitive": _primitive,
+def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> dnn.Layout:
+    demand(kind in dnn.TYPES and len(shape) == len(strides))
+    return dnn.strided(shape, kind, strides)
+
+
+def _tagged(shape: tuple[int, ...], kind: str, tag: int) -> dnn.Layout:
+    demand(kind in dnn.TYPES)
+    return dnn.tagged(shape, kind, tag)
+
+
+def _attributes(*post_ops: Any) -> dnn.Handle:
+    demand(len(post_ops) == 1 and isinstance(post_ops[0], tuple))
+    for post_op in post_ops[0]:
+        demand(isinstance(post_op, tuple) and bool(post_op))
+        words = tuple(map(kind_of, post_op[1:]))
+        demand((post_op[0], words) in (("sum", ("float",)), ("relu", ()), ("add", ("layout",))))
+    return dnn.attributes(post_ops[0])
+
+
+def _part(description: dnn.Description, name: str, index: int) -> dnn.Layout:
+    demand(name in dnn.MD)
+    found = description.layout(name, index)
+    demand(bool(found.handle.pointer))
+    return found
+
+
+# A row's first word -> who makes the object, and of what kinds its parts are.
+_MAKERS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "dims": (dnn.dims, ("sizes",)),
+    "engine": (dnn.engine, ()),
+    "strided": (_strided, ("sizes", "str", "sizes")),
+    "tagged": (_tagged, ("sizes", "str", "int")),
+    "attributes": (_attributes, ()),
+    "described": (_described, ("int", "str")),
+    "part": (_part, ("description", "str", "int")),
+    "primitive": (_primitive, ("description",)),
 }
+_ANY_NUMBER = ("described", "attributes")  # of parts: these look themselves

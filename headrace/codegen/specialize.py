@@ -8,7 +8,6 @@ is its current value; an update gives it a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,8 @@ from headrace.codegen.assemble import assemble
 from headrace.codegen.complex_numbers import Planes, is_complex
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter, lower, wanted
-from headrace.codegen.program import NEVER, Program
+from headrace.codegen.packed_weights import Packing
+from headrace.codegen.program import NEVER, Specialized
 from headrace.codegen.refusals import Declined
 from headrace.codegen.regions import (
     Key,
@@ -91,16 +91,6 @@ class Concrete(Input):
     @property
     def handle(self) -> Any:
         return self.held
-
-
-@dataclass(slots=True)
-class Specialized:
-    """A program and how the region's values map to it."""
-
-    program: Program
-    variables: list[Key]  # in the order of the program's last inputs
-    updated: list[Key]
-    outputs: list[int | Key]  # a place in the program's outputs, or a variable
 
 
 class Specializer:
@@ -184,7 +174,7 @@ class Specializer:
         if packed.given:
             places = packing.places_of(packed.made, everything)
             first = assemble([everything[p] for p in places], packed.made, [], [])
-            program.packing = packing.Packing(first, places)
+            program.packing = Packing(first, places)
         return Specialized(program, variables, changed, found)
 
     # -- nodes -------------------------------------------------------------------------------

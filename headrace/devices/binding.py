@@ -16,7 +16,7 @@ from headrace.ops.resources import Slot
 from headrace.runtime.cancel import acquire, release
 
 if TYPE_CHECKING:
-    from headrace.codegen.specialize import Specialized
+    from headrace.codegen.program import Specialized
 
 HANDLE: Any = object()  # stands for an output that is a variable
 

@@ -34,7 +34,7 @@ from headrace.runtime.straight import StraightProgram
 from headrace.runtime.units import unit_call
 
 if TYPE_CHECKING:
-    from headrace.codegen.specialize import Specialized
+    from headrace.codegen.program import Specialized
 
 
 class MixedProgram:

@@ -20,7 +20,7 @@ def main(words: Sequence[str]) -> int:
         print(f"{package:<18}{_version(package)}")
     for name, what in _native().items():
         print(f"{name:<12}{what}")
-    print(f"cache       {options.cache_directory()}")
+    print(f"cache       {options.cache_directory()}: {_kept()}")
     return 0
 
 
@@ -29,6 +29,17 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _kept() -> str:
+    """What is in the cache, of what it makes room for."""
+    from headrace.codegen.disk import KERNELS, PROGRAMS
+
+    found = []
+    for folder in (KERNELS, PROGRAMS):
+        count, nbytes = folder.size()
+        found.append(f"{count} {folder.name} ({nbytes / 1e6:.1f} MB)")
+    return ", ".join(found)
 
 
 def _native() -> dict[str, str]:

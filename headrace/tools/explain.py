@@ -118,8 +118,6 @@ def describe(number: int, piece: Piece, top: int) -> list[str]:
 
 
 def _region(seen: Seen, top: int) -> list[str]:
-    from headrace.codegen.attribution import stored
-
     program, total = seen.program, max(float(seen.ticks.sum()), 1.0)
     shapes = ", ".join(str(list(shape)) for shape, _ in program.inputs[:4])
     lines = [
@@ -134,7 +132,7 @@ def _region(seen: Seen, top: int) -> list[str]:
         lines += _kinds(seen, total)
     for i in order[:top]:
         entry, part = program.entries[i], float(seen.ticks[i]) / total
-        names = ", ".join(dict.fromkeys(stored(entry)))
+        names = ", ".join(dict.fromkeys(entry.stores))
         threads = "all cores" if entry.uses_team else "one core"
         lines.append(
             f"    {part:6.1%} {_time(part * seen.seconds / seen.runs):>10}  {threads:<9} "

@@ -10,7 +10,8 @@ import textwrap
 
 import pytest
 
-from headrace.codegen import cache
+from headrace.codegen import cache, disk
+from headrace.codegen.disk import KERNELS
 
 pytestmark = [pytest.mark.native, pytest.mark.process]
 
@@ -53,8 +54,8 @@ def test_found_again(tmp_path):
 def test_damage_is_noticed(tmp_path, monkeypatch, damage):
     monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
     key, data = "ab" * 20, os.urandom(1000)
-    cache._write(key, data)
-    assert cache._read(key) == data
+    KERNELS.write(key, data)
+    assert KERNELS.read(key) == data
     (path,) = files(tmp_path)
     content = bytearray(path.read_bytes())
     if damage == "flipped":
@@ -62,9 +63,18 @@ def test_damage_is_noticed(tmp_path, monkeypatch, damage):
     else:
         content = {"empty": b"", "truncated": content[:500], "other": b"something else"}[damage]
     path.write_bytes(bytes(content))
-    assert cache._read(key) is None
-    cache._write(key, data)
-    assert cache._read(key) == data  # repaired
+    assert KERNELS.read(key) is None
+    KERNELS.write(key, data)
+    assert KERNELS.read(key) == data  # repaired
+
+
+def test_a_file_under_the_name_of_another(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
+    one, other = "ab" * 20, "cd" * 20
+    KERNELS.write(one, b"one")
+    KERNELS.write(other, b"other")
+    os.replace(KERNELS.path(one), KERNELS.path(other))
+    assert KERNELS.read(other) is None and KERNELS.read(one) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"rubbish", None], ids=["empty", "rubbish", "cut"])
@@ -94,8 +104,8 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("HEADRACE_CACHE", str(blocked))
-    cache._write("ab" * 20, b"data")
-    assert cache._read("ab" * 20) is None
+    KERNELS.write("ab" * 20, b"data")
+    assert KERNELS.read("ab" * 20) is None
 
 
 @pytest.mark.parametrize("where", ["a file", "a folder without permission", "no home"])
@@ -116,24 +126,24 @@ def test_programs_without_a_place_for_the_cache(tmp_path, where):
 
 def test_what_was_not_used_for_long_goes(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADRACE_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "LIMIT", 5000)
-    cache._make_room.cache_clear()
+    monkeypatch.setattr(disk, "LIMIT", 5000)
+    disk.make_room.cache_clear()
     keys = [f"{k:02d}" + "0" * 38 for k in range(9)]
     for age, key in enumerate(keys[:8]):
-        cache._write(key, os.urandom(900))
-        os.utime(cache._path(key), (1e9 - age, 1e9 - age))  # the first is the youngest
-    assert cache._read(keys[7])  # now used again
-    cache._make_room.cache_clear()
-    cache._write(keys[8], os.urandom(900))
+        KERNELS.write(key, os.urandom(900))
+        os.utime(KERNELS.path(key), (1e9 - age, 1e9 - age))  # the first is the youngest
+    assert KERNELS.read(keys[7])  # now used again
+    disk.make_room.cache_clear()
+    KERNELS.write(keys[8], os.urandom(900))
     assert sum(p.stat().st_size for p in files(tmp_path)) < 5000 + 1000
-    assert cache._read(keys[7]) and cache._read(keys[8]) and cache._read(keys[0])
-    assert cache._read(keys[5]) is None and cache._read(keys[6]) is None
-    cache._make_room.cache_clear()
+    assert KERNELS.read(keys[7]) and KERNELS.read(keys[8]) and KERNELS.read(keys[0])
+    assert KERNELS.read(keys[5]) is None and KERNELS.read(keys[6]) is None
+    disk.make_room.cache_clear()
 
 
 def test_the_key_knows_the_generator():
     assert len(cache.generator_hash()) == 64
-    assert cache._path("ab" + "0" * 38).parent.name == "ab"
+    assert KERNELS.path("ab" + "0" * 38).parent.name == "ab"
 
 
 def test_a_kernel_that_failed_is_tried_again(tmp_path, monkeypatch):

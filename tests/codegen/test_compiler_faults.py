@@ -24,7 +24,7 @@ def test_a_fault_is_one_warning_that_names_the_kernel(monkeypatch):
     with tf.Graph().as_default(), tf.Session() as sess:
         sess.run(tf.constant(1.0))  # what every process compiles first
         monkeypatch.setattr(compiler, "to_object", refuse)
-        monkeypatch.setattr(cache, "_read", lambda key: None)
+        monkeypatch.setattr(cache.KERNELS, "read", lambda key: None)
         x = tf.placeholder(tf.float32, [None])
         v = tf.Variable(tf.zeros([3]))
         y = tf.cumsum(tf.exp(x * 1.2345678) + 0.25, name="odd_one")

@@ -24,16 +24,16 @@ def compiled(monkeypatch):
 @pytest.fixture
 def packings(monkeypatch):
     """Every Packing that is made."""
-    from headrace.codegen import packing
+    from headrace.codegen.packed_weights import Packing
 
     made = []
-    plain = packing.Packing.__init__
+    plain = Packing.__init__
 
     def init(self, *arguments):
         plain(self, *arguments)
         made.append(self)
 
-    monkeypatch.setattr(packing.Packing, "__init__", init)
+    monkeypatch.setattr(Packing, "__init__", init)
     return made
 
 
