@@ -22,8 +22,8 @@ from typing import Any
 from headrace.codegen.own_team import OwnTeam, own_team
 from headrace.core import forks, options
 
-SPIN_COUNT, BUSY_SPIN_COUNT = "10000", "1000"
-BUSY = 10  # processes that want to run, per core
+SPIN_COUNT, BUSY_SPIN_COUNT = "3000", "1000"
+BUSY = 2  # processes that want to run, per core
 _PAUSE_HARD = 2
 MOST = 64  # threads: as many counters as the loop of native_loop has
 
