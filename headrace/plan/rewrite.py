@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.ops.traits import CONSTANT
-from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.plan import Edge, Plan, PlanNode, needed, ordered
 
 Action = Callable[["Match"], Any]
 
@@ -115,9 +115,11 @@ class Rewriter:
             self.nodes[edge.node] = replace(target, origins=_united(target, node))
 
     def finish(self) -> Plan:
-        nodes = [self._current(n) for n in self.nodes.values()]
+        """What is needed of the nodes; new ones stand last."""
+        nodes = {n.name: self._current(n) for n in self.nodes.values()}
         fetches = tuple(self.final(e) for e in self.plan.fetches)
-        return self.plan.rebuilt(nodes, fetches=fetches)
+        plan = replace(self.plan, nodes=nodes, fetches=fetches)
+        return replace(plan, nodes={n.name: n for n in needed(plan)})
 
 
 def _united(kept: PlanNode, gone: PlanNode) -> Any:
@@ -125,11 +127,12 @@ def _united(kept: PlanNode, gone: PlanNode) -> Any:
 
 
 def apply_rules(plan: Plan, rules: Sequence[Rule], limit: int = 10) -> Plan:
-    """Run rules until nothing changes (at most `limit` rounds)."""
+    """Run rules until nothing changes (at most `limit` rounds), then put the nodes in order."""
+    before = plan
     for _ in range(limit):
         rewriter = Rewriter(plan)
         rewriter.run(rules)
         if not rewriter.changed:
-            return plan
+            break
         plan = rewriter.finish()
-    return plan
+    return plan if plan is before else replace(plan, nodes=ordered(list(plan.nodes.values())))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 
 import pytest
 
+from headrace.core import collecting
 from headrace.core.collecting import paused
 
 
@@ -45,3 +47,46 @@ def test_a_child_that_is_forked_meanwhile():
         if not child:
             os._exit(0 if gc.isenabled() else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def many():
+    return [[] for _ in range(2 * collecting.MANY)]
+
+
+def test_after_many_objects_it_comes_back_later():
+    with paused:
+        made = many()
+    assert not gc.isenabled()
+    with paused:  # meanwhile somebody is inside again
+        pass
+    assert not gc.isenabled()
+    for _ in range(100):
+        time.sleep(collecting.LATER / 10)
+        if gc.isenabled():
+            break
+    assert gc.isenabled() and len(made) == 2 * collecting.MANY
+
+
+def test_it_waits_for_who_is_inside(monkeypatch):
+    monkeypatch.setattr(collecting, "LATER", 0.05)
+    with paused:
+        made = many()
+    with paused:
+        time.sleep(0.2)
+        assert not gc.isenabled()
+    del made
+    for _ in range(100):
+        time.sleep(0.02)
+        if gc.isenabled():
+            break
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_that_is_forked_before_it_comes_back():
+    with paused:
+        made = many()
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.isenabled() else 1)
+    assert os.waitpid(child, 0)[1] == 0 and made
