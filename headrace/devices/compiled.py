@@ -160,18 +160,26 @@ class MixedProgram:
 
     def call(self, node: PlanNode, registers: list[Any], step: Step) -> None:
         """One node on the host."""
+        reads = [self.registers[e] for e in node.inputs]
+        writes = [self.registers[Edge(node.name, i)] for i in range(len(node.outputs))]
+        self.call_with(node, reads, writes, registers, step)
+
+    def call_with(
+        self, node: PlanNode, reads: list[int], writes: list[int], registers: list[Any], step: Step
+    ) -> None:
+        """The same, the places of its inputs and outputs being known."""
         try:
-            inputs = [registers[self.registers[e]] for e in node.inputs]
+            kernel = self.kernel(node)
+            inputs = [registers[i] for i in reads]
             if step.trace is not None and not is_unit(node):
                 with step.trace.kernel(node):
-                    values = self.kernel(node)(inputs, step)
+                    values = kernel(inputs, step)
             else:
-                values = self.kernel(node)(inputs, step)
+                values = kernel(inputs, step)
             if type(values) is not tuple and isinstance(values, Future):
                 values = values.result()
-            for index, value in enumerate(values):
-                held = value.result() if isinstance(value, Future) else value
-                registers[self.registers[Edge(node.name, index)]] = held
+            for index, value in zip(writes, values):
+                registers[index] = value.result() if isinstance(value, Future) else value
         except BaseException as error:
             raise at(error, node) from error.__cause__
 
@@ -186,7 +194,7 @@ class HostUnit:
         self.dead: list[int] = []
 
     def run(self, registers: list[Any], step: Step) -> None:
-        self.program.call(self.node, registers, step)
+        self.program.call_with(self.node, self.reads, self.writes, registers, step)
 
 
 class RegionUnit:
