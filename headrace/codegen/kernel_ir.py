@@ -177,7 +177,9 @@ class Expr:
 
 def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) -> Expr:
     """The interned expression."""
-    key = (op, tuple(map(id, args)), kind.name, extra, type(extra))
+    # An array by its id: an expression that is alive holds it, and the entry of a dead one must not.
+    named = id(extra) if type(extra) is Tensor else extra
+    key = (op, tuple(map(id, args)), kind.name, named, type(extra))
     known = _interned.get(key)
     found = None if known is None else known()
     if found is None:
@@ -191,14 +193,9 @@ def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) ->
 
 
 def _sweep() -> None:
-    """Newest first, and no key is held longer than it is looked at: a load that is forgotten lets go of
-    its array, and so of the older expressions that make it."""
     global _limit
-    keys = list(_interned)
-    while keys:
-        key = keys.pop()
-        known = _interned.get(key)
-        if known is not None and known() is None:
+    for key, known in list(_interned.items()):
+        if known() is None and _interned.get(key) is known:
             _interned.pop(key, None)
     _limit = max(_SWEEP, 2 * len(_interned))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 
+import numpy as np
+
 from headrace.codegen import kernel_ir as ir
 
 
@@ -32,17 +34,27 @@ def test_the_dead_are_swept_out(monkeypatch):
     assert len(ir._interned) == alive > 50
 
 
-def test_arrays_of_the_dead_die_with_them(monkeypatch):
-    """An entry holds the array that its expression loads, and the array the expression that makes it."""
-    monkeypatch.setattr(ir, "_interned", {})
-    value = ir.const(2.5, ir.F32)
+def test_arrays_of_the_dead_die_with_them():
+    """The entry of an expression that loads an array does not hold the array."""
+    array = np.ones(4, np.float32)
+    seen = weakref.ref(array)
+    value = ir.Tensor((4,), ir.F32, value=array)[ir.const(1, ir.INDEX)]
     for _ in range(20):
         loop = ir.Var(4)
         value = ir.Tensor((4,), ir.F32, source=ir.Compute((loop,), value))[ir.var(loop)] + 1.5
-    assert len(ir._interned) > 40
+    del array
+    assert seen() is not None
     del value, loop
-    ir._sweep()
-    assert not ir._interned
+    assert seen() is None
+
+
+def test_an_array_is_not_taken_for_one_that_is_dead():
+    """Though it may get the same address."""
+    index = ir.const(1, ir.INDEX)
+    for n in range(50):
+        tensor = ir.Tensor((4,), ir.F32, name=str(n))
+        assert tensor[index].extra is tensor and tensor[index] is tensor[index]
+        del tensor
 
 
 def test_nothing_runs_while_they_die():
