@@ -19,6 +19,7 @@ from headrace.codegen.regions import Cutter, Key, Region
 from headrace.core import forks
 from headrace.core.collecting import paused
 from headrace.core.dtypes import DType
+from headrace.core.later import call_later
 from headrace.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -117,9 +118,7 @@ class CompiledRegion:
     ) -> Specialized | None:
         if not target.is_available():
             return None  # installed, and broken: said once
-        notice = threading.Timer(PATIENCE, _say, [f"headrace: compiling a {self.region.name}"])
-        notice.daemon = True
-        notice.start()
+        notice = call_later(PATIENCE, lambda: _say(f"headrace: compiling a {self.region.name}"))
         try:
             with paused:
                 return self._found_or_made(shapes, held, cancel, values)

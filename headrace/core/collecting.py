@@ -15,6 +15,8 @@ import os
 import threading
 from types import TracebackType
 
+from headrace.core.later import Call, call_later
+
 MANY = 5_000  # new objects; the collector may walk the older ones too
 LATER = 0.3  # seconds
 
@@ -26,7 +28,7 @@ class _Paused:
         self._lock = threading.Lock()
         self._inside = 0
         self._was_on = False
-        self._coming: threading.Timer | None = None  # switches it on, unless somebody is inside
+        self._coming: Call | None = None  # switches it on, unless somebody is inside
 
     def __enter__(self) -> None:
         with self._lock:
@@ -46,9 +48,7 @@ class _Paused:
             if gc.get_count()[0] < MANY:
                 gc.enable()
                 return
-            self._coming = threading.Timer(LATER, self._come_back)
-            self._coming.daemon = True
-            self._coming.start()
+            self._coming = call_later(LATER, self._come_back)
 
     def _come_back(self) -> None:
         with self._lock:
