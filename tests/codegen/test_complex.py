@@ -9,10 +9,9 @@ import pytest
 
 import headrace as tf
 from headrace.core.dtypes import complex64, resource
-from headrace.core.errors import InvalidArgumentError
 from headrace.runtime.containers import Containers
-from tests.codegen.compare import Runner, assert_same, settled
-from tests.codegen.test_ops import Made
+from tests.codegen.compare import Runner, assert_same
+from tests.codegen.test_ops import Made, check
 from tests.ops.declared import samples
 
 pytestmark = pytest.mark.native
@@ -26,6 +25,8 @@ def cases():
     for name, op, sample in samples():
         if op.lower_rule is None and not op.library_rules:
             continue
+        if op.name == "FloorDiv":
+            continue  # TF allows the type, and nobody has a meaning for it
         places = complex_places(op, sample)
         if places and taken[op.name] < MOST:
             taken[op.name] += 1
@@ -55,21 +56,7 @@ def complexified(x, rng):
 def test_compiled_equals_reference(op, sample, places):
     rng = np.random.default_rng(5)
     inputs = [complexified(x, rng) if k in places else x for k, x in enumerate(sample.inputs)]
-    attrs = dict(sample.attrs)
-    made = Made(op, inputs, attrs, False)
-    runner = Runner(made.graph, list(made.feeds), made.outputs, [made.node])
-    arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in made.feeds.values()]
-    before = made.containers()
-    try:
-        want = runner.expected(before, arrays)
-    except InvalidArgumentError:
-        pytest.skip("has no meaning for complex numbers")
-    got, after = settled(runner, arrays, made.containers)
-    for g, w in zip(got, want):
-        assert_same(g, w, sample.tolerance)
-    for name in made.variables:
-        slots = [c.find("", "variable", name) for c in (after, before)]
-        assert_same(slots[0].value, slots[1].value, sample.tolerance, name)
+    check(Made(op, inputs, sample.attrs, False), sample.tolerance)
 
 
 def both_ways(build, *arrays):

@@ -80,20 +80,24 @@ def narrow(x):
     return array.astype(np.float32) if array.dtype == np.float64 else x
 
 
+def check(made, tolerance):
+    """Results and variables, compiled and by the reference."""
+    runner = Runner(made.graph, list(made.feeds), made.outputs, [made.node])
+    arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in made.feeds.values()]
+    before = made.containers()
+    want = runner.expected(before, arrays)
+    got, after = settled(runner, arrays, made.containers)
+    for g, w in zip(got, want):
+        assert_same(g, w, tolerance)
+    for name in made.variables:
+        slots = [c.find("", "variable", name) for c in (after, before)]
+        assert_same(slots[0].value, slots[1].value, tolerance, name)
+
+
 @pytest.mark.parametrize("op,sample", list(cases()))
 def test_compiled_equals_reference(op, sample):
     variants = [(sample.inputs, False), (sample.inputs, True)]
     if op.library_rules:
         variants.append((narrow(sample.inputs), False))
     for inputs, all_fed in variants:
-        made = Made(op, inputs, sample.attrs, all_fed)
-        runner = Runner(made.graph, list(made.feeds), made.outputs, [made.node])
-        arrays = [np.ascontiguousarray(a).reshape(a.shape) for a in made.feeds.values()]
-        before = made.containers()
-        want = runner.expected(before, arrays)
-        got, after = settled(runner, arrays, made.containers)
-        for g, w in zip(got, want):
-            assert_same(g, w, sample.tolerance)
-        for name in made.variables:
-            slots = [c.find("", "variable", name) for c in (after, before)]
-            assert_same(slots[0].value, slots[1].value, sample.tolerance, name)
+        check(Made(op, inputs, sample.attrs, all_fed), sample.tolerance)
