@@ -19,7 +19,6 @@ from headrace.graph.attrs import FunctionName
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import fill
 from headrace.ops.function_body import Body
 from headrace.ops.function_call import (
     case,
@@ -71,7 +70,7 @@ def _gradient(node: Node, *dys: Any) -> Any:
     given = [
         *saving.saved,
         *(node.inputs[first + i] for i in saving.operands),
-        *(fill.zeros_like(node.outputs[i]) if dys[i] is None else dys[i] for i in saving.flows),
+        *(halves.result(node.outputs[i], dys[i]) for i in saving.flows),
     ]
     for function in saving.branches:
         function.add_to_graph(get_default_graph())
@@ -209,7 +208,7 @@ def _computed_again(node: Node, dys: Sequence[Any]) -> Any:
     if "f" in node.attrs:
         return symbolic_gradient_of(node, node.attrs["f"], dys)
     inputs = node.inputs[1:]
-    given = [fill.zeros_like(y) if dy is None else dy for y, dy in zip(node.outputs, dys)]
+    given = [halves.result(y, dy) for y, dy in zip(node.outputs, dys)]
     types = tuple(map(gradient_type, inputs))
     taken = tuple(t.dtype.base for t in (*inputs, *given))
     names = [

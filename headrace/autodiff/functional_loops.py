@@ -22,7 +22,7 @@ from headrace.graph.attrs import FunctionName
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, comparison, fill, tensor_list
+from headrace.ops import arithmetic, comparison, tensor_list
 from headrace.ops.constant import constant
 from headrace.ops.function_body import Body
 from headrace.ops.function_call import (
@@ -60,7 +60,7 @@ def _while_grad(node: Node, *dys: Any) -> list[Any]:
             saving = node.saving = _extended(node, len(dys))
         elif not saving.is_shared:
             saving = node.saving = _extended(node, saving.outputs)
-    given = [fill.zeros_like(node.outputs[i]) if dys[i] is None else dys[i] for i in saving.flows]
+    given = [halves.result(node.outputs[i], dys[i]) for i in saving.flows]
     found: list[Any] = [None] * len(node.inputs)
     if not saving.flows:
         return found

@@ -87,10 +87,11 @@ class Schedule:
         self.items = order(self.fusion)
         options.show("regions", describe_items(self.items))
         self.products = Products(i.called.call for i in self.items if isinstance(i, CallItem))
-        self.in_place = in_place_updates(updates, self.items)
+        self.stored = stored_tensors(self.fusion)
+        self.in_place = in_place_updates(updates, self.items, self.stored)
 
     def emit(self) -> None:
-        a, stored = self.assembly, stored_tensors(self.fusion)
+        a = self.assembly
         for item in self.items:
             if a.cancel.reason is not None:
                 raise a.cancel.reason
@@ -100,7 +101,7 @@ class Schedule:
                 case EffectItem():
                     control_steps.add_effect(a, item)
                 case _:
-                    a.steps.extend(steps_of(item, stored, self.fusion, self.products))
+                    a.steps.extend(steps_of(item, self.stored, self.fusion, self.products))
             a.steps.extend(check_steps(a, item, self.fusion, self.checks))
 
 

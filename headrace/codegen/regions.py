@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from math import prod
 from typing import Any
 
@@ -85,6 +86,8 @@ def why_not(node: PlanNode) -> str | None:
         elements = [node.attrs[name] for name in ("dtype", "elem_type") if name in node.attrs]
         if any(dtype.base.kind == "c" for dtype in elements):
             return "arrays of complex numbers stay on the host"
+        if any(dtype.base.kind in "rv" for dtype in elements):
+            return "stacks of arrays stay on the host"
         return _strange([*elements, *node.input_types, *(o.dtype for o in node.outputs)])
     if op.traits & _NEVER and not is_draw(node):
         return "runs on the host"
@@ -164,12 +167,7 @@ class Cutter:
 
     def units(self) -> list[Unit]:
         nodes = [n for n in self.plan.nodes.values() if n.name not in self.feeds]
-        for _ in range(_ROUNDS):
-            self.level, self.compiled, self.touched = {}, {}, {}
-            for node in nodes:
-                self.place(node)
-            if not self.gather_arrays(nodes):
-                break
+        self.settle(nodes)
         out: list[Unit] = []
         for level in range(max(self.level.values(), default=-1) + 1):
             here = [n for n in nodes if self.level[n.name] == level]
@@ -180,6 +178,20 @@ class Cutter:
                 out.extend(inside)
             out.extend(n for n in here if not self.compiled[n.name])
         return out
+
+    def settle(self, nodes: list[PlanNode]) -> None:
+        """Give every node its level."""
+        for turn in count(1):
+            self.level, self.compiled, self.touched = {}, {}, {}
+            for node in nodes:
+                self.place(node)
+            moving = self.gather_arrays(nodes)
+            if moving is None:
+                break
+            # Where the host stands between users of an array, each pulls the other up for ever.
+            if turn % _ROUNDS == 0:
+                self.apart |= moving
+                self.least = {}
 
     def place(self, node: PlanNode) -> None:
         """A region's level: one more than the host nodes that it waits for."""
@@ -195,36 +207,38 @@ class Cutter:
         for key in self.own_keys(node):
             self.touched.setdefault(key, []).append(name)
 
-    def gather_arrays(self, nodes: list[PlanNode]) -> bool:
+    def gather_arrays(self, nodes: list[PlanNode]) -> set[str] | None:
         """An array or stack lives in one region, with all that use it: move them to one level, or
-        to the host.  Whether something has changed."""
+        to the host.  The users of arrays that move to another level; None if all stay."""
+        leaving = {self.root(e) for e in self.plan.fetches if self.plan.dtype(e).base.kind == "r"}
+        moving: set[str] = set()
+        changed = False
+        for key, members in self.users(nodes).items():
+            is_whole = key not in leaving and all(self.compiled[n.name] for n in members)
+            if not any(map(creates, members)):
+                members, is_whole = [n for n in members if n.op.name in RULES], False
+            names = {n.name for n in members}
+            if not is_whole:
+                changed = changed or not names <= self.apart
+                self.apart |= names
+                continue
+            level = max(self.level[name] for name in names)
+            late = {name for name in names if self.level[name] < level}
+            self.least |= dict.fromkeys(late, level)
+            moving |= names if late else set()
+        return moving if changed or moving else None
+
+    def users(self, nodes: list[PlanNode]) -> dict[Key, list[PlanNode]]:
+        """Who uses each array."""
         users: dict[Key, list[PlanNode]] = {}
         for node in nodes:
-            keys = {self.root(e) for e in node.inputs if self.plan.dtype(e).base.kind == "r"}
+            edges = list(node.inputs)
             if creates(node):
-                edges = (Edge(node.name, i) for i in range(len(node.outputs)))
-                keys |= {self.root(e) for e in edges if self.plan.dtype(e).base.kind == "r"}
+                edges += [Edge(node.name, i) for i in range(len(node.outputs))]
+            keys = {self.root(e) for e in edges if self.plan.dtype(e).base.kind == "r"}
             for key in keys:
                 users.setdefault(key, []).append(node)
-        leaving = {self.root(e) for e in self.plan.fetches if self.plan.dtype(e).base.kind == "r"}
-        changed = False
-        for key, members in users.items():
-            if not any(map(creates, members)):
-                members = [n for n in members if n.op.name in RULES]
-                alone = [n.name for n in members if n.name not in self.apart]
-                self.apart.update(alone)
-                changed = changed or bool(alone)
-            elif key in leaving or not all(self.compiled[n.name] for n in members):
-                alone = [n.name for n in members if n.name not in self.apart]
-                self.apart.update(alone)
-                changed = changed or bool(alone)
-            else:
-                level = max(self.level[n.name] for n in members)
-                for n in members:
-                    if self.level[n.name] < level:
-                        self.least[n.name] = level
-                        changed = True
-        return changed
+        return users
 
     def root(self, edge: Edge) -> Key:
         """The array that a handle names; that of a gradient counts as the same."""

@@ -15,9 +15,10 @@ from headrace.codegen.fusion import (
     ScatterItem,
     UnitItem,
 )
+from headrace.codegen.in_place import pairs
 from headrace.codegen.inline import dependencies
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
-from headrace.codegen.schedule import is_flat
+from headrace.codegen.schedule import is_flat, schedule_group
 from headrace.codegen.stages import PLACED, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.codegen.walks import loads
@@ -44,9 +45,11 @@ def copied(tensor: Tensor) -> Tensor:
     return tensor.like(source, tensor.name)
 
 
-def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, bool]:
+def in_place_updates(
+    updates: list[Update], items: list[Item], stored: set[Tensor]
+) -> dict[Tensor, bool]:
     """Per variable: is its old value read by nobody after the update, and beside it only at the
-    same index?"""
+    same index?  `stored` are the arrays that the items leave in memory."""
     made: dict[Tensor, int] = {}
     last: dict[Tensor, int] = {}
     for position, item in enumerate(items):
@@ -63,23 +66,21 @@ def in_place_updates(updates: list[Update], items: list[Item]) -> dict[Tensor, b
         if at is None:
             found[u.variable] = False
             continue
-        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at])
+        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at], stored)
     return found
 
 
-def is_harmless(update: Update, item: Item) -> bool:
+def is_harmless(update: Update, item: Item, stored: set[Tensor]) -> bool:
     """Within one item, the update does not overwrite what is still to be read."""
     if isinstance(item, ScatterItem):
         read = loads(item.scatter.value, *item.scatter.place)
-        own = any(memory_of(x.extra) is update.variable for x in read)
-        return item.scatter.into is update.variable and not own
+        is_read = any(memory_of(x.extra) is update.variable for x in read)
+        return item.scatter.into is update.variable and not is_read
     assert isinstance(item, Group)
-    for m in item.members:
-        for x in m.loads:
-            if memory_of(x.extra) is update.variable:
-                if not (is_flat(item) and _is_own_index(x, m.loops)):
-                    return False
-    return True
+    own = [(x, m) for m in item.members for x in m.loads if memory_of(x.extra) is update.variable]
+    if not own or is_flat(item):
+        return all(_is_own_index(x, m.loops) for x, m in own)
+    return (update.variable, memory_of(update.value)) in pairs(schedule_group(item, stored))
 
 
 def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:

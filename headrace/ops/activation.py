@@ -284,7 +284,7 @@ def _(node, ddx):
     dy, x = node.inputs
     with node.graph.control_dependencies([ddx]):
         ddy = softplus_grad(ddx, x)
-        return ddy, ddx * dy / (exponential.exp(-x) + 2.0 + exponential.exp(x))
+        return ddy, dy * ddx / (exponential.exp(-x) + 2.0 + exponential.exp(x))
 
 
 @softplus_grad.lower

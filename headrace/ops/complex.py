@@ -10,6 +10,7 @@ from headrace.core.dtypes import COMPLEX, complex64, complex128, float32, float6
 from headrace.graph.tensor import Tensor
 from headrace.ops.constant import constant
 from headrace.ops.families import binary, require_broadcast, unary
+from headrace.ops.indexed_slices import IndexedSlices
 from headrace.ops.samples import Sample
 from headrace.ops.signature import Type
 
@@ -20,7 +21,7 @@ _TOUT = Type(_REAL, default=float32)
 
 def conjugate(x: Any) -> Any:
     """The conjugate where x is complex, else x itself: what gradients of real ops multiply with."""
-    if isinstance(x, Tensor) and (x.dtype.is_complex or x.dtype.kind == "v"):
+    if isinstance(x, (Tensor, IndexedSlices)) and (x.dtype.is_complex or x.dtype.kind == "v"):
         return conj(x)
     return x
 

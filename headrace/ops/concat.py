@@ -173,7 +173,10 @@ _MANY = 16
 
 def _parts_of(dy, values, axis):
     if isinstance(dy, IndexedSlices):
-        return _slices_of_rows(dy, values, axis)
+        known, rank = constant_value(axis), values[0].shape.rank
+        if known is not None and (known >= 0 or rank is not None):
+            at = int(known) if known >= 0 else int(known) % rank
+            return _split_columns(dy, values, at) if at else _split_rows(dy, values)
     from headrace.ops.cast import cast
 
     if axis.dtype.base is not int32:
@@ -191,21 +194,6 @@ def _shapes_of(values):
     if all(v.shape.is_full for v in values):
         return [reshape.shape_of(v) for v in values]
     return reshape.shape_n(list(values))
-
-
-def _slices_of_rows(dy: IndexedSlices, values, axis):
-    known = constant_value(axis)
-    if known is None:
-        raise ValueError("Can only compute IndexedSlices gradient with statically-known concat_dim")
-    at = int(known)
-    if at < 0:
-        if values[0].shape.rank is None:
-            raise ValueError(
-                "Can only compute IndexedSlices gradient with negative concat_dim when first value "
-                "rank is statically-known."
-            )
-        at %= values[0].shape.rank
-    return _split_columns(dy, values, at) if at > 0 else _split_rows(dy, values)
 
 
 def _split_columns(dy: IndexedSlices, values: list[Tensor], axis: int) -> list[IndexedSlices]:

@@ -236,7 +236,7 @@ reciprocal = unary(
 def _reciprocal_grad_gradient(node, dy):
     y, b = node.inputs
     cy = conjugate(y)
-    return conjugate(dy) * -2.0 * b * cy, reciprocal_grad(cy, dy)
+    return b * -2.0 * cy * conjugate(dy), reciprocal_grad(cy, dy)
 
 
 _GRAD = "y: T, dy: T -> z: T"

@@ -69,7 +69,7 @@ sqrt = unary(
 def _rsqrt_grad_gradient(node, dy):
     a, b = node.inputs
     ca = conjugate(a)
-    return -1.5 * conjugate(dy) * b * square(ca), rsqrt_grad(ca, dy)
+    return -1.5 * b * square(ca) * conjugate(dy), rsqrt_grad(ca, dy)
 
 
 def _lower_rsqrt_grad(e, y, dy):

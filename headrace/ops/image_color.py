@@ -17,6 +17,7 @@ from headrace.core.dtypes import (
 )  # fmt: skip
 from headrace.core.errors import FailedPreconditionError, require
 from headrace.ops import division, gather, reduce, reshape
+from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
@@ -84,6 +85,7 @@ def _(node, dy):
     span, n, value = (reduce.sum_(d * x, -1, keep_dims=True) for d in (dspan, dn, dv))
     ds = division.div_no_nan(dspan * value - span * dv, value * value)
     dh = division.div_no_nan(dn * span - n * dspan, 6 * span * span)
+    dy = convert_to_tensor(dy)
     by = [reshape.expand_dims(dy[..., i], -1) for i in range(3)]
     return by[0] * dh + by[1] * ds + by[2] * dv
 

@@ -11,10 +11,11 @@ from collections import namedtuple
 from typing import Any
 
 from headrace.core.dtypes import DType
+from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.constants import constant_value
+from headrace.ops.constants import constant_value, constant_value_as_shape
 from headrace.ops.convert import register_tensor_conversion_function
 
 IndexedSlicesValue = namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
@@ -44,6 +45,13 @@ class IndexedSlices:
         return self._dense_shape
 
     @property
+    def shape(self) -> Shape:
+        """What is known of the shape of the whole tensor."""
+        if self._dense_shape is None:
+            return UNKNOWN
+        return constant_value_as_shape(self._dense_shape)
+
+    @property
     def name(self) -> str:
         return self._values.name
 
@@ -54,6 +62,11 @@ class IndexedSlices:
     @property
     def op(self) -> Node:
         return self._values.op
+
+    @property
+    def control_element(self) -> Node:
+        """What others wait for who wait for this."""
+        return self.op
 
     @property
     def dtype(self) -> DType:

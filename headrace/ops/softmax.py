@@ -7,8 +7,10 @@ import numpy as np
 from headrace.core.dtypes import FLOATS, INDEX, int64
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
+from headrace.graph.tensor import Tensor
 from headrace.ops import exponential, matrix, reduce, reshape, source
 from headrace.ops.constants import constant
+from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
@@ -137,12 +139,15 @@ def _(node, dloss, dback):
         inner = matrix.batch_matmul_v2(
             reshape.expand_dims(dback, 1), reshape.expand_dims(probability, 2)
         )
+        dback = convert_to_tensor(dback)
         dx += (dback - reshape.squeeze(inner, [1])) * probability
         return dx, reshape.expand_dims(dloss, -1) * -log_softmax(logits) - dback
     return dx, reshape.expand_dims(dloss, -1) * -log_softmax(logits)
 
 
 def _is_zero(tensor):
+    if not isinstance(tensor, Tensor):
+        return False
     if tensor.op.type in ("ZerosLike", "Zeros"):
         return True
     value = constant(tensor)

@@ -97,7 +97,7 @@ cosh = unary(
 
 def _tanh_grad_gradient(node, dy):
     a, b = (conjugate(x) for x in node.inputs)
-    return dy * -2.0 * b * a, tanh_grad(a, dy)
+    return b * -2.0 * a * dy, tanh_grad(a, dy)
 
 
 tanh_grad = grad_op(

@@ -21,7 +21,7 @@ def place(plan: Plan, devices: Sequence[str], soft: bool = False) -> Plan:
     available = [(name, parse(name)) for name in devices]
     chosen: dict[str, str] = {}
     for members in colocated(plan).values():
-        request = _request(members)
+        request = _request(members, soft)
         device = _match(request, available)
         if device is None and soft:
             device = _match(_softened(request), available) or devices[0]
@@ -49,16 +49,22 @@ def _placed(plan: Plan, chosen: dict[str, str]) -> Plan:
     return replace(plan, nodes={n: replace(v, device=chosen[n]) for n, v in plan.nodes.items()})
 
 
-def _request(members: Sequence[PlanNode]) -> DeviceSpec:
-    """What the members of a group ask for together.  Two that contradict are an error."""
+def _request(members: Sequence[PlanNode], soft: bool) -> DeviceSpec:
+    """What the members of a group ask for together.  Two that contradict are an error; soft
+    placement forgets the devices about which they do."""
     request, said_by = DeviceSpec(), members[0]
     for node in members:
         if not node.device:
             continue
         asked = parse(node.device)
-        for field in DeviceSpec.__slots__:
+        for number, field in enumerate(DeviceSpec.__slots__):
             have, want = getattr(request, field), getattr(asked, field)
-            if have is not None and want is not None and have != want:
+            if have is None or want is None or have == want:
+                continue
+            if soft and field in ("device_type", "device_index"):
+                forgotten = dict.fromkeys(DeviceSpec.__slots__[number:])
+                request, asked = request.replace(**forgotten), asked.replace(**forgotten)
+            else:
                 raise InvalidArgumentError(
                     None,
                     node,

@@ -291,15 +291,15 @@ class _Structure:
         self.position[node.name] = min(self.position[name] for name in gone)
         self.takes[node.name] = self.gives[node.name] = path[:-1]
         self.renamed |= renamed
-        left = {}
-        for n in self.nodes.values():
-            if n.name not in gone:
+        left = {name: n for name, n in self.nodes.items() if name not in gone}
+        changed = {node.name: node}
+        for n in left.values():
+            if not (renamed.keys().isdisjoint(n.inputs) and gone.isdisjoint(n.control)):
                 inputs = tuple(renamed.get(e, e) for e in n.inputs)
                 control = tuple(dict.fromkeys(node.name if c in gone else c for c in n.control))
-                left[n.name] = replace(n, inputs=inputs, control=control)
-        left[node.name] = node
-        self.nodes = left
-        self.known |= left
+                changed[n.name] = replace(n, inputs=inputs, control=control)
+        self.nodes = left | changed
+        self.known |= changed
         self.fetches = tuple(renamed.get(e, e) for e in self.fetches)
         self.targets = tuple(dict.fromkeys(node.name if t in gone else t for t in self.targets))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,23 @@ def test_a_host_op_in_the_body(x, n):
     invariants = [tf.TensorShape([]), tf.TensorShape(None)]
     _, y = tf.while_loop(lambda i, v: i < n, body, [0, x], shape_invariants=invariants)
     check(y, {x: X, n: np.int32(50)}, is_whole=False)
+
+
+def test_a_host_op_between_a_loop_and_its_gradient(x):
+    """What the loop saves for its gradient can not be in one region with both."""
+    y = tf.map_fn(lambda v: tf.sin(v) * v, x)
+    y = tf.py_func(lambda a: a * np.float32(2.0), [y], tf.float32) + y
+    check(tf.gradients(y * y, x)[0], {x: X}, is_whole=False)
+
+
+def test_arrays_made_in_a_loop_and_their_gradients(x):
+    def body(i, v):
+        return i + 1, tf.map_fn(lambda row: tf.sin(row) * tf.reduce_mean(v), v)
+
+    _, y = tf.while_loop(lambda i, _: i < 3, body, [0, x])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no fault of the compiler either
+        check([y, tf.gradients(y * y, x)[0]], {x: X}, is_whole=False)
 
 
 # -- branches --------------------------------------------------------------------------------------

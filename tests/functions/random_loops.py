@@ -220,6 +220,8 @@ def export(tf, seeds, form, devices=DEVICES):
             if form != "v1":
                 wanted.append(v1.gradients(v1.reduce_sum(wanted[1] * FEEDS[0]), x)[0])
             config = v1.ConfigProto(device_count={"CPU": devices}, allow_soft_placement=True)
+            # Its optimizer takes a loop variable that grows for one of its first shape.
+            config.graph_options.rewrite_options.disable_meta_optimizer = True
             with v1.Session(config=config) as session:
                 runs = [values(tf, session, wanted, {x: f}) for f in FEEDS]
             found.append((seed, forward, first, runs))

@@ -166,6 +166,28 @@ def test_gradients_of_gradients():
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-4)
 
 
+def a_loop_of_two(x, w):
+    return tf.raw_ops.StatelessWhile(input=[0, x, w], cond=three_times, body=bent)[1]
+
+
+def an_if_of_two(x, w):
+    return tf.raw_ops.If(cond=w[0] > 0, input=[x, w], Tout=[tf.float32], then_branch=bend,
+                         else_branch=product)[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", [a_loop_of_two, an_if_of_two])
+def test_rows_of_what_comes_out(program):
+    """Gather gives its operand a gradient of rows alone."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, w = tf.placeholder(tf.float32, [3]), tf.placeholder(tf.float32, [3])
+        y = program(x, w)
+        y.set_shape([3])
+        of_rows = tf.gradients(tf.gather(y, [2, 0, 2, 1]), [x, w])
+        whole = tf.gradients(y * [1.0, 1.0, 2.0], [x, w])
+        for got, want in zip(*session.run([of_rows, whole], {x: X, w: X * 0.3 + 1})):
+            np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
 def test_a_graph_with_saved_values_is_exported():
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [3], name="x")

@@ -106,7 +106,8 @@ STEP = 1e-5
 
 
 def check_gradient(op: Op, sample: Sample) -> None:
-    """The gradient agrees with finite differences, in one random direction."""
+    """The gradient agrees with finite differences, in one random direction; it is the same where
+    the gradient that comes in is a set of rows."""
     if GRADIENTS.get(op.name) is None or not sample.grad:
         pytest.skip("no gradient to check")
     built = Built(op, sample)
@@ -119,7 +120,10 @@ def check_gradient(op: Op, sample: Sample) -> None:
     wanted = _gradients(built, xs, ys, weights)
     if not wanted:
         pytest.skip("the gradient ends here")
-    found = built.run([g for _, g in wanted])
+    rows = _gradients(built, xs, ys, weights, as_rows=True)
+    found, of_rows = built.run([[g for _, g in wanted], [g for _, g in rows]])
+    for one, other in zip(found, of_rows, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
     directions = [rng.normal(size=g.shape) for g in found]
     analytic = sum(float(np.sum(g * v)) for g, v in zip(found, directions))
 
@@ -137,13 +141,23 @@ def check_gradient(op: Op, sample: Sample) -> None:
     )
 
 
-def _gradients(built: Built, xs: list[Any], ys: list[Any], weights: list[Any]) -> list[Any]:
+def _gradients(
+    built: Built, xs: list[Any], ys: list[Any], weights: list[Any], as_rows: bool = False
+) -> list[Any]:
     """(x, the gradient of the weighted sum of ys by it), for every x that has one."""
     with built.graph.as_default(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dys = [tf.constant(w, dtype=y.dtype) for w, y in zip(weights, ys)]
+        if as_rows:
+            dys = [_rows(dy) if dy.shape.ndims else dy for dy in dys]
         grads = tf.gradients(ys, xs, grad_ys=dys)
         return [(x, tf.convert_to_tensor(g)) for x, g in zip(xs, grads) if g is not None]
+
+
+def _rows(dy: Any) -> tf.IndexedSlices:
+    """A gradient as that of a gather is."""
+    order = np.arange(dy.shape[0].value)[::-1].astype(np.int32)
+    return tf.IndexedSlices(tf.gather(dy, order), tf.constant(order), tf.shape(dy))
 
 
 # -- refusals ------------------------------------------------------------------------------------

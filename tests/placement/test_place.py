@@ -57,6 +57,27 @@ def test_a_contradiction_names_both():
         placed([a, b])
 
 
+@pytest.mark.parametrize("other", ["/cpu:0", "/gpu:1"])
+def test_soft_placement_settles_a_contradiction(other):
+    with tf.device("/cpu:1"):
+        a = tf.constant(1.0, name="a")
+    b = tf.constant(2.0, name="b")
+    b.op._set_attr("_class", ("loc:@a",))
+    b.op._set_device(other)
+    nodes = placed([a, b], soft=True).nodes
+    assert nodes["a"].device == nodes["b"].device == CPUS[0]
+
+
+def test_soft_placement_never_mixes_tasks():
+    with tf.device("/job:worker/task:1"):
+        a = tf.constant(1.0, name="a")
+    b = tf.constant(2.0, name="b")
+    b.op._set_attr("_class", ("loc:@a",))
+    b.op._set_device("/job:worker/task:0")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'b' and 'a'|'a' and 'b'"):
+        placed([a, b], soft=True)
+
+
 def test_a_device_that_is_not_there():
     with tf.device("/gpu:0"):
         a = tf.constant(1.0, name="a")
