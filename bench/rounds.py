@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from random import Random
 from typing import IO, Any
 
 from bench import frameworks
@@ -72,7 +73,8 @@ def measure(workload: str, crew: Crew, rounds: int, tell: Tell) -> Row:
                 if worker.name == frameworks.OURS:
                     crew.note(f"{workload}: {warning}")
     for number in range(rounds):
-        for worker in list(taking_part):
+        # Who runs after whom matters, by some percent: so no order is kept.
+        for worker in Random(number).sample(taking_part, len(taking_part)):
             tell(f"{workload}: round {number + 1} of {rounds}: {worker.name}")
             burst = crew.ask(worker, BURST, do="burst", workload=workload)
             if "error" in burst:

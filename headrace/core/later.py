@@ -9,9 +9,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
+
+FEW = 64
 
 
 class Call:
@@ -34,6 +37,7 @@ class _Later:
         """In a child there is no thread, and who held the lock is gone."""
         self._changed = threading.Condition()
         self._due: list[tuple[float, int, Call]] = []
+        self._full = FEW  # calls at which those that are called off are thrown out
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
@@ -46,14 +50,24 @@ class _Later:
                     target=self._run, daemon=True, name="headrace-later"
                 )
                 self._thread.start()
-            self._changed.notify()
+            elif self._due[0][2] is call:
+                self._changed.notify()
+            if len(self._due) >= self._full:
+                self._due = [due for due in self._due if due[2].function is not None]
+                heapq.heapify(self._due)
+                self._full = max(2 * len(self._due), FEW)
         return call
 
     def _run(self) -> None:
         while True:
             function = self._next().function
-            if function is not None:
+            if function is None:
+                continue
+            try:
                 function()
+            except Exception:  # one that fails must not keep others from being called
+                who = threading.current_thread()
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), who)))
 
     def _next(self) -> Call:
         with self._changed:
@@ -61,7 +75,7 @@ class _Later:
                 left = self._due[0][0] - time.monotonic() if self._due else None
                 if left is not None and left <= 0:
                     return heapq.heappop(self._due)[2]
-                self._changed.wait(left)
+                self._changed.wait(left if left is None else min(left, threading.TIMEOUT_MAX))
 
 
 _later = _Later()

@@ -18,6 +18,7 @@ from headrace.core.errors import (
     OpError,
     at,
 )
+from headrace.core.later import call_later
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -32,8 +33,6 @@ from headrace.session.library import Library
 from headrace.session.results import to_user
 from headrace.session.run_cache import Prepared, RunCache, prepare
 from headrace.session.settings import Configuration, configuration
-
-_MAX_TIMEOUT = threading.TIMEOUT_MAX
 
 
 class _Signature:
@@ -264,9 +263,7 @@ class BaseSession:
         timer = None
         if timeout:
             late = DeadlineExceededError(None, None, "Timed out waiting for notification")
-            timer = threading.Timer(min(timeout / 1000, _MAX_TIMEOUT), step.cancel.set, [late])
-            timer.daemon = True
-            timer.start()
+            timer = call_later(timeout / 1000, lambda: step.cancel.set(late))
         try:
             values = self._run_step(signature, step, arguments)
         finally:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from headrace.core import later
 from headrace.core.later import call_later
 
 
@@ -26,6 +27,21 @@ def test_called_off():
     call_later(0.04, done.set)
     assert done.wait(10)
     assert seen == []
+
+
+def test_what_is_called_off_is_forgotten():
+    for _ in range(1000):
+        call_later(3600, lambda: None).cancel()
+    assert len(later._later._due) < 200
+
+
+def test_a_failure_is_told_and_the_next_one_is_called(monkeypatch):
+    told, done = [], threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda args: told.append(args.exc_type))
+    call_later(0.01, lambda: 1 // 0)
+    call_later(0.03, done.set)
+    assert done.wait(10)
+    assert told == [ZeroDivisionError]
 
 
 @pytest.mark.process
