@@ -224,16 +224,18 @@ def export(tf, seeds, form, devices=DEVICES):
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             with v1.Session(config=config) as session:
                 runs = [values(tf, session, wanted, {x: f}) for f in FEEDS]
-            found.append((seed, forward, first, runs))
+            if all(runs):
+                found.append((seed, forward, first, runs))
     return found
 
 
 def values(tf, session, wanted, feeds):
-    """As many as TensorFlow can compute: of arrays that grow in a loop it has no gradients."""
+    """As many as TensorFlow can compute: of arrays that grow in a loop it has no gradients, and some
+    graphs that it made it can not load."""
     found = [w for w in wanted if w is not None]
-    for count in range(len(found), 1, -1):
+    for count in range(len(found), 0, -1):
         try:
             return session.run(found[:count], feeds)
         except tf.errors.InvalidArgumentError:
             pass
-    return session.run(found[:1], feeds)
+    return []

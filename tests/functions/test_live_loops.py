@@ -81,8 +81,11 @@ def slopes(x, y):
 
 
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=len)
+@pytest.mark.filterwarnings("ignore:Converting sparse IndexedSlices")
 def test_programs_give_tensorflows_values(tmp_path, form, seeds):
-    for seed, forward, with_slope, runs in exported(tmp_path, seeds, form):
+    programs = exported(tmp_path, seeds, form)
+    assert len(programs) >= 0.9 * len(seeds)
+    for seed, forward, with_slope, runs in programs:
         runs_as_it_is(with_slope, runs, seed)
         if form == "v1":  # in the other forms TensorFlow may trace a body twice
             is_built_here(runs, seed)
