@@ -22,6 +22,7 @@ from headrace.codegen.memory import ALIGNMENT
 from headrace.codegen.refusals import NEVER as NEVER
 from headrace.codegen.refusals import CheckFailed
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
+from headrace.core.interrupts import noted
 
 Array = np.ndarray[Any, Any]
 Key = tuple[Any, ...]  # names a variable (codegen.regions)
@@ -315,14 +316,25 @@ class Program:
 
     def after(self, code: int, frame: Frame, cancel: Any) -> bool:
         """Go on where native code returned before its end; whether the arrays were as expected."""
-        code = self.grown(code, frame)
-        while code == native.PAUSED and cancel.reason is None:
-            code = self.go(frame, None, native.RESUME)
+        code = self.resumed(self.grown(code, frame), frame, cancel)
         if code == native.OK:
             return True
         if code == native.MISFIT:
             return False
         raise self.failure(code, frame, cancel)
+
+    def resumed(self, code: int, frame: Frame, cancel: Any, gives_way: bool = False) -> int:
+        """Go on after pauses; with `gives_way` only until somebody else wants the cores."""
+        if code != native.PAUSED:
+            return code
+        with noted() as ctrl_c:
+            while code == native.PAUSED and cancel.reason is None and not ctrl_c.is_pressed:
+                if gives_way and threads.team.is_wanted:
+                    break
+                code = self.go(frame, None, native.RESUME)
+            if ctrl_c.is_pressed:
+                raise KeyboardInterrupt
+        return code
 
     def go(self, frame: Frame, where: int | None, how: int) -> int:
         """Until it pauses or ends; stacks grow on the way."""
@@ -344,10 +356,7 @@ class Program:
             threads.team.acquire(cancel)
             try:
                 code = self.go(frame, where, how)
-                while code == native.PAUSED and cancel.reason is None:
-                    if threads.team.is_wanted:
-                        break
-                    code = self.go(frame, None, native.RESUME)
+                code = self.resumed(code, frame, cancel, gives_way=True)
             finally:
                 threads.team.release()
             if code != native.PAUSED or cancel.reason is not None:

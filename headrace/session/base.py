@@ -18,6 +18,7 @@ from headrace.core.errors import (
     OpError,
     at,
 )
+from headrace.core.interrupts import noted
 from headrace.core.later import call_later
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
@@ -234,15 +235,21 @@ class BaseSession:
         return signature.rebuild(values)
 
     def _run_step(self, signature: _Signature, step: Step, arguments: list[Any]) -> list[Any]:
-        """While it runs, closing the session can end it."""
+        """While it runs, closing the session can end it, and Ctrl-C does."""
         self._steps.add(step)
-        try:
-            return signature.prepared.run(step, arguments)
-        except BaseException as error:
-            step.cancel.set()
-            raise self._named(error) from error.__cause__
-        finally:
-            self._steps.discard(step)
+        with noted(step.cancel) as ctrl_c:
+            try:
+                values = signature.prepared.run(step, arguments)
+                if ctrl_c.is_pressed:
+                    raise KeyboardInterrupt
+                return values
+            except BaseException as error:
+                step.cancel.set()
+                if ctrl_c.is_pressed and isinstance(error, CancelledError):
+                    raise KeyboardInterrupt from error
+                raise self._named(error) from error.__cause__
+            finally:
+                self._steps.discard(step)
 
     def _timeout(self, options: Any) -> int:
         if options is not None and not hasattr(options, "timeout_in_ms"):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.codegen.program import Program
 
 pytestmark = pytest.mark.native
 
@@ -77,22 +78,43 @@ def test_a_deadline(long):
         long.check()
 
 
-@pytest.fixture
-def no_collection():
-    """While the collector runs, for long in a process of thousands of tests, the code of dying objects
-    (here: of the test's own timers) swallows a Ctrl-C.  That is Python's, not what is tested."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-def test_ctrl_c(long, no_collection):
+def test_ctrl_c(long):
     with later(0.3, os.kill, os.getpid(), signal.SIGINT), ends_soon(KeyboardInterrupt, 0.3):
         long.run()
     long.check()
     with later(0.3, os.kill, os.getpid(), signal.SIGINT), ends_soon(KeyboardInterrupt, 0.3):
         long.sess.run(long.step, {long.count: 1.0})
+    long.check()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("options", [None, tf.RunOptions()], ids=["quick", "general"])
+def test_ctrl_c_in_the_code_of_a_dying_object(long, options, monkeypatch):
+    """There Python prints the exception and forgets it."""
+
+    class Thing:
+        pass
+
+    def press(_):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(100):  # the handler is called between two of these
+            pass
+
+    def go(self, *args, go=Program.go):
+        calls.append(args)
+        if len(calls) == 2:  # after the first pause
+            thing = Thing()
+            calls.append(weakref.ref(thing, press))
+            del thing
+        return go(self, *args)
+
+    calls = []
+    long.run()
+    monkeypatch.setattr(Program, "go", go)
+    with ends_soon(KeyboardInterrupt, 0.3):
+        long.sess.run(long.step, {long.count: 1.0}, options=options)
+    assert len(calls) > 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     long.check()
 
 

@@ -14,6 +14,12 @@ from headrace.core.collecting import paused
 
 @pytest.fixture(autouse=True)
 def on():
+    """An earlier test may have left the collector on its way back."""
+    for _ in range(1000):
+        if paused._coming is None:
+            break
+        time.sleep(0.01)
+    gc.enable()
     yield
     gc.enable()
 
