@@ -11,7 +11,7 @@ from headrace.runtime.kernel import Call
 from headrace.runtime.step import Step
 
 Prepare = Callable[[Plan], Any]  # a plan -> what runs it
-HOT = 32  # iterations after which compiling the body pays
+HOT = 32  # iterations, of all runs, after which compiling the body pays
 
 
 def unit_call(
@@ -54,26 +54,25 @@ class _LoopCall:
         self.cold = _Lazy(loop.condition, prepare), _Lazy(loop.body, prepare)
         self.hot = _Lazy(loop.condition, prepare_hot), _Lazy(loop.body, prepare_hot)
         self.growing = _Lazy(loop.condition, prepare_growing), _Lazy(loop.body, prepare_growing)
-        self.best = self.cold  # another one once it was long
+        self.best = self.cold  # another one after many turns
+        self.turns = 0
 
     def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
         carried, invariants = list(values[: self.carried]), list(values[self.carried :])
         condition, body = self.best
-        count = 0
-        before: list[Any] = []
         while True:
             if step.cancel.reason is not None:
                 raise step.cancel.reason
             goes_on, *shared = condition.run(step, [*carried, *invariants])
             if not goes_on:
                 return carried
+            before = _shapes(carried) if self.best is self.cold else []
             carried = body.run(step, [*carried, *invariants, *shared])
-            count += 1
-            if count == HOT - 1:
-                before = _shapes(carried)
-            elif count == HOT:
-                self.best = self.hot if _shapes(carried) == before else self.growing
-                condition, body = self.best
+            if self.best is self.cold:
+                self.turns += 1
+                if self.turns >= HOT:
+                    self.best = self.hot if _shapes(carried) == before else self.growing
+            condition, body = self.best
 
 
 def _shapes(values: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,9 @@ import pytest
 
 import headrace as tf
 from headrace.codegen import native
+from headrace.devices.compiled import MixedProgram
 from headrace.runtime.containers import Containers
+from headrace.runtime.units import HOT
 from tests.codegen.compare import Runner, assert_same
 
 pytestmark = pytest.mark.native
@@ -399,3 +401,21 @@ def test_dynamic_rnn_with_lengths():
             assert_same(g, w, 1e-4)
     for g, w in zip(weights.expected(ours, []), weights.expected(theirs, [])):
         assert_same(g, w, 1e-4)
+
+
+def test_a_short_loop_of_the_host_is_compiled_after_many_steps(x, monkeypatch):
+    """Its body is, but for what holds it on the host."""
+    made = []
+    prepare = MixedProgram.__init__
+    monkeypatch.setattr(
+        MixedProgram, "__init__", lambda self, *a: (made.append(self), prepare(self, *a))[1]
+    )
+    y = tf.map_fn(lambda v: tf.sin(v) * v, x)
+    y = tf.py_func(lambda a: a * np.float32(2.0), [y], tf.float32) + y
+    slope = tf.gradients(y * y, x)[0]
+    with tf.Session() as session:
+        first = session.run(slope, {x: X})
+        before = len(made)
+        for _ in range(HOT):
+            assert_same(session.run(slope, {x: X}), first, 1e-6)
+        assert len(made) > before
