@@ -103,7 +103,7 @@ def _term(leaf: Tensor, following: Tensor, users: dict[Tensor, int]) -> Tensor |
         return None
     index = tuple(map(var, source.vars))
     loads = source.body.args
-    if any(x.op != "load" or x.args != index for x in loads):
+    if any(x.op != "load" or [*map(id, x.args)] != [*map(id, index)] for x in loads):
         return None
     arrays = [x.extra for x in loads]
     if leaf not in arrays:

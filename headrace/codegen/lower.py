@@ -167,6 +167,16 @@ class Emitter:
         array = np.asarray(value)
         return Tensor(array.shape, array.dtype, value=array)
 
+    def numbers(self, vector: Tensor) -> list[Any]:
+        if vector.value is not None:
+            return [int(n) for n in vector.value]
+        if isinstance(vector.source, Assembled) and all(
+            p.count == 1 for _, p in vector.source.parts
+        ):
+            parts = [part for _, part in sorted(vector.source.parts, key=lambda p: p[0])]
+            return [p[0] if p.value is None else int(p.value[0]) for p in parts]
+        return [vector[k] for k in range(vector.count)]
+
     def unwritten(self, shape: Sequence[int], dtype: Any) -> Tensor:
         return Tensor(shape, dtype, source=Temporary())
 

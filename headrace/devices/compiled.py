@@ -309,7 +309,8 @@ class RegionUnit:
         given = shapes[len(self.inputs) :]
         held = {k: (n, s.dtype.base) for k, n, s in zip(self.keys, given, slots)}
         asked = {self.region.inputs[i] for i in values} - self.program.known.certain
-        if asked and len(self.compiled.programs) >= known_values.VARIANTS:
+        made, seen = len(self.compiled.programs), len(self.compiled.seen)
+        if asked and (made >= known_values.VARIANTS or seen >= known_values.MANY):
             self.program.declined |= self.program.known.give_up(asked)
             self.program.cut()
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.plan.plan import Edge
 
 VARIANTS = 16  # programs of a region for different values of its inputs
+MANY = 32  # such values, of which each may have come once
 
 
 class KnownInputs:

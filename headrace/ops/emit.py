@@ -206,6 +206,9 @@ class Emitter(Protocol):
     def known(self, value: Any) -> Operand:
         """A constant: what follows from shapes alone, such as the shape itself."""
 
+    def numbers(self, vector: Operand) -> list[Any]:
+        """The elements of a vector: an int where it is known, else an expression."""
+
     def unwritten(self, shape: Sequence[int], dtype: DType) -> Operand:
         """Memory to scatter into.  Only what was scattered there may be read."""
 

@@ -14,6 +14,8 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, with_rank, with_size
 from headrace.ops.signature import Type
 
+_OUTSIDE = "Expected begin in [0, {extent}), but got {value}"
+
 
 def slice_shape(input, begin, size):
     counts = merge(with_rank(begin, 1), with_rank(size, 1))
@@ -98,13 +100,20 @@ def taken(e, x, axis, start, size):
 
 @slice_.lower
 def _(e, x, begin, size):
-    if begin.value is None or size.value is None:
+    if size.value is None:
         raise Decline("the block is not known")
-    block = bounds(x.shape, begin.value, size.value)
-    return e.compute(
-        [b.stop - b.start for b in block],
-        lambda *i: x[tuple(k + b.start for k, b in zip(i, block))],
-    )
+    starts, sizes = e.numbers(begin), [int(n) for n in size.value]
+    known = np.array([b if isinstance(b, int) else 0 for b in starts])
+    block = bounds(x.shape, known, size.value)
+    for axis, (start, n) in enumerate(zip(starts, sizes)):
+        if isinstance(start, int):
+            starts[axis] = block[axis].start
+        elif n < 0:
+            raise Decline("the block is not known")
+        else:
+            starts[axis] = e.checked(start, x.shape[axis] - n + 1, _OUTSIDE)
+    shape = [b.stop - b.start for b in block]
+    return e.compute(shape, lambda *i: x[tuple(k + start for k, start in zip(i, starts))])
 
 
 @slice_.samples

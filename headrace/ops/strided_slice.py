@@ -35,8 +35,8 @@ class Entry(NamedTuple):
     """What happens to one dimension of the input (axis None: a new dimension of size 1)."""
 
     axis: int | None
-    begin: int | None  # None: not known while the graph is built
-    end: int | None
+    begin: Any  # an int; None while the graph is built, an expression of a kernel where not known
+    end: Any
     stride: int
     open_begin: bool = False
     open_end: bool = False
@@ -72,17 +72,20 @@ def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]
             out.append(Entry(None, 0, 0, 1))
         else:
             bits = [bool(masks[m] >> i & 1) for m in ("begin_mask", "end_mask", "shrink_axis_mask")]
-            given = (None if begin is None else int(begin[i]), None if end is None else int(end[i]))
+            given = (None if bound is None else _bound(bound[i]) for bound in (begin, end))
             out.append(Entry(axis, *given, int(strides[i]), *bits))
             axis += 1
     whole(rank - axis)
     return out
 
 
+def _bound(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def _places(entry: Entry, size: int) -> range:
     """The places along a dimension of `size` that an entry with known bounds takes."""
     begin, end, stride = entry.begin, entry.end, entry.stride
-    assert begin is not None and end is not None
     if entry.shrink:
         require(
             -size <= begin < size, f"slice index {begin} of dimension {entry.axis} out of bounds."
@@ -159,10 +162,18 @@ def strided_slice(input, begin, end, strides, **masks):
 
 @strided_slice.gradient
 def _(node, dy):
-    x, begin, end, strides = node.inputs
-    sizes = reshape.shape_of(x, begin.dtype.base)
+    x, *bounds = node.inputs
+    sizes = reshape.shape_of(x, bounds[0].dtype.base)
     masks = {m: node.attrs[m] for m in MASKS}
-    return strided_slice_grad(sizes, begin, end, strides, dy, **masks), None, None, None
+    return strided_slice_grad(sizes, *map(_packed_again, bounds), dy, **masks), None, None, None
+
+
+def _packed_again(bounds: Tensor) -> Tensor:
+    """In a loop: only what changes from turn to turn is kept for the gradient, and constants stay
+    what they are."""
+    if bounds.op.type != "Pack" or bounds.op._get_control_flow_context() is None:
+        return bounds
+    return constant.pack(list(bounds.op.inputs))
 
 
 @strided_slice.known
@@ -190,10 +201,8 @@ def _place_of(node):
 
 @strided_slice.lower
 def _(e, x, begin, end, strides, **masks):
-    if strides.value is None or begin.value is None or end.value is None:
-        raise Decline("the bounds are not known")
-    found = entries(begin.value, end.value, strides.value, len(x.shape), masks)
-    places = {n.axis: _places(n, x.shape[n.axis]) for n in found if n.axis is not None}
+    found = _lowered_entries(e, begin, end, strides, x.shape, masks)
+    places = {n.axis: _lowered_places(e, n, x.shape[n.axis]) for n in found if n.axis is not None}
     kept = [n for n in found if not n.shrink]
     shape = [1 if n.axis is None else len(places[n.axis]) for n in kept]
 
@@ -204,7 +213,30 @@ def _(e, x, begin, end, strides, **masks):
     return e.compute(shape, element)
 
 
-def _place(places: range, k: Any) -> Any:
+def _lowered_entries(e, begin, end, strides, shape, masks):
+    if strides.value is None:
+        raise Decline("the strides are not known")
+    return entries(e.numbers(begin), e.numbers(end), strides.value, len(shape), masks)
+
+
+def _lowered_places(e, entry: Entry, size: int) -> Any:
+    """A range; for a single index that is not known, its place."""
+    begin, end = entry.begin, entry.end
+    if entry.shrink and not isinstance(begin, int):
+        place = e.select(begin < 0, begin + size, begin)
+        return e.checked(
+            place, size, f"slice index {{value}} of dimension {entry.axis} out of bounds."
+        )
+    if not entry.shrink:
+        is_known = isinstance(begin, int) or entry.open_begin
+        if not (is_known and (isinstance(end, int) or entry.open_end)):
+            raise Decline("the bounds are not known")
+    return _places(entry, size)
+
+
+def _place(places: Any, k: Any) -> Any:
+    if not isinstance(places, range):
+        return places
     if k is None:
         return places.start
     return k + places.start if places.step == 1 else k * places.step + places.start
@@ -267,10 +299,10 @@ def _(node, dy):
 
 @strided_slice_grad.lower
 def _(e, shape, begin, end, strides, dy, **masks):
-    if any(v.value is None for v in (shape, begin, end, strides)):
-        raise Decline("the bounds are not known")
+    if shape.value is None:
+        raise Decline("the shape is not known")
     sizes = [int(n) for n in shape.value]
-    found = entries(begin.value, end.value, strides.value, len(sizes), masks)
+    found = _lowered_entries(e, begin, end, strides, sizes, masks)
 
     def element(*i):
         """dy at the place of the slice that (i, j, ...) is, if it is one."""
@@ -279,7 +311,8 @@ def _(e, shape, begin, end, strides, dy, **masks):
             if entry.axis is None:
                 index.append(0)
                 continue
-            place, tests = _source(_places(entry, sizes[entry.axis]), i[entry.axis])
+            places = _lowered_places(e, entry, sizes[entry.axis])
+            place, tests = _source(places, i[entry.axis])
             for test in tests:
                 inside = test if inside is None else inside & test
             if not entry.shrink:
@@ -290,8 +323,10 @@ def _(e, shape, begin, end, strides, dy, **masks):
     return e.compute(sizes, element)
 
 
-def _source(places: range, k: Any) -> tuple[Any, list[Any]]:
+def _source(places: Any, k: Any) -> tuple[Any, list[Any]]:
     """Where in a slice element k of the whole stands, and what must hold for that."""
+    if not isinstance(places, range):
+        return 0, [k == places]
     step, ahead = abs(places.step), k - places.start if places.step > 0 else places.start - k
     tests = [ahead >= 0, ahead < len(places) * step]
     if step == 1:

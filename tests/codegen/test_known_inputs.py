@@ -78,3 +78,22 @@ def test_knowing_does_not_help_a_node_that_never_compiles():
         for at in range(4):
             chosen = np.where(np.arange(4) == at, 2, 0).astype(np.int32)
             np.testing.assert_array_equal(sess.run(out, {x: fed, n: chosen}), [at + 1.0])
+
+
+def test_values_that_come_once_each(monkeypatch):
+    """Nothing is compiled for them: what depends on them goes to the host, the rest is compiled."""
+    monkeypatch.delenv("HEADRACE_COMPILE")
+    made = []
+    original = CompiledRegion._compile
+    monkeypatch.setattr(
+        CompiledRegion,
+        "_compile",
+        lambda self, *args: (made.append(args[0]), original(self, *args))[1],
+    )
+    x, n = tf.placeholder(tf.float32, [90, 3]), tf.placeholder(tf.int32, [])
+    out = tf.reduce_sum(tf.slice(x, [0, 0], [n, 3])) + tf.reduce_sum(tf.tanh(x))
+    fed = np.zeros((90, 3), np.float32)
+    with tf.Session() as sess:
+        for rows in range(1, 80):
+            assert sess.run(out, {x: fed, n: rows}) == 0
+    assert made
