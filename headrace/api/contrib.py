@@ -8,6 +8,8 @@ def _all(places: str, names: str) -> str:
 
 _SEQ2SEQ = "headrace.layers.contrib.seq2seq"
 _OPS = "contrib.seq2seq.python.ops"
+_LEGACY_SEQ2SEQ = "headrace.layers.contrib.legacy_seq2seq"
+_LEGACY = "contrib.legacy_seq2seq.,contrib.legacy_seq2seq.python.ops.seq2seq."
 _CRF = "contrib.crf.,contrib.crf.python.ops.crf."
 
 _RNN = "headrace.layers.contrib.rnn"
@@ -95,6 +97,15 @@ NAMES: dict[str, str] = {
         "BeamSearchDecoder FinalBeamSearchDecoderOutput",
     ),
     "headrace.ops.beam_search": _all(f"contrib.seq2seq.,{_OPS}.beam_search_ops.", "gather_tree"),
+    f"{_LEGACY_SEQ2SEQ}.losses": _all(_LEGACY, "sequence_loss sequence_loss_by_example"),
+    f"{_LEGACY_SEQ2SEQ}.buckets": _all(_LEGACY, "model_with_buckets"),
+    f"{_LEGACY_SEQ2SEQ}.decoders": _all(_LEGACY, "rnn_decoder embedding_rnn_decoder"),
+    f"{_LEGACY_SEQ2SEQ}.attention": _all(_LEGACY, "attention_decoder embedding_attention_decoder"),
+    f"{_LEGACY_SEQ2SEQ}.models": _all(_LEGACY, "basic_rnn_seq2seq tied_rnn_seq2seq"),
+    f"{_LEGACY_SEQ2SEQ}.embedding_models": _all(
+        _LEGACY, "embedding_rnn_seq2seq embedding_tied_rnn_seq2seq embedding_attention_seq2seq"
+    ),
+    f"{_LEGACY_SEQ2SEQ}.one2many": _all(_LEGACY, "one2many_rnn_seq2seq"),
     "headrace.layers.contrib.crf": _all(
         _CRF,
         "crf_sequence_score crf_multitag_sequence_score crf_log_norm crf_log_likelihood "

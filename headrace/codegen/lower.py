@@ -15,7 +15,16 @@ import numpy as np
 
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import BOOL, INDEX, Compute, Expr, Tensor, Var, kind_of, var
-from headrace.codegen.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf
+from headrace.codegen.stages import (
+    NO_PLACE,
+    Assembled,
+    Check,
+    Scatter,
+    Temporary,
+    Update,
+    ViewOf,
+    memory,
+)
 from headrace.codegen.walks import substitute
 from headrace.ops.declare import Op
 from headrace.ops.emit import Decline
@@ -32,6 +41,23 @@ _HOW = {
     "max": "max",
     "min": "min",
 }
+
+
+def _base_and_offset(x: Expr) -> tuple[Tensor | None, int]:
+    """An integer that was read from a tensor, as another one and what was added to that."""
+    offset = 0
+    while x.op == "load":
+        tensor: Tensor = memory(x.extra)
+        source = tensor.source
+        if not (
+            isinstance(source, Compute) and source.body.op in ("add", "sub") and not source.vars
+        ):
+            return tensor, offset
+        x, more = source.body.args
+        if more.op != "const":
+            return tensor, offset
+        offset += int(more.extra) if source.body.op == "add" else -int(more.extra)
+    return None, offset
 
 
 class Emitter:
@@ -176,6 +202,10 @@ class Emitter:
             parts = [part for _, part in sorted(vector.source.parts, key=lambda p: p[0])]
             return [p[0] if p.value is None else int(p.value[0]) for p in parts]
         return [vector[k] for k in range(vector.count)]
+
+    def distance(self, low: Expr, high: Expr) -> int | None:
+        (base, start), (other, end) = _base_and_offset(low), _base_and_offset(high)
+        return end - start if base is other else None
 
     def unwritten(self, shape: Sequence[int], dtype: Any) -> Tensor:
         return Tensor(shape, dtype, source=Temporary())

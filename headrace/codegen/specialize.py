@@ -207,6 +207,13 @@ class Specializer:
                 kept = self.keep(Edge(node.name, index), tensor)
                 if not kept.name and kept.source is not None:
                     kept.name = node.name
+            elif (named := self.named_by(node)) is not None:
+                self.keys.setdefault(Edge(node.name, index), named)
+
+    def named_by(self, node: PlanNode) -> Any:
+        """The key of the variable that a node passes on: its output is the same reference."""
+        handles = (e for e in node.inputs if is_handle(self.plan.dtype(e)))
+        return next((self.keys[e] for e in handles), None)
 
     def keep(self, edge: Edge, value: Any) -> Tensor:
         """The array of an edge; of a complex one that in which both parts stand."""

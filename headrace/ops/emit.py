@@ -209,6 +209,9 @@ class Emitter(Protocol):
     def numbers(self, vector: Operand) -> list[Any]:
         """The elements of a vector: an int where it is known, else an expression."""
 
+    def distance(self, low: Expr, high: Expr) -> int | None:
+        """high - low, where both are elements of `numbers` that differ by something known."""
+
     def unwritten(self, shape: Sequence[int], dtype: DType) -> Operand:
         """Memory to scatter into.  Only what was scattered there may be read."""
 

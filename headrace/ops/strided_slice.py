@@ -72,14 +72,15 @@ def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]
             out.append(Entry(None, 0, 0, 1))
         else:
             bits = [bool(masks[m] >> i & 1) for m in ("begin_mask", "end_mask", "shrink_axis_mask")]
-            given = (None if bound is None else _bound(bound[i]) for bound in (begin, end))
-            out.append(Entry(axis, *given, int(strides[i]), *bits))
+            first, last = _bound(begin, i), _bound(end, i)
+            out.append(Entry(axis, first, last, int(strides[i]), *bits))
             axis += 1
     whole(rank - axis)
     return out
 
 
-def _bound(value: Any) -> Any:
+def _bound(bounds: Any, i: int) -> Any:
+    value = None if bounds is None else bounds[i]
     return int(value) if isinstance(value, np.integer) else value
 
 
@@ -204,7 +205,7 @@ def _(e, x, begin, end, strides, **masks):
     found = _lowered_entries(e, begin, end, strides, x.shape, masks)
     places = {n.axis: _lowered_places(e, n, x.shape[n.axis]) for n in found if n.axis is not None}
     kept = [n for n in found if not n.shrink]
-    shape = [1 if n.axis is None else len(places[n.axis]) for n in kept]
+    shape = [1 if n.axis is None else _count(places[n.axis]) for n in kept]
 
     def element(*i):
         given = {n.axis: k for n, k in zip(kept, i)}
@@ -219,27 +220,52 @@ def _lowered_entries(e, begin, end, strides, shape, masks):
     return entries(e.numbers(begin), e.numbers(end), strides.value, len(shape), masks)
 
 
-def _lowered_places(e, entry: Entry, size: int) -> Any:
-    """A range; for a single index that is not known, its place."""
+class _Moving(NamedTuple):
+    """Places from an expression on."""
+
+    start: Any
+    many: int
+
+
+def _lowered_places(e, entry: Entry, size: int, count: int | None = None) -> range | _Moving:
+    """The places that an entry takes; of one whose bounds are not known there must be `count`."""
     begin, end = entry.begin, entry.end
-    if entry.shrink and not isinstance(begin, int):
+    message = f"slice index {{value}} of dimension {entry.axis} out of bounds."
+    if entry.shrink:
+        if isinstance(begin, int):
+            return _places(entry, size)
         place = e.select(begin < 0, begin + size, begin)
-        return e.checked(
-            place, size, f"slice index {{value}} of dimension {entry.axis} out of bounds."
-        )
-    if not entry.shrink:
-        is_known = isinstance(begin, int) or entry.open_begin
-        if not (is_known and (isinstance(end, int) or entry.open_end)):
-            raise Decline("the bounds are not known")
-    return _places(entry, size)
+        return _Moving(e.checked(place, size, message), 1)
+    is_known = isinstance(begin, int) or entry.open_begin
+    if is_known and (isinstance(end, int) or entry.open_end):
+        return _places(entry, size)
+    if (
+        entry.open_begin
+        or entry.open_end
+        or entry.stride != 1
+        or any(isinstance(bound, int) for bound in (begin, end))
+    ):
+        raise Decline("the bounds are not known")
+    if count is None:
+        count = e.distance(begin, end)
+    else:
+        e.checked(end - begin - count, 1, message)
+    if count is None or not 0 <= count <= size:
+        raise Decline("the bounds are not known")
+    # Where it reaches outside, it is cut: then the reference does the step.
+    return _Moving(e.checked(begin, size - count + 1, message), count)
 
 
-def _place(places: Any, k: Any) -> Any:
-    if not isinstance(places, range):
-        return places
+def _count(places: range | _Moving) -> int:
+    return places.many if isinstance(places, _Moving) else len(places)
+
+
+def _place(places: range | _Moving, k: Any) -> Any:
     if k is None:
         return places.start
-    return k + places.start if places.step == 1 else k * places.step + places.start
+    if isinstance(places, _Moving) or places.step == 1:
+        return k + places.start
+    return k * places.step + places.start
 
 
 def _spec(begin, end, strides):
@@ -304,6 +330,13 @@ def _(e, shape, begin, end, strides, dy, **masks):
     sizes = [int(n) for n in shape.value]
     found = _lowered_entries(e, begin, end, strides, sizes, masks)
 
+    counts = iter(dy.shape)
+    places = {}
+    for entry in found:
+        count = None if entry.shrink else next(counts, None)
+        if entry.axis is not None:
+            places[entry.axis] = _lowered_places(e, entry, sizes[entry.axis], count)
+
     def element(*i):
         """dy at the place of the slice that (i, j, ...) is, if it is one."""
         index, inside = [], None
@@ -311,8 +344,7 @@ def _(e, shape, begin, end, strides, dy, **masks):
             if entry.axis is None:
                 index.append(0)
                 continue
-            places = _lowered_places(e, entry, sizes[entry.axis])
-            place, tests = _source(places, i[entry.axis])
+            place, tests = _source(places[entry.axis], i[entry.axis])
             for test in tests:
                 inside = test if inside is None else inside & test
             if not entry.shrink:
@@ -323,10 +355,10 @@ def _(e, shape, begin, end, strides, dy, **masks):
     return e.compute(sizes, element)
 
 
-def _source(places: Any, k: Any) -> tuple[Any, list[Any]]:
+def _source(places: range | _Moving, k: Any) -> tuple[Any, list[Any]]:
     """Where in a slice element k of the whole stands, and what must hold for that."""
-    if not isinstance(places, range):
-        return 0, [k == places]
+    if isinstance(places, _Moving):
+        return k - places.start, [k >= places.start, k < places.start + places.many]
     step, ahead = abs(places.step), k - places.start if places.step > 0 else places.start - k
     tests = [ahead >= 0, ahead < len(places) * step]
     if step == 1:

@@ -20,6 +20,8 @@ TAKEN = {
     "beside steps": lambda x, t: x[::2, t, ::-1],
     "a new axis": lambda x, t: x[t, tf.newaxis, 2],
     "an open range": lambda x, t: x[:, t, 1:],
+    "a moving range": lambda x, t: x[t : t + 1],
+    "moving ranges": lambda x, t: x[:, t % 3 : t % 3 + 2, t - t : t - t + 2],
     "long": lambda x, t: x[tf.cast(t, tf.int64)],
     "a block": lambda x, t: tf.slice(x, [t, 0, 1], [1, 2, 2]),
     "a block to the end": lambda x, t: tf.slice(x, [0, t, 1], [-1, 2, -1]),
@@ -38,7 +40,9 @@ def test_in_a_loop(name):
     start = tf.zeros_like(TAKEN[name](x, tf.constant(0)))
 
     def body(t, total):
-        return t + 1, total * 1.5 + tf.sin(TAKEN[name](x, t))
+        taken = TAKEN[name](x, t)
+        taken.set_shape(start.shape)
+        return t + 1, total * 1.5 + tf.sin(taken)
 
     total = tf.while_loop(lambda t, _: t < 4, body, [0, start])[1]
     check(total, {x: X})
