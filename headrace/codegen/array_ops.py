@@ -37,6 +37,8 @@ class ArrayValue:
     is_whole: bool = False  # the memory is that of a value which has all cells
     is_sum: bool = False  # the array of a gradient
     clears: bool = True  # a cell is read once
+    grows: bool = False  # it gets its size from the loop that writes to it,
+    writer: str = ""  # in this node
     parent: Any = None  # key of the array that this is the gradient of
     gradients: tuple[str, ...] = ()
 
@@ -140,16 +142,30 @@ def _create(s: Any, node: PlanNode) -> None:
     size, attrs = s.values[node.inputs[0]], node.attrs
     if size.value is None or size.value.ndim or size.value < 0:
         raise Decline("a tensor array of unknown size")
-    if attrs["dynamic_size"]:
-        raise Decline("a tensor array that grows")
     shape = attrs["element_shape"]
     known = tuple(shape.sizes) if shape.is_full else None
     key = s.keys[Edge(node.name, 0)] = ("array", node.name)
     s.arrays[key] = ArrayValue(
         attrs["dtype"], int(size.value), _zeros(int(size.value), dtypes.uint8), known,
-        clears=attrs["clear_after_read"],
+        clears=attrs["clear_after_read"], grows=attrs["dynamic_size"],
     )  # fmt: skip
     s.values[Edge(node.name, 1)] = flow()
+
+
+def _grown(s: Any, array: ArrayValue, node: PlanNode) -> ArrayValue:
+    """An array that grows by what one node writes, so often that all is full in the end: a cell is
+    written once, and none behind the last."""
+    if array.writer == node.name:
+        return array
+    times = s.times_since(array.flags.serial)
+    if times is None or array.size or array.memory is not None or array.is_sum:
+        raise Decline("a tensor array that grows")
+    return replace(_sized(array, times), writer=node.name)
+
+
+def _sized(array: ArrayValue, size: int) -> ArrayValue:
+    array.flags.shape = (max(size, 1),)
+    return replace(array, size=size)
 
 
 def _gradient(s: Any, node: PlanNode) -> None:
@@ -176,6 +192,8 @@ def _write(s: Any, node: PlanNode) -> None:
         raise Decline("a write that the array refuses")
     if array.is_whole and array.is_sum:
         raise Decline("writes to an array that was filled as a whole")
+    if array.grows:
+        array = _grown(s, array, node)
     memory = _memory(s, key, array, value.shape)
     how = ADD if array.is_sum else PUT
     effect = Cell(memory, index, array.flags, how, value)
@@ -236,10 +254,12 @@ def _fill(s: Any, key: Any, array: ArrayValue, value: Tensor) -> None:
 
 def _scatter(s: Any, node: PlanNode) -> None:
     key, array = _array(s, node.inputs[0])
-    _check_all(s.values[node.inputs[1]], array)
     value = s.values[node.inputs[2]]
     if not value.shape:
         raise Decline("a scatter of a scalar")
+    if array.grows and array.memory is None and array.size <= value.shape[0]:
+        array = _sized(array, value.shape[0])
+    _check_all(s.values[node.inputs[1]], array)
     _fill(s, key, array, value)
     s.values[Edge(node.name, 0)] = flow()
 
@@ -271,6 +291,8 @@ def _split(s: Any, node: PlanNode) -> None:
 
 def _size(s: Any, node: PlanNode) -> None:
     _, array = _array(s, node.inputs[0])
+    if array.grows and any(trips.first > array.flags.serial for trips in s.trips):
+        raise Decline("the size of a tensor array that grows")
     s.values[Edge(node.name, 0)] = _number(array.size, dtypes.int32)
 
 

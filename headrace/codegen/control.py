@@ -16,7 +16,7 @@ from headrace.codegen.control_steps import outside
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.loop_sums import LoopSum, take_out
 from headrace.codegen.stages import BranchStage, Carried, LoopStage, Made, Part
-from headrace.codegen.trips import most_trips
+from headrace.codegen.trips import trips_of
 from headrace.ops.emit import Decline
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import LOOP, branch_of, loop_of
@@ -108,12 +108,11 @@ class _Loop:
         # Flows of tensor arrays are zeros that nobody computes.
         self.same = {i for i, t in enumerate(starts) if is_flow(t)}
         self.states: list[Any] = []  # variables that the body updates
-        self.bound = most_trips(s, self.loop, starts, invariants)
 
     def run(self) -> None:
         s = self.s
         before, arrays = dict(s.current), dict(s.arrays)
-        s.trips.append((mark(), self.bound))
+        s.trips.append(trips_of(s, mark(), self.loop, self.starts, self.invariants))
         try:
             stage, results = self.walk()
         finally:
@@ -224,7 +223,11 @@ def _add_branch(s: Any, node: PlanNode) -> None:
         s.current = dict(before)
         with part_of(s) as part:
             given = [s.given_or_none(e) for e in captured[side]]
-            results.append(walk(s, branch.sides[side], given))
+            s.branches.append(part.first)
+            try:
+                results.append(walk(s, branch.sides[side], given))
+            finally:
+                s.branches.pop()
         states.append(s.current)
         parts.append(part)
         for key, new in list(s.arrays.items()):

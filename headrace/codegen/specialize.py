@@ -41,6 +41,7 @@ from headrace.codegen.regions import (
     is_nothing,
 )
 from headrace.codegen.stages import Called, Update
+from headrace.codegen.trips import Trips
 from headrace.core.dtypes import DType
 from headrace.core.errors import OpError
 from headrace.core.shapes import Shape, make_shape
@@ -104,7 +105,8 @@ class Specializer:
         self.first: dict[Key, Tensor] = {}
         self.current: dict[Key, Tensor] = {}
         self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
-        self.trips: list[tuple[int, int | None]] = []  # loops around: first number, most trips
+        self.trips: list[Trips] = []  # of the loops around
+        self.branches: list[float] = []  # the serial numbers at which branches around begin
         self.upper: dict[Tensor, int] = {}  # bounds of scalars
         self.planes: dict[Tensor, Planes] = {}  # complex arrays whose parts are known
 
@@ -244,12 +246,20 @@ class Specializer:
     def room_since(self, serial: float) -> int | None:
         """How often something can happen in the loops around that began after `serial`."""
         room = 1
-        for first, bound in self.trips:
-            if first > serial:
-                if bound is None:
+        for trips in self.trips:
+            if trips.first > serial:
+                if trips.most is None:
                     return None
-                room *= bound
+                room *= trips.most
         return room
+
+    def times_since(self, serial: float) -> int | None:
+        """How often what stands here happens, if that is known: in loops that began after `serial`,
+        of which there is one at least."""
+        around = [trips for trips in self.trips if trips.first > serial]
+        if not around or any(first > serial for first in self.branches):
+            return None
+        return self.room_since(serial) if all(t.is_exact for t in around) else None
 
     def note_bound(self, node: PlanNode, operands: list[Tensor], results: list[Tensor]) -> None:
         if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:

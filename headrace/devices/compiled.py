@@ -197,6 +197,9 @@ class HostUnit:
         self.program.call_with(self.node, self.reads, self.writes, registers, step)
 
 
+MOST_REFUSALS = 8  # after which a region is not tried again
+
+
 class RegionUnit:
     """Nodes that are one native call."""
 
@@ -218,6 +221,8 @@ class RegionUnit:
         self.dead: list[int] = []
         self._slots: Slots | None = None
         self._last: tuple[Shapes, Binding] | None = None
+        self.is_refused = False  # by the last run's checks: it is the reference's turn
+        self.refusals = 0  # of runs that were none of the user's errors, one after the other
 
     def run(self, registers: list[Any], step: Step) -> None:
         values = [registers[i] for i in self.inputs]
@@ -236,6 +241,10 @@ class RegionUnit:
         self, values: list[Any], step: Step, given: dict[int, Any] | None = None
     ) -> list[Any] | None:
         """The region's outputs, or None where its nodes must run one by one."""
+        if self.refusals >= MOST_REFUSALS:
+            self.program.quick = None
+            return None
+        self.is_refused = False
         slots = self.slots(step, given or {})
         if slots is None or any(v is None for v in values):  # None: of a branch that did not run
             return None
@@ -258,9 +267,14 @@ class RegionUnit:
                         return None
             if step.trace is not None:
                 return self.traced(last[1], arrays, slots, shapes, step)
-            return last[1].run(arrays, slots, shapes, step.cancel)
+            outputs = last[1].run(arrays, slots, shapes, step.cancel)
+            self.refusals = 0
+            return outputs
         except CheckFailed:
-            return None  # the reference fails too, and says it in TF's words
+            # The reference fails too, and says it in TF's words; or the program was made for less
+            # than the op can do, such as slices that are cut at an end.
+            self.is_refused = True
+            return None
 
     def known_places(self) -> list[int]:
         """The inputs whose values programs are made for."""
@@ -399,6 +413,8 @@ class RegionUnit:
                 for index in range(len(node.outputs)):
                     place = self.program.registers[Edge(node.name, index)]
                     registers[place] = change(registers[place])
+        if self.is_refused:
+            self.refusals += 1
 
     def verify(
         self, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]

@@ -136,6 +136,66 @@ def test_arrays_made_in_a_loop_and_their_gradients(x):
         check([y, tf.gradients(y * y, x)[0]], {x: X}, is_whole=False)
 
 
+def squares(x, store, count):
+    def body(i, store):
+        return i + 1, store.write(i, x[i] * x[i])
+
+    return tf.while_loop(lambda i, _: i < count, body, [0, store])[1]
+
+
+def test_an_array_that_grows(x):
+    y = squares(x, tf.TensorArray(tf.float32, 0, dynamic_size=True), 3)
+    whole = y.stack()
+    check([whole, y.size(), tf.gradients(whole * x, x)[0]], {x: X})
+
+
+def test_an_array_that_grows_from_a_value(x):
+    store = tf.TensorArray(tf.float32, 0, dynamic_size=True, clear_after_read=False).unstack(x * 2)
+    y = tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v + store.read(i)), [0, 0.0])[1]
+    check([y, tf.gradients(y, x)[0]], {x: X})
+
+
+def twice(x, store):
+    def body(i, store):
+        return i + 1, store.write(2 * i, x[i]).write(2 * i + 1, x[i] + 1)
+
+    return tf.while_loop(lambda i, _: i < 3, body, [0, store])[1].stack()
+
+
+def with_gaps(x, store):
+    store = tf.while_loop(lambda i, _: i < 2, lambda i, s: (i + 1, s.write(3 - i, x[i])),
+                          [0, store])[1]  # fmt: skip
+    return tf.stack([tf.cast(store.size(), tf.float32), store.read(2), store.read(3)])
+
+
+def in_a_branch(x, store):
+    def body(i, store):
+        last = store.size()
+        return i + 1, tf.cond(x[i] > 0.7, lambda: store.write(last, x[i]), lambda: store)
+
+    store = tf.while_loop(lambda i, _: i < 3, body, [0, store])[1]
+    return store.stack()
+
+
+def until_it_is_large(x, store):
+    def body(i, total, store):
+        return i + 1, total + x[i], store.write(i, total)
+
+    goes_on = lambda i, total, _: tf.logical_and(i < 3, total < 1.0)
+    return tf.while_loop(goes_on, body, [0, 0.0, store])[2].stack()
+
+
+def more_afterwards(x, store):
+    return squares(x, store, 2).write(2, x[0]).stack()
+
+
+@pytest.mark.parametrize("program", [twice, with_gaps, in_a_branch, until_it_is_large,
+                                     more_afterwards])  # fmt: skip
+def test_arrays_that_grow_in_other_ways(x, program):
+    store = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[])
+    check(program(x, store), {x: X}, is_whole=False)
+
+
 # -- branches --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_branch_and_its_gradient(x, taken):

@@ -84,3 +84,14 @@ def test_a_block_that_reaches_outside():
                 continue
             with pytest.raises(tf.errors.InvalidArgumentError, match="Expected"):
                 session.run(taken, {x: X, t: place})
+
+
+def test_a_range_that_is_cut_in_every_step():
+    """The program is right for ranges inside, so it refuses; after a while nobody asks it again."""
+    x, t = tf.placeholder(tf.float32, X.shape), tf.placeholder(tf.int32, [])
+    taken = x[t : t + 3] * 2.0
+    with tf.Session() as session:
+        for place in (0, 1, 0, *[3] * 12, 0, -2, 1):
+            np.testing.assert_allclose(
+                session.run(taken, {x: X, t: place}), X[place : place + 3] * 2
+            )
