@@ -26,9 +26,11 @@ def known_sizes(shape: Operand) -> tuple[int, ...]:
 
 
 def draw(
-    e: Emitter, generator: Operand, shape: Operand, rule: Callable[..., list[Expr]], width: int = 4
-) -> Operand:
-    """rule(four words) is the `width` numbers that a block makes, one after the other."""
+    e: Emitter, generator: Operand, shape: Operand, rule: Callable[..., list[Expr]], width: int = 4,
+    reserved: int | None = None,
+) -> Operand:  # fmt: skip
+    """rule(four words) is the `width` numbers that a block makes, one after the other.  Blocks are
+    reserved by the count of numbers unless `reserved` says how many."""
     sizes = known_sizes(shape)
     count = math.prod(sizes)
     if count >= 1 << 40:
@@ -44,7 +46,7 @@ def draw(
     if blocks * width > count:
         whole = made
         made = e.compute((count,), lambda i: whole[i])
-    advance(e, generator, count * RESERVED)
+    advance(e, generator, count * RESERVED if reserved is None else reserved)
     return e.view(made, sizes)
 
 

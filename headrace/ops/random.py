@@ -16,8 +16,10 @@ from headrace.core.dtypes import FLOATS, INDEX, REALS
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops import draw_rules, sampling
+from headrace.ops.cumulative import lower_cumsum
 from headrace.ops.declare import op
 from headrace.ops.draw_rules import draw
+from headrace.ops.emit import Decline
 from headrace.ops.fill import counted
 from headrace.ops.philox import Philox, reserve
 from headrace.ops.samples import ErrorSample, Sample
@@ -175,6 +177,11 @@ def _categories_shape(logits, num_samples, *seed):
     return make_shape((rows, scalar_value(num_samples)))
 
 
+def _blocks(rows, count):
+    """How many blocks of the generator so many samples of each row reserve."""
+    return rows * 2 * (-(-count // 4) * 4) * RESERVED
+
+
 def _categories(logits, num_samples, reserved, output_dtype):
     """Draw from the rows' distributions; `reserved` gives a generator for a number of blocks."""
     require(logits.ndim == 2, f"logits should be a matrix, got shape {list(logits.shape)}")
@@ -189,7 +196,7 @@ def _categories(logits, num_samples, reserved, output_dtype):
     out = np.empty((rows, count), output_dtype.numpy)
     if not out.size:
         return out
-    generator = reserved(rows * 2 * (-(-count // 4) * 4) * RESERVED)
+    generator = reserved(_blocks(rows, count))
     drawn = sampling.floats64(generator.words(2 * rows * count).reshape(rows, count, 2))
     finite = np.isfinite(logits)
     top = np.max(logits, axis=1, initial=-np.inf, where=finite, keepdims=True)
@@ -213,6 +220,34 @@ def multinomial(ctx, logits, num_samples, *, seed, seed2, output_dtype):
 
 
 multinomial.no_gradient()
+
+
+@multinomial.lower
+def _(e, generator, logits, num_samples, *, output_dtype):
+    (rows, classes), count = logits.shape, num_samples.value
+    if count is None or count <= 0 or not rows or not classes:
+        raise Decline("no samples, or an unknown number")
+    count = int(count)
+    drawn = draw(
+        e, generator, e.known([rows, count]), draw_rules.uniform(e, dtypes.float64), width=2,
+        reserved=_blocks(rows, count),
+    )  # fmt: skip
+    x = e.compute((rows, classes), lambda r, c: e.cast(logits[r, c], dtypes.float64))
+
+    def finite(r, c, otherwise, value):
+        return e.select(x[r, c] - x[r, c] == 0, value, e.const(otherwise, dtypes.float64))
+
+    top = e.compute(
+        (rows,), lambda r: e.reduce("max", classes, lambda c: finite(r, c, -np.inf, x[r, c]))
+    )
+    weights = e.compute((rows, classes), lambda r, c: finite(r, c, 0.0, e.exp(x[r, c] - top[r])))
+    totals = lower_cumsum(e, weights, e.known(1), exclusive=False, reverse=False)
+
+    def category(r, s):
+        place = drawn[r, s] * totals[r, classes - 1]
+        return e.reduce("sum", classes, lambda c: e.cast(totals[r, c] <= place, output_dtype))
+
+    return e.compute((rows, count), category)
 
 
 @multinomial.samples

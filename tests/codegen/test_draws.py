@@ -35,6 +35,7 @@ def _in_a_branch():
     )
 
 
+LOGITS = np.array([[0.3, 1.0, -np.inf, 2.0, 0.1], [900.0, 899.0, np.nan, 0.0, -7.0]])
 BUILDS = {
     "uniform": lambda: tf.random_uniform([7, 5], -2.0, 3.0, seed=3),
     "uniform of odd length": lambda: tf.random_uniform([1], seed=3),
@@ -46,6 +47,12 @@ BUILDS = {
     "many normal": lambda: tf.random_normal([3, 1337], seed=4),
     "many integers": lambda: tf.random_uniform([2050], -3, 10, dtype=tf.int32, seed=6),
     "empty": lambda: tf.random_uniform([0, 3], seed=6) + 1.0,
+    "categories": lambda: tf.multinomial(LOGITS, 50, seed=5),
+    "one category each": lambda: tf.multinomial(tf.tile(LOGITS, [40, 1]), 1, seed=5),
+    "categories, narrow": lambda: tf.multinomial(
+        tf.cast(LOGITS, tf.float32), 31, seed=7, output_dtype=tf.int32
+    ),
+    "many categories": lambda: tf.multinomial(tf.zeros([2, 50257]), 7, seed=7),
     "dropout": _dropout,
     "loop": _in_a_loop,
     "branch": _in_a_branch,
