@@ -203,6 +203,10 @@ class Emitter:
             return [p[0] if p.value is None else int(p.value[0]) for p in parts]
         return [vector[k] for k in range(vector.count)]
 
+    def declared_shape(self) -> tuple[int, ...] | None:
+        shape = None if self.node is None else self.node.outputs[0].shape
+        return tuple(shape.sizes) if shape is not None and shape.is_full else None
+
     def distance(self, low: Expr, high: Expr) -> int | None:
         (base, start), (other, end) = _base_and_offset(low), _base_and_offset(high)
         return end - start if base is other else None

@@ -209,6 +209,9 @@ class Emitter(Protocol):
     def numbers(self, vector: Operand) -> list[Any]:
         """The elements of a vector: an int where it is known, else an expression."""
 
+    def declared_shape(self) -> tuple[int, ...] | None:
+        """The shape of the node's first output, as far as the graph says it: None if not wholly."""
+
     def distance(self, low: Expr, high: Expr) -> int | None:
         """high - low, where both are elements of `numbers` that differ by something known."""
 

@@ -83,10 +83,32 @@ def _(node, dy):
 SHORT = 16  # elements: too few for a loop of their own
 
 
+def _placed(e, x, paddings, value):
+    """Borders that are not known, in a result of known shape: so is the gradient of a slice."""
+    whole = e.declared_shape()
+    if whole is None or any(n > size for n, size in zip(x.shape, whole)):
+        raise Decline("the paddings are not known")
+    starts = []
+    for k, (n, size) in enumerate(zip(x.shape, whole)):
+        before, after = paddings[k, 0], paddings[k, 1]
+        e.checked(before + after - (size - n), 1, "paddings that do not give the shape")
+        starts.append(e.checked(before, size - n + 1, "Paddings must be non-negative"))
+
+    def element(*i):
+        place = tuple(k - start for k, start in zip(i, starts))
+        tests = [test for k, n in zip(place, x.shape) for test in (k >= 0, k < n)]
+        inside = tests[0]
+        for test in tests[1:]:
+            inside = inside & test
+        return e.select(inside, x[place], value)
+
+    return e.compute(whole, element) if whole else x
+
+
 def _bordered(e, x, paddings, value):
     """Reading outside gives 0 and is safe, so the element is read first and chosen afterwards."""
     if paddings.value is None:
-        raise Decline("the paddings are not known")
+        return _placed(e, x, paddings, value)
     pairs = [(int(a), int(b)) for a, b in paddings.value]
     whole = [n + a + b for n, (a, b) in zip(x.shape, pairs)]
     padded = [k for k, pair in enumerate(pairs) if any(pair)]
