@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.kernel_ir import Tensor
-from headrace.codegen.native_control import ADD, LOOK, PUT, SUM, TAKE
+from headrace.codegen.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
 from headrace.codegen.stages import Cell, Row, Stacked, Temporary, Zeroed
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
@@ -37,6 +37,9 @@ class ArrayValue:
     is_whole: bool = False  # the memory is that of a value which has all cells
     is_sum: bool = False  # the array of a gradient
     clears: bool = True  # a cell is read once
+    is_uniform: bool = (
+        False  # once one element is there, the others are zeros until they are written
+    )
     grows: bool = False  # it gets its size from the loop that writes to it,
     writer: str = ""  # in this node
     parent: Any = None  # key of the array that this is the gradient of
@@ -60,6 +63,12 @@ class ArrayValue:
     @property
     def how(self) -> int:
         return SUM if self.is_sum else TAKE if self.clears else LOOK
+
+    @property
+    def how_whole(self) -> int:
+        if self.is_sum or self.is_whole or not self.is_uniform or self.grows:
+            return self.how
+        return TAKE_SOME if self.clears else LOOK_SOME
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,6 +157,7 @@ def _create(s: Any, node: PlanNode) -> None:
     s.arrays[key] = ArrayValue(
         attrs["dtype"], int(size.value), _zeros(int(size.value), dtypes.uint8), known,
         clears=attrs["clear_after_read"], grows=attrs["dynamic_size"],
+        is_uniform=known is not None or attrs["identical_element_shapes"],
     )  # fmt: skip
     s.values[Edge(node.name, 1)] = flow()
 
@@ -219,7 +229,7 @@ def _whole(s: Any, node: PlanNode) -> Tensor:
     if array.shape is None or node.attrs["dtype"] is not array.dtype or not array.size:
         raise Decline("an array without elements")
     memory = _memory(s, key, array, array.shape)
-    row = Row(memory, array.flags, array.how)
+    row = Row(memory, array.flags, array.how_whole)
     value = Tensor((array.size, *array.shape), array.dtype, source=row, name=node.name)
     s.emitter.effects.append(value)
     return value

@@ -15,7 +15,7 @@ from headrace.codegen import native
 from headrace.codegen.assembly import Step
 from headrace.codegen.fusion import CallItem, EffectItem, UnitItem
 from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
-from headrace.codegen.native_control import ADD, HOLES, REST, SUM
+from headrace.codegen.native_control import ADD, HOLES, LOOK_SOME, REST, SUM, TAKE_SOME
 from headrace.codegen.program import Entry, Label
 from headrace.codegen.schedule import schedule_store
 from headrace.codegen.stages import (
@@ -33,6 +33,8 @@ from headrace.codegen.stages import (
 )
 from headrace.codegen.stages import memory as memory_of
 from headrace.codegen.updates import own_values
+
+_CLEARING = (SUM, REST, HOLES, TAKE_SOME, LOOK_SOME)  # what makes cells of an array zeros
 
 
 def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
@@ -210,7 +212,7 @@ def add_effect(a: Any, item: EffectItem) -> None:
         case Row(array=array, flags=flags, how=how):
             cells = flags.shape[0] if array.shape[0] else 0
             size = array.nbytes // max(array.shape[0], 1)
-            places = [(memory_of(array), how in (SUM, REST, HOLES)), (flags, True)]
+            places = [(memory_of(array), how in _CLEARING), (flags, True)]
             _step(a, native.ROW, [how, size, cells], places, "array")
             if tensor.shape:  # read
                 a.alias[tensor] = memory_of(array)

@@ -5,7 +5,8 @@ reference, which says in TF's words what is wrong.
 """
 
 EMPTY, WRITTEN, GONE, READ = range(4)
-TAKE, LOOK, PUT, ADD, SUM, REST, HOLES = range(7)  # what is done with a cell: see `cell`, `row`
+# What is done with a cell: see `cell`, `row`.
+TAKE, LOOK, PUT, ADD, SUM, REST, HOLES, TAKE_SOME, LOOK_SOME = range(9)
 
 CONTROL = r"""
 define internal ptr @address(ptr %entry, i64 %i, ptr %bases) #1 {
@@ -172,7 +173,8 @@ define internal void @limit(ptr %entry, ptr %bases) #0 {
 
 ; row entry: kind, length, how, bytes of a cell, cells, (base, offset) of the array, of the flags: all
 ;            cells at once, as `cell` does it with each; how = 5: empty ones become zeros and stay
-;            empty; how = 6: so do the empty ones before the last of the others, and the first one.
+;            empty; how = 6: so do the empty ones before the last of the others, and the first one;
+;            how = 7, 8: as 0 and 1, and empty ones are read as zeros, unless the first one is.
 ;            Gives 0, or 1 where one refuses
 define internal i64 @row(ptr %entry, ptr %bases) #0 {
 begin:
@@ -182,13 +184,20 @@ begin:
   %array = call ptr @address(ptr %entry, i64 5, ptr %bases)
   %flags = call ptr @address(ptr %entry, i64 7, ptr %bases)
   %is_holes = icmp eq i64 %how, 6
-  br i1 %is_holes, label %holes, label %head
+  br i1 %is_holes, label %holes, label %others
 holes:
   %some = call i64 @filled(ptr %flags, i64 %all)
   br label %head
+others:
+  %is_some = icmp sge i64 %how, 7
+  br i1 %is_some, label %first, label %head
+first:
+  %first_flag = load i8, ptr %flags
+  %is_none = icmp eq i8 %first_flag, 0
+  br i1 %is_none, label %refused, label %head
 head:
-  %i = phi i64 [ 0, %begin ], [ 0, %holes ], [ %i1, %next ]
-  %cells = phi i64 [ %all, %begin ], [ %some, %holes ], [ %cells, %next ]
+  %i = phi i64 [ 0, %others ], [ 0, %holes ], [ 0, %first ], [ %i1, %next ]
+  %cells = phi i64 [ %all, %others ], [ %some, %holes ], [ %all, %first ], [ %cells, %next ]
   %more = icmp slt i64 %i, %cells
   br i1 %more, label %body, label %done
 body:
@@ -199,7 +208,9 @@ body:
                                     i64 2, label %put
                                     i64 4, label %sum
                                     i64 5, label %rest
-                                    i64 6, label %rest ]
+                                    i64 6, label %rest
+                                    i64 7, label %sum
+                                    i64 8, label %look_some ]
 take:
   %take_ok = icmp eq i8 %old, 1
   br i1 %take_ok, label %gone, label %refused
@@ -207,6 +218,15 @@ look:
   %odd = and i8 %old, 1
   %look_ok = icmp eq i8 %odd, 1
   br i1 %look_ok, label %seen, label %refused
+look_some:
+  switch i8 %old, label %refused [ i8 0, label %zeros_seen
+                                   i8 1, label %seen
+                                   i8 3, label %seen ]
+zeros_seen:
+  %seen_at = mul i64 %i, %bytes
+  %seen_cell = getelementptr i8, ptr %array, i64 %seen_at
+  call void @llvm.memset.p0.i64(ptr %seen_cell, i8 0, i64 %bytes, i1 false)
+  br label %seen
 put:
   %put_ok = icmp eq i8 %old, 0
   br i1 %put_ok, label %fresh, label %refused

@@ -136,6 +136,40 @@ def test_arrays_made_in_a_loop_and_their_gradients(x):
         check([y, tf.gradients(y * y, x)[0]], {x: X}, is_whole=False)
 
 
+@pytest.mark.parametrize("lengths", [[2, 1, 2], [4, 0, 1], [0, 0, 0]])
+@pytest.mark.parametrize("batch", [3, None])
+def test_outputs_behind_the_longest_sequence_are_zeros(lengths, batch):
+    rows = tf.placeholder(tf.float32, [batch, 4, 2])
+    steps = tf.placeholder(tf.int32, [batch])
+    weights = tf.constant([[0.3, -0.2], [0.5, 0.7]])
+
+    def body(t, state, store):
+        state = tf.tanh(tf.matmul(rows[:, t], weights) + state)
+        return t + 1, state, store.write(t, tf.where(t < steps, state, tf.zeros_like(state)))
+
+    longest = tf.minimum(4, tf.reduce_max(steps))
+    store = tf.TensorArray(tf.float32, 4, element_shape=[batch, 2] if batch else None)
+    start = tf.zeros([tf.shape(rows)[0], 2])
+    y = tf.while_loop(lambda t, *_: t < longest, body, [0, start, store])[2].stack()
+    feeds = {rows: np.arange(24, dtype=np.float32).reshape(3, 4, 2) / 9, steps: np.int32(lengths)}
+    if any(lengths) or batch:
+        check([y, tf.gradients(y, rows)[0]], feeds, is_whole=any(lengths))
+        return
+    with tf.Session() as session:  # nobody knows the shape of an element
+        for _ in range(3):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not fully defined"):
+                session.run(y, feeds)
+
+
+@pytest.mark.parametrize("clears", [True, False])
+def test_a_whole_array_with_holes(x, clears):
+    store = tf.TensorArray(tf.float32, 5, clear_after_read=clears)
+    store = tf.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, s.write(2 * i, x[i])),
+                          [0, store])[1]  # fmt: skip
+    wholes = [store.stack()] if clears else [store.stack(), store.stack() * 2]
+    check([*wholes, tf.gradients(wholes[0] * [1.0, 2.0, 3.0, 4.0, 5.0], x)[0]], {x: X})
+
+
 def squares(x, store, count):
     def body(i, store):
         return i + 1, store.write(i, x[i] * x[i])
