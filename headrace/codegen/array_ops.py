@@ -37,9 +37,7 @@ class ArrayValue:
     is_whole: bool = False  # the memory is that of a value which has all cells
     is_sum: bool = False  # the array of a gradient
     clears: bool = True  # a cell is read once
-    is_uniform: bool = (
-        False  # once one element is there, the others are zeros until they are written
-    )
+    is_uniform: bool = False  # all elements have the shape of the first one that is written
     grows: bool = False  # it gets its size from the loop that writes to it,
     writer: str = ""  # in this node
     parent: Any = None  # key of the array that this is the gradient of
@@ -66,6 +64,7 @@ class ArrayValue:
 
     @property
     def how_whole(self) -> int:
+        """TF reads a cell that nobody wrote as zeros, once it knows the shape."""
         if self.is_sum or self.is_whole or not self.is_uniform or self.grows:
             return self.how
         return TAKE_SOME if self.clears else LOOK_SOME

@@ -43,21 +43,17 @@ _HOW = {
 }
 
 
-def _base_and_offset(x: Expr) -> tuple[Tensor | None, int]:
-    """An integer that was read from a tensor, as another one and what was added to that."""
+def _base_and_offset(x: Expr) -> tuple[Any, int]:
+    """An integer as another value, which nothing known was added to, and what was."""
     offset = 0
     while x.op == "load":
-        tensor: Tensor = memory(x.extra)
-        source = tensor.source
-        if not (
-            isinstance(source, Compute) and source.body.op in ("add", "sub") and not source.vars
-        ):
-            return tensor, offset
+        source = memory(x.extra).source
+        is_sum = isinstance(source, Compute) and source.body.op in ("add", "sub")
+        if not is_sum or source.vars or source.body.args[1].op != "const":
+            return memory(x.extra), offset
         x, more = source.body.args
-        if more.op != "const":
-            return tensor, offset
         offset += int(more.extra) if source.body.op == "add" else -int(more.extra)
-    return None, offset
+    return x, offset
 
 
 class Emitter:
@@ -196,12 +192,11 @@ class Emitter:
     def numbers(self, vector: Tensor) -> list[Any]:
         if vector.value is not None:
             return [int(n) for n in vector.value]
-        if isinstance(vector.source, Assembled) and all(
-            p.count == 1 for _, p in vector.source.parts
-        ):
-            parts = [part for _, part in sorted(vector.source.parts, key=lambda p: p[0])]
-            return [p[0] if p.value is None else int(p.value[0]) for p in parts]
-        return [vector[k] for k in range(vector.count)]
+        packed = vector.source.parts if isinstance(vector.source, Assembled) else ()
+        if len(packed) != vector.count:
+            return [vector[k] for k in range(vector.count)]
+        parts = [part for _, part in sorted(packed, key=lambda p: p[0])]
+        return [p[0] if p.value is None else int(p.value[0]) for p in parts]
 
     def declared_shape(self) -> tuple[int, ...] | None:
         shape = None if self.node is None else self.node.outputs[0].shape

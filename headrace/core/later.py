@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 
-FEW = 64
+FEW = 64  # calls: so many are never worth a look for those that were called off
 
 
 class Call:

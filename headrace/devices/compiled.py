@@ -197,7 +197,8 @@ class HostUnit:
         self.program.call_with(self.node, self.reads, self.writes, registers, step)
 
 
-MOST_REFUSALS = 8  # after which a region is not tried again
+MOST_REFUSALS = 8  # after which a region is hardly tried again:
+SELDOM = 64  # once in so many runs
 
 
 class RegionUnit:
@@ -241,10 +242,10 @@ class RegionUnit:
         self, values: list[Any], step: Step, given: dict[int, Any] | None = None
     ) -> list[Any] | None:
         """The region's outputs, or None where its nodes must run one by one."""
-        if self.refusals >= MOST_REFUSALS:
+        self.is_refused = self.refusals >= MOST_REFUSALS and self.refusals % SELDOM != 0
+        if self.is_refused:
             self.program.quick = None
             return None
-        self.is_refused = False
         slots = self.slots(step, given or {})
         if slots is None or any(v is None for v in values):  # None: of a branch that did not run
             return None

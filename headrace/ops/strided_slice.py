@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,91 +26,21 @@ from headrace.ops.fill import checked_sizes
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge, with_rank
 from headrace.ops.signature import Type
+from headrace.ops.slice_spec import (
+    Entry,
+    check_stride,
+    count_of,
+    entries,
+    extent,
+    lowered_entries,
+    lowered_places,
+    place_in,
+    places_of,
+    source_of,
+)
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _NO_MASKS: dict[str, Any] = dict.fromkeys(MASKS, 0)
-
-
-class Entry(NamedTuple):
-    """What happens to one dimension of the input (axis None: a new dimension of size 1)."""
-
-    axis: int | None
-    begin: Any  # an int; None while the graph is built, an expression of a kernel where not known
-    end: Any
-    stride: int
-    open_begin: bool = False
-    open_end: bool = False
-    shrink: bool = False
-
-
-def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]) -> list[Entry]:
-    """The spec, one entry per dimension: the ellipsis (or the end) stands for what is not named."""
-    count = len(strides)
-    ellipsis = [i for i in range(count) if masks["ellipsis_mask"] >> i & 1]
-    require(len(ellipsis) < 2, "Multiple ellipses in slice spec not allowed")
-    at = ellipsis[0] if ellipsis else count
-    named = [i for i in range(count) if i != at]
-    consuming = [i for i in named if not masks["new_axis_mask"] >> i & 1]
-    # New axes before the ellipsis win over a shrink of the same bit, as in TF.
-    require(
-        len(consuming) <= rank,
-        f"Index out of range using input dim {rank}; input has only {rank} dims",
-    )
-    out: list[Entry] = []
-    axis = 0
-
-    def whole(upto: int) -> None:
-        nonlocal axis
-        for _ in range(upto):
-            out.append(Entry(axis, 0, 0, 1, True, True))
-            axis += 1
-
-    for i in range(count):
-        if i == at:
-            whole(rank - len(consuming))
-        elif masks["new_axis_mask"] >> i & 1:
-            out.append(Entry(None, 0, 0, 1))
-        else:
-            bits = [bool(masks[m] >> i & 1) for m in ("begin_mask", "end_mask", "shrink_axis_mask")]
-            first, last = _bound(begin, i), _bound(end, i)
-            out.append(Entry(axis, first, last, int(strides[i]), *bits))
-            axis += 1
-    whole(rank - axis)
-    return out
-
-
-def _bound(bounds: Any, i: int) -> Any:
-    value = None if bounds is None else bounds[i]
-    return int(value) if isinstance(value, np.integer) else value
-
-
-def _places(entry: Entry, size: int) -> range:
-    """The places along a dimension of `size` that an entry with known bounds takes."""
-    begin, end, stride = entry.begin, entry.end, entry.stride
-    if entry.shrink:
-        require(
-            -size <= begin < size, f"slice index {begin} of dimension {entry.axis} out of bounds."
-        )
-        return range(begin % size, begin % size + 1)
-    start = None if entry.open_begin else begin
-    stop = None if entry.open_end else end
-    return range(*slice(start, stop, stride).indices(size))
-
-
-def _check_stride(entry: Entry) -> None:
-    require(entry.stride != 0, f"strides[{entry.axis}] must be non-zero")
-    require(entry.stride > 0 or not entry.shrink, "only stride 1 allowed on non-range indexing.")
-
-
-def _extent(entry: Entry, size: Dim) -> Dim:
-    """The size that an entry leaves of a dimension, where it follows."""
-    if size is None:
-        return None
-    if entry.open_begin and entry.open_end:
-        return -(-size // abs(entry.stride))
-    if entry.begin is None or entry.end is None:
-        return None
-    return len(_places(entry, size))
 
 
 def sliced_shape(input: Shape, begin: Any, end: Any, strides: Any, **masks: int) -> Shape:
@@ -123,8 +53,8 @@ def sliced_shape(input: Shape, begin: Any, end: Any, strides: Any, **masks: int)
         if entry.axis is None:
             out.append(1)
             continue
-        _check_stride(entry)
-        size = _extent(entry, input.sizes[entry.axis])  # refuses an index out of bounds
+        check_stride(entry)
+        size = extent(entry, input.sizes[entry.axis])  # refuses an index out of bounds
         if not entry.shrink:
             out.append(size)
     return make_shape(out)
@@ -144,8 +74,8 @@ def index_of(shape: Sequence[int], begin: Any, end: Any, strides: Any, masks: An
 def _index(entry: Entry, shape: Sequence[int]) -> Any:
     if entry.axis is None:
         return None
-    _check_stride(entry)
-    places = _places(entry, shape[entry.axis])
+    check_stride(entry)
+    places = places_of(entry, shape[entry.axis])
     if entry.shrink:
         return places.start
     if not places:
@@ -202,70 +132,16 @@ def _place_of(node):
 
 @strided_slice.lower
 def _(e, x, begin, end, strides, **masks):
-    found = _lowered_entries(e, begin, end, strides, x.shape, masks)
-    places = {n.axis: _lowered_places(e, n, x.shape[n.axis]) for n in found if n.axis is not None}
+    found = lowered_entries(e, begin, end, strides, x.shape, masks)
+    places = {n.axis: lowered_places(e, n, x.shape[n.axis]) for n in found if n.axis is not None}
     kept = [n for n in found if not n.shrink]
-    shape = [1 if n.axis is None else _count(places[n.axis]) for n in kept]
+    shape = [1 if n.axis is None else count_of(places[n.axis]) for n in kept]
 
     def element(*i):
         given = {n.axis: k for n, k in zip(kept, i)}
-        return x[tuple(_place(p, given.get(axis)) for axis, p in sorted(places.items()))]
+        return x[tuple(place_in(p, given.get(axis)) for axis, p in sorted(places.items()))]
 
     return e.compute(shape, element)
-
-
-def _lowered_entries(e, begin, end, strides, shape, masks):
-    if strides.value is None:
-        raise Decline("the strides are not known")
-    return entries(e.numbers(begin), e.numbers(end), strides.value, len(shape), masks)
-
-
-class _Moving(NamedTuple):
-    """Places from an expression on."""
-
-    start: Any
-    many: int
-
-
-def _lowered_places(e, entry: Entry, size: int, count: int | None = None) -> range | _Moving:
-    """The places that an entry takes; of one whose bounds are not known there must be `count`."""
-    begin, end = entry.begin, entry.end
-    message = f"slice index {{value}} of dimension {entry.axis} out of bounds."
-    if entry.shrink:
-        if isinstance(begin, int):
-            return _places(entry, size)
-        place = e.select(begin < 0, begin + size, begin)
-        return _Moving(e.checked(place, size, message), 1)
-    is_known = isinstance(begin, int) or entry.open_begin
-    if is_known and (isinstance(end, int) or entry.open_end):
-        return _places(entry, size)
-    if (
-        entry.open_begin
-        or entry.open_end
-        or entry.stride != 1
-        or any(isinstance(bound, int) for bound in (begin, end))
-    ):
-        raise Decline("the bounds are not known")
-    if count is None:
-        count = e.distance(begin, end)
-    else:
-        e.checked(end - begin - count, 1, message)
-    if count is None or not 0 <= count <= size:
-        raise Decline("the bounds are not known")
-    # Where it reaches outside, it is cut: then the reference does the step.
-    return _Moving(e.checked(begin, size - count + 1, message), count)
-
-
-def _count(places: range | _Moving) -> int:
-    return places.many if isinstance(places, _Moving) else len(places)
-
-
-def _place(places: range | _Moving, k: Any) -> Any:
-    if k is None:
-        return places.start
-    if isinstance(places, _Moving) or places.step == 1:
-        return k + places.start
-    return k * places.step + places.start
 
 
 def _spec(begin, end, strides):
@@ -328,14 +204,14 @@ def _(e, shape, begin, end, strides, dy, **masks):
     if shape.value is None:
         raise Decline("the shape is not known")
     sizes = [int(n) for n in shape.value]
-    found = _lowered_entries(e, begin, end, strides, sizes, masks)
+    found = lowered_entries(e, begin, end, strides, sizes, masks)
 
     counts = iter(dy.shape)
     places = {}
     for entry in found:
         count = None if entry.shrink else next(counts, None)
         if entry.axis is not None:
-            places[entry.axis] = _lowered_places(e, entry, sizes[entry.axis], count)
+            places[entry.axis] = lowered_places(e, entry, sizes[entry.axis], count)
 
     def element(*i):
         """dy at the place of the slice that (i, j, ...) is, if it is one."""
@@ -344,7 +220,7 @@ def _(e, shape, begin, end, strides, dy, **masks):
             if entry.axis is None:
                 index.append(0)
                 continue
-            place, tests = _source(places[entry.axis], i[entry.axis])
+            place, tests = source_of(places[entry.axis], i[entry.axis])
             for test in tests:
                 inside = test if inside is None else inside & test
             if not entry.shrink:
@@ -353,17 +229,6 @@ def _(e, shape, begin, end, strides, dy, **masks):
         return value if inside is None else e.select(inside, value, e.const(0, dy.dtype))
 
     return e.compute(sizes, element)
-
-
-def _source(places: range | _Moving, k: Any) -> tuple[Any, list[Any]]:
-    """Where in a slice element k of the whole stands, and what must hold for that."""
-    if isinstance(places, _Moving):
-        return k - places.start, [k >= places.start, k < places.start + places.many]
-    step, ahead = abs(places.step), k - places.start if places.step > 0 else places.start - k
-    tests = [ahead >= 0, ahead < len(places) * step]
-    if step == 1:
-        return ahead, tests
-    return ahead // step, [*tests, ahead % step == 0]
 
 
 @strided_slice_grad.samples

@@ -14,6 +14,19 @@ def _always(monkeypatch):
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """The shapes for which programs are compiled."""
+    made = []
+    original = CompiledRegion._compile
+    monkeypatch.setattr(
+        CompiledRegion,
+        "_compile",
+        lambda self, *args: (made.append(args[0]), original(self, *args))[1],
+    )
+    return made
+
+
 def _regions(capfd):
     shown = capfd.readouterr()
     cuts = (shown.out + shown.err).split("--- regions\n")
@@ -47,16 +60,9 @@ def test_a_fed_size():
             np.testing.assert_array_equal(sess.run(out, {x: fed, n: rows}), fed[:rows] * 2)
 
 
-def test_values_that_never_come_again(monkeypatch):
+def test_values_that_never_come_again(monkeypatch, made):
     """After some programs, what depends on such a value runs on the host."""
     monkeypatch.setattr(known, "VARIANTS", 3)
-    made = []
-    original = CompiledRegion._compile
-    monkeypatch.setattr(
-        CompiledRegion,
-        "_compile",
-        lambda self, *args: (made.append(args[0]), original(self, *args))[1],
-    )
     x, n = tf.placeholder(tf.float32, [40, 3]), tf.placeholder(tf.int32, [])
     out = tf.reduce_sum(tf.slice(x, [0, 0], [n, 3])) + tf.reduce_sum(x * 2)
     fed = np.ones((40, 3), np.float32)
@@ -80,16 +86,9 @@ def test_knowing_does_not_help_a_node_that_never_compiles():
             np.testing.assert_array_equal(sess.run(out, {x: fed, n: chosen}), [at + 1.0])
 
 
-def test_values_that_come_once_each(monkeypatch):
+def test_values_that_come_once_each(monkeypatch, made):
     """Nothing is compiled for them: what depends on them goes to the host, the rest is compiled."""
     monkeypatch.delenv("HEADRACE_COMPILE")
-    made = []
-    original = CompiledRegion._compile
-    monkeypatch.setattr(
-        CompiledRegion,
-        "_compile",
-        lambda self, *args: (made.append(args[0]), original(self, *args))[1],
-    )
     x, n = tf.placeholder(tf.float32, [90, 3]), tf.placeholder(tf.int32, [])
     out = tf.reduce_sum(tf.slice(x, [0, 0], [n, 3])) + tf.reduce_sum(tf.tanh(x))
     fed = np.zeros((90, 3), np.float32)

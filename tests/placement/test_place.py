@@ -47,33 +47,31 @@ def test_colocation_follows():
     assert placed([a, b]).nodes["b"].device == CPUS[1]
 
 
-def test_a_contradiction_names_both():
-    with tf.device("/cpu:1"):
+def together(device, other):
+    """Two nodes in one group that ask for different devices."""
+    with tf.device(device):
         a = tf.constant(1.0, name="a")
     b = tf.constant(2.0, name="b")
     b.op._set_attr("_class", ("loc:@a",))
-    b.op._set_device("/cpu:0")
+    b.op._set_device(other)
+    return a, b
+
+
+def test_a_contradiction_names_both():
+    a, b = together("/cpu:1", "/cpu:0")
     with pytest.raises(tf.errors.InvalidArgumentError, match="'b' and 'a'|'a' and 'b'"):
         placed([a, b])
 
 
 @pytest.mark.parametrize("other", ["/cpu:0", "/gpu:1"])
 def test_soft_placement_settles_a_contradiction(other):
-    with tf.device("/cpu:1"):
-        a = tf.constant(1.0, name="a")
-    b = tf.constant(2.0, name="b")
-    b.op._set_attr("_class", ("loc:@a",))
-    b.op._set_device(other)
+    a, b = together("/cpu:1", other)
     nodes = placed([a, b], soft=True).nodes
     assert nodes["a"].device == nodes["b"].device == CPUS[0]
 
 
 def test_soft_placement_never_mixes_tasks():
-    with tf.device("/job:worker/task:1"):
-        a = tf.constant(1.0, name="a")
-    b = tf.constant(2.0, name="b")
-    b.op._set_attr("_class", ("loc:@a",))
-    b.op._set_device("/job:worker/task:0")
+    a, b = together("/job:worker/task:1", "/job:worker/task:0")
     with pytest.raises(tf.errors.InvalidArgumentError, match="'b' and 'a'|'a' and 'b'"):
         placed([a, b], soft=True)
 

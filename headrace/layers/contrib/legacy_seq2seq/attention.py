@@ -164,11 +164,7 @@ def embedding_attention_decoder(
         biases.shape.assert_is_compatible_with([num_symbols])
     with variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
         embedding = get_variable("embedding", [num_symbols, embedding_size])
-        loop_function = None
-        if feed_previous:
-            loop_function = embedded_argmax(
-                embedding, output_projection, update_embedding_for_previous
-            )
+        chosen = embedded_argmax(embedding, output_projection, update_embedding_for_previous)
         return attention_decoder(
             [embedding_lookup(embedding, symbols) for symbols in decoder_inputs],
             initial_state,
@@ -176,6 +172,6 @@ def embedding_attention_decoder(
             cell,
             output_size=output_size,
             num_heads=num_heads,
-            loop_function=loop_function,
+            loop_function=chosen if feed_previous else None,
             initial_state_attention=initial_state_attention,
         )

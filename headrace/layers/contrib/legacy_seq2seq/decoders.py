@@ -139,10 +139,7 @@ def embedding_rnn_decoder(
         if output_projection is not None:
             check_projection(output_projection, num_symbols, entered.dtype)
         embedding = get_variable("embedding", [num_symbols, embedding_size])
-        loop_function = None
-        if feed_previous:
-            loop_function = embedded_argmax(
-                embedding, output_projection, update_embedding_for_previous
-            )
+        chosen = embedded_argmax(embedding, output_projection, update_embedding_for_previous)
         rows = (embedding_lookup(embedding, symbols) for symbols in decoder_inputs)
+        loop_function = chosen if feed_previous else None
         return rnn_decoder(rows, initial_state, cell, loop_function=loop_function)

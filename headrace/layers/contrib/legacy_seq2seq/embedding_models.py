@@ -102,18 +102,11 @@ def embedding_tied_rnn_seq2seq(
     """tied_rnn_seq2seq over symbols, with one table for both sides.
 
     Args:
-      encoder_inputs: a list with one tensor [batch] of symbols for every step that is read.
-      decoder_inputs: such a list for the steps that are written.
-      cell: an RNNCell.
       num_symbols: how many symbols there are.
       embedding_size: size of a row of the table.
       num_decoder_symbols: only so many, the first ones, are written; all if not given.
-      output_projection: None, for a linear map to logits at the cell's outputs; or (weights
-        [output size, symbols], biases [symbols]), which are used only to choose the next symbol.
-      feed_previous: bool or tensor: from the second step on, the decoder reads the likeliest symbol
-        of the last output.
-      dtype: of the first state and the variables; that of the scope if not given.
       scope: the variable scope; "embedding_tied_rnn_seq2seq" if not given.
+      The others are as of embedding_rnn_seq2seq.
 
     Returns: the list of outputs, and the last state.
 
@@ -161,20 +154,10 @@ def embedding_attention_seq2seq(
     that the last linear map has rows for all symbols too.
 
     Args:
-      encoder_inputs: a list with one tensor [batch] of symbols for every step that is read.
-      decoder_inputs: such a list for the steps that are written.
-      cell: an RNNCell.
-      num_encoder_symbols: how many symbols the encoder reads.
-      num_decoder_symbols: how many symbols the decoder reads and writes.
-      embedding_size: size of a row of a table.
       num_heads: how many heads read the encoder's outputs.
-      output_projection: None, for a linear map to logits at the cell's outputs; or (weights
-        [output size, symbols], biases [symbols]), which are used only to choose the next symbol.
-      feed_previous: bool or tensor: from the second step on, the decoder reads the likeliest symbol
-        of the last output.
-      dtype: of the first state and the variables; that of the scope if not given.
       scope: the variable scope; "embedding_attention_seq2seq" if not given.
       initial_state_attention: as of attention_decoder.
+      The others are as of embedding_rnn_seq2seq.
 
     Returns: the list of outputs, and the last state.
 

@@ -73,13 +73,8 @@ def sequence_loss(
     """The sum of sequence_loss_by_example over the batch, or its mean.
 
     Args:
-      logits: a list of [batch, symbols], one for each step.
-      targets: a list of [batch] of symbols.
-      weights: a list of [batch]; zeros hide padding.
-      average_across_timesteps: divide a member's sum by the sum of its weights.
       average_across_batch: divide by the size of the batch.
-      softmax_loss_function: (labels=, logits=) -> losses, instead of the softmax cross entropy.
-      name: of the scope.
+      logits, targets, weights, average_across_timesteps, softmax_loss_function, name: as there.
 
     Returns: a scalar.
 
