@@ -8,7 +8,7 @@ import tempfile
 import threading
 import unittest
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from headrace.functions.random_seed import set_random_seed
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.session.session import Session
-from headrace.testing_aids import get_temp_dir
+from headrace.testing_aids import get_temp_dir, gpu_device_name
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 
 _SEED = 87654321
@@ -65,6 +65,7 @@ class TestCase(unittest.TestCase):
         self._threads: list[_CheckedThread] = []
         self._tempdir: str | None = None
         self._cached_session: Any = None
+        self._cached_for: dict[str, Any] = {}
 
     def setUp(self) -> None:
         super().setUp()
@@ -99,8 +100,9 @@ class TestCase(unittest.TestCase):
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Any]:  # fmt: skip
-        """A session that is closed at the end of the block."""
-        with Session(graph=graph, config=config) as session, self._on_cpu(session, use_gpu):
+        """A session that is closed at the end of the block; it places softly unless `force_gpu`."""
+        made = Session(graph=graph, config=_placing(config, force_gpu))
+        with made as session, _on_device(session, use_gpu, force_gpu):
             yield session
 
     @contextmanager
@@ -108,11 +110,18 @@ class TestCase(unittest.TestCase):
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Any]:  # fmt: skip
-        """The same session for all blocks of a test."""
+        """The same session for all blocks of a test, which must ask for the same."""
+        asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached_session is None:
-            self._cached_session = Session(graph=graph, config=config)
-        session = self._cached_session
-        with session.graph.as_default(), session.as_default(), self._on_cpu(session, use_gpu):
+            made = Session(graph=graph, config=_placing(config, force_gpu))
+            self._cached_session, self._cached_for = made, asked
+        for what, value in asked.items():
+            if self._cached_for[what] is not value:
+                raise ValueError(
+                    f"The {what} used to get the cached session is different than the one that was "
+                    "used to create the session. Maybe create a new session with self.session()"
+                )
+        with self._in_cached(use_gpu, force_gpu) as session:
             yield session
 
     @contextmanager
@@ -120,18 +129,22 @@ class TestCase(unittest.TestCase):
         self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
         force_gpu: bool = False,
     ) -> Iterator[Any]:  # fmt: skip
-        """`cached_session`, or `session` where a graph is given."""
-        chosen = self.cached_session if graph is None else self.session
-        with chosen(graph, config, use_gpu, force_gpu) as session:
+        """`session` where a graph is given; else the one session of this test, whatever it is."""
+        if graph is not None:
+            chosen = self.session(graph, config, use_gpu, force_gpu)
+        elif self._cached_session is None:
+            chosen = self.cached_session(graph, config, use_gpu, force_gpu)
+        else:
+            chosen = self._in_cached(use_gpu, force_gpu)
+        with chosen as session:
             yield session
 
     @contextmanager
-    def _on_cpu(self, session: Any, use_gpu: bool) -> Iterator[None]:
-        if use_gpu:
-            yield
-        else:
-            with session.graph.device("/device:CPU:0"):
-                yield
+    def _in_cached(self, use_gpu: bool, force_gpu: bool) -> Iterator[Any]:
+        session = self._cached_session
+        with session.graph.as_default(), session.as_default():
+            with _on_device(session, use_gpu, force_gpu):
+                yield session
 
     def evaluate(self, tensors: Any) -> Any:
         """Values of tensors, in the default session."""
@@ -325,6 +338,24 @@ class TestCase(unittest.TestCase):
 
     def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
+
+
+def _placing(config: Any, force_gpu: bool) -> Any:
+    """A test wants an op to run, wherever that is; `force_gpu` wants it there or not at all."""
+    if config is None or (force_gpu and config.allow_soft_placement):
+        chosen = proto.ConfigProto()
+        if config is not None:
+            chosen.CopyFrom(config)
+        chosen.allow_soft_placement = not force_gpu
+        return chosen
+    return config
+
+
+def _on_device(session: Any, use_gpu: bool, force_gpu: bool) -> AbstractContextManager[Any]:
+    chosen = nullcontext() if use_gpu else session.graph.device("/device:CPU:0")
+    if force_gpu:
+        chosen = session.graph.device(gpu_device_name() or "/device:GPU:0")
+    return chosen
 
 
 def _is_rectangular(*values: Any) -> bool:

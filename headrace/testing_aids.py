@@ -1,4 +1,4 @@
-"""What tests need beside a TestCase: folders, devices, clusters, stubs, measurements."""
+"""What tests need beside a TestCase: folders, devices, stubs, measurements."""
 
 from __future__ import annotations
 
@@ -74,46 +74,6 @@ def main(argv: Any = None) -> None:
 def benchmark_config() -> Any:
     """A ConfigProto for measurements."""
     return proto.ConfigProto()
-
-
-def create_local_cluster(
-    num_workers: int,
-    num_ps: int,
-    protocol: str = "grpc",
-    worker_config: Any = None,
-    ps_config: Any = None,
-) -> Any:
-    """Servers of this process: (workers, parameter servers), started.
-
-    Args:
-      num_workers, num_ps: how many.
-      protocol: how they talk.
-      worker_config, ps_config: ConfigProtos.
-    """
-    import socket
-
-    from headrace.distributed.server import ClusterSpec, Server
-
-    def port() -> int:
-        with socket.socket() as probe:
-            probe.bind(("localhost", 0))
-            return int(probe.getsockname()[1])
-
-    jobs = {
-        "worker": [f"localhost:{port()}" for _ in range(num_workers)],
-        "ps": [f"localhost:{port()}" for _ in range(num_ps)],
-    }
-    cluster = ClusterSpec(jobs)
-
-    def servers(job: str, config: Any) -> list[Any]:
-        return [
-            Server(
-                cluster, job_name=job, protocol=protocol, task_index=i, config=config, start=True
-            )
-            for i in range(len(jobs[job]))
-        ]
-
-    return servers("worker", worker_config), servers("ps", ps_config)
 
 
 def assert_equal_graph_def(

@@ -51,7 +51,7 @@ NAMES: dict[str, str] = {
     "headrace.testing": "test.TestCase",
     "headrace.testing_aids": (
         "test.Benchmark test.StubOutForTesting test.mock test.assert_equal_graph_def "
-        "test.benchmark_config test.create_local_cluster test.get_temp_dir test.gpu_device_name "
+        "test.benchmark_config test.get_temp_dir test.gpu_device_name "
         "test.is_built_with_cuda test.is_built_with_gpu_support test.is_built_with_rocm "
         "test.is_gpu_available test.main test.test_src_dir_path"
     ),

@@ -9,17 +9,14 @@ import numpy as np
 
 from headrace.core.dtypes import DType, as_dtype, int64
 from headrace.core.shapes import Shape
-from headrace.functions import (
-    array,
-)
-from headrace.functions.ragged_tensor import (
-    RaggedTensor,
-    is_ragged,
-)
+from headrace.functions import array
+from headrace.functions.ragged_tensor import RaggedTensor, is_ragged
 from headrace.functions.ragged_value import RaggedTensorValue
 from headrace.functions.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.constant import constant as dense_constant
+
+_MOST_DIMENSIONS = 254  # of any tensor, as in TF
 
 
 # -- constants ----------------------------------------------------------------------------------
@@ -101,8 +98,7 @@ def _from_lists(
                 f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner_shape)}"
             )
         return inner(pylist, dtype, ())
-    if ragged_rank is not None and ragged_rank < 0:
-        raise ValueError(f"Invalid ragged_rank={ragged_rank!r}: must be nonnegative")
+    _check_rank(ragged_rank)
     scalars, deepest = _depths(pylist)
     if scalars is not None and deepest > scalars:
         raise ValueError(
@@ -131,6 +127,16 @@ def _from_lists(
     for splits in reversed(nested):
         result = rows(result, splits)
     return result
+
+
+def _check_rank(ragged_rank: int | None) -> None:
+    if ragged_rank is not None and ragged_rank < 0:
+        raise ValueError(f"Invalid ragged_rank={ragged_rank!r}: must be nonnegative")
+    if ragged_rank is not None and ragged_rank >= _MOST_DIMENSIONS:
+        # An empty list has no depth of its own that would bound it.
+        raise ValueError(
+            f"Invalid ragged_rank={ragged_rank!r}: a tensor has at most {_MOST_DIMENSIONS} dimensions"
+        )
 
 
 def _depths(pylist: Any) -> tuple[int | None, int]:
@@ -189,6 +195,7 @@ def placeholder(
     """
     if ragged_rank == 0:
         return array.placeholder(dtype, value_shape, name)
+    _check_rank(ragged_rank)
     with name_scope(name, "RaggedPlaceholder", []):
         flat = Shape([None]).concatenate(value_shape)
         result: Any = array.placeholder(dtype, flat, "flat_values")

@@ -26,7 +26,7 @@ def py_func(
       stateful: the function may return something else for the same arguments, or have effects.
       name: name of the node.
 
-    Returns: a tensor, or a list of tensors where Tout is a list.
+    Returns: a tensor, or a list of tensors where Tout is a list; the node where that list is empty.
     """
     return _call(func, inp, Tout, ops.py_func if stateful else ops.py_func_stateless, name)
 
@@ -69,6 +69,4 @@ def _call(func: Callable[..., Any], inp: Any, tout: Any, op: Any, name: str | No
     with name_scope(name, op.name, inputs) as scope:
         tensors = [convert_to_tensor(x) for x in inputs]
     result = op(tensors, token=token, Tout=list(tout) if several else [tout], name=scope)
-    if not several:
-        return result[0]
-    return result
+    return result if several else result[0]

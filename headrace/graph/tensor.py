@@ -131,6 +131,9 @@ class Tensor:
     def __copy__(self) -> Tensor:
         return self
 
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self  # it stands for a value, and belongs to its graph
+
     def __iter__(self) -> Any:
         raise TypeError(
             "Tensor objects are only iterable when eager execution is enabled. "

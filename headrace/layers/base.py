@@ -10,11 +10,9 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
 from headrace.functions.init_scope import init_scope
-from headrace.functions.nest import flatten
 from headrace.functions.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.graph.tensor import Tensor
 from headrace.layers import layer as keras
 from headrace.layers.layer_names import snake_case, unique_object_name
 from headrace.layers.weights import is_trained
@@ -240,16 +238,19 @@ class Layer(keras.Layer):
         return outputs
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A layer that shares scope and tensors with this one."""
+        """A layer that shares scope, variables and tensors with this one: they are the graph's."""
         result = type(self).__new__(type(self))
         memo[id(self)] = result
+        memo.update((id(shared), shared) for shared in self._graph_elements())
         for key, value in vars(self).items():
-            if key == "_scope":
-                value = copy.copy(value)
-            elif not _is_tensors(value):
-                value = copy.deepcopy(value, memo)
+            scope = isinstance(value, (VariableScope, variable_scope))
+            value = copy.copy(value) if scope else copy.deepcopy(value, memo)
             object.__setattr__(result, key, value)
         return result
+
+    def _graph_elements(self) -> Iterator[Any]:
+        yield from (*self._trainable_weights, *self._non_trainable_weights)
+        yield from (*self._losses, *self._updates)
 
 
 def _refuse_in_keras_style(argument: str, given: Any) -> None:
@@ -272,10 +273,6 @@ def _parts(variable: Any) -> list[Any]:
 def _is_collected(variable: Any) -> bool:
     trained = _home().get_collection(GraphKeys.TRAINABLE_VARIABLES)
     return any(known is part for part in _parts(variable) for known in trained)
-
-
-def _is_tensors(value: Any) -> bool:
-    return all(isinstance(x, Tensor) for x in flatten(value))
 
 
 def _collect(elements: list[Any], key: str) -> None:

@@ -90,6 +90,28 @@ class ExampleTest(tf.test.TestCase):
             x = tf.constant([[1.0, 2.0], [3.0, 4.0]], tf.float64)
             self.assertLess(tf.test.compute_gradient_error(x, [2, 2], tf.exp(x), [2, 2]), 1e-4)
 
+    def test_sessions_place_softly(self):
+        with tf.device("/gpu:0"):
+            x = tf.constant(1) + 1
+        for opened in (self.session, self.cached_session, self.test_session):
+            with opened() as session:
+                self.assertEqual(2, session.run(x))
+        with self.session(force_gpu=True) as session:
+            with self.assertRaisesOpError("Cannot assign a device"):
+                session.run(x)
+        with self.session(config=tf.ConfigProto()) as session:
+            with self.assertRaisesOpError("Cannot assign a device"):
+                session.run(x)
+
+    def test_a_cached_session_is_asked_for_alike(self):
+        with self.cached_session() as first:
+            pass
+        with self.test_session(force_gpu=True) as second:
+            self.assertIs(first, second)
+        with self.assertRaisesRegex(ValueError, "The force_gpu used to get the cached session"):
+            with self.cached_session(force_gpu=True):
+                pass
+
     def test_graph_is_fresh(self):
         self.assertEqual([], tf.get_default_graph().get_operations())
 

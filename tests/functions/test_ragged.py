@@ -86,3 +86,16 @@ def test_rows_are_checked_when_they_run():
     values = tf.placeholder_with_default([1, 2, 3], [None])
     with pytest.raises(tf.errors.InvalidArgumentError, match="do not form a valid RaggedTensor"):
         run(tf.RaggedTensor.from_row_splits(values, [0, 2, 4]))
+
+
+@pytest.mark.parametrize("make", [tf.ragged.constant, tf.ragged.constant_value])
+@pytest.mark.parametrize("pylist", [[], [[]], [[], [[]]]])
+def test_a_rank_that_no_tensor_has_is_refused(make, pylist):
+    with pytest.raises(ValueError, match="Invalid ragged_rank=.*at most 254 dimensions"):
+        make(pylist, dtype="int32", ragged_rank=8968073515812833920)
+    assert len(make(pylist, dtype="int32", ragged_rank=20).shape) == 21
+
+
+def test_a_placeholder_of_a_rank_that_no_tensor_has_is_refused():
+    with pytest.raises(ValueError, match="at most 254 dimensions"):
+        tf.ragged.placeholder(tf.int32, ragged_rank=2**40)

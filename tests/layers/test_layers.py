@@ -1,5 +1,7 @@
 """Layers against NumPy: names, sharing, losses and updates, batch normalisation in training."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,43 @@ def test_a_constructor_that_calls_no_other():
     layer = Bare()
     assert run(layer(tf.constant(2.0))) == 2.0
     assert [v.name for v in layer.variables] == ["bare/w:0"]
+
+
+def _used(layer):
+    shapes = {tf.layers.Conv2D: [2, 5, 5, 3], tf.contrib.rnn.ConvLSTMCell: [2, 5, 3]}
+    x = tf.ones(shapes.get(type(layer), [2, 3]))
+    if isinstance(layer, tf.nn.rnn_cell.RNNCell):
+        return layer(x, layer.zero_state(2, tf.float32))
+    return layer(x)
+
+
+@pytest.mark.parametrize("use_resource", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf.layers.Dense(4),
+        lambda: tf.layers.Conv2D(2, 3),
+        lambda: tf.layers.BatchNormalization(),
+        lambda: tf.nn.rnn_cell.LSTMCell(4, use_peepholes=True),
+        lambda: tf.nn.rnn_cell.MultiRNNCell([tf.nn.rnn_cell.GRUCell(3) for _ in range(2)]),
+        lambda: tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.BasicRNNCell(3), 0.5),
+        lambda: tf.contrib.rnn.LayerNormBasicLSTMCell(4),
+        lambda: tf.contrib.rnn.ConvLSTMCell(1, [5, 3], 2, [3]),
+    ],
+)
+def test_a_copy_of_a_built_layer_shares_its_variables(make, use_resource):
+    with tf.variable_scope("s", use_resource=use_resource):
+        layer = make()
+        _used(layer)
+        copied = copy.deepcopy(layer)
+        _used(copied)
+    assert copied is not layer and len(copied.weights) == len(layer.weights)
+    assert all(a is b for a, b in zip(copied.weights, layer.weights))
+
+
+def test_a_copy_of_a_layer_with_a_partitioned_kernel():
+    with tf.variable_scope("s", partitioner=tf.fixed_size_partitioner(2)):
+        layer = tf.nn.rnn_cell.BasicRNNCell(4)
+        _used(layer)
+        _used(copy.deepcopy(layer))
+    assert len(tf.global_variables()) == 4  # two parts of the kernel, two of the bias
