@@ -23,8 +23,8 @@ TEAM_LOSS = 1.1  # of a step that all threads share
 LEAST_GAIN = 0.1  # of the time of all steps: less did not arrive (docs/decisions/0014-branches.md)
 LONGEST = 400_000.0  # ns: a step of the team that may run alone instead
 MOVABLE = {
-    native.KERNEL, native.EXECUTE, native.GEMM32, native.GEMM64, native.CHECK, native.FILL,
-    native.SGEMM, native.REPEAT, native.COPY,
+    native.KERNEL, native.EXECUTE, native.CHECK, native.FILL, native.SGEMM, native.REPEAT,
+    native.COPY,
 }  # fmt: skip
 Fork = list[tuple[int, int]]  # the first and last step of each branch
 ALONE = (native.KERNEL, native.EXECUTE, native.SGEMM, native.FILL)

@@ -1,21 +1,21 @@
 """Matrix products by kernels of our own: which tile, which threads, what is copied beforehand.
 
-In: a LibraryCall "matmul" on plain float or double arrays.  Out: steps of a program.  A second
-operand that several products of a program share is put into panels once.
+In: a LibraryCall "matmul" on plain float or double arrays, stacks of matrices too, broadcast in any
+of their dimensions.  Out: steps of a program.  A second operand that several products of a program
+share is put into panels once.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
 from typing import Any
 
 from headrace.codegen import llvm_gemm as code
 from headrace.codegen import native, threads
-from headrace.codegen.blas import matrix
 from headrace.codegen.cache import kernel_address
 from headrace.codegen.kernel_ir import F32, F64, Tensor
 from headrace.codegen.llvm_gemm_text import (
@@ -30,10 +30,11 @@ from headrace.codegen.llvm_gemm_text import (
     TURNED,
     Shape,
 )
+from headrace.codegen.matrices import OPERANDS, matrix, stacks
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import Temporary, memory
 from headrace.codegen.target import host
-from headrace.ops.emit import LibraryCall, View
+from headrace.ops.emit import LibraryCall
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
 FEW_ROWS = 64  # of a product to which the copy of its second operand matters
@@ -48,31 +49,15 @@ LATENESS = 0.1  # of a cell's time, that one thread waits for another at the end
 
 
 def supports(call: LibraryCall) -> bool:
-    if call.kind != "matmul" or set(call.views) != {"src", "weights", "dst"}:
+    if call.kind != "matmul" or set(call.views) != set(OPERANDS):
         return False
     if call.options.get("post_ops"):
         return False
     views = call.views.values()
     if {v.operand.kind for v in views} not in ({F32}, {F64}):
         return False
-    return all(map(_is_plain, views)) and _steps_evenly(call)
-
-
-def _is_plain(view: View) -> bool:
-    """A stack of matrices, each with one of its dimensions contiguous."""
-    lead = len(view.shape) - 2
-    return matrix(view) is not None and view.order[:lead] == tuple(range(lead))
-
-
-def _steps_evenly(call: LibraryCall) -> bool:
-    """Each operand has all matrices of the result's stack, or one for all of them."""
-    whole = prod(call.views["dst"].shape[:-2])
-    found = matrix(call.views["dst"])
-    return (
-        found is not None
-        and not found[0]
-        and all(prod(v.shape[:-2]) in (1, whole) for v in call.views.values())
-    )
+    result = matrix(call.views["dst"])
+    return all(matrix(v) is not None for v in views) and result is not None and not result[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +78,7 @@ class Size:
 
 
 def size_of(call: LibraryCall) -> Size:
-    a, b, c = (call.views[name] for name in ("src", "weights", "dst"))
+    a, b, c = (call.views[name] for name in OPERANDS)
     (m, n), k = c.shape[-2:], a.shape[-1]
     turned = [found[0] for v in (a, b) if (found := matrix(v)) is not None]
     element = "float" if c.operand.kind is F32 else "double"
@@ -273,7 +258,7 @@ class Products:
         size, found = size_of(call), []
         shared = self.is_shared(call)
         choice = choose(size, shared)
-        a, b, c = (memory(call.views[name].operand) for name in ("src", "weights", "dst"))
+        a, b, c = (memory(call.views[name].operand) for name in OPERANDS)
         ld = [m[1] for v in call.views.values() if (m := matrix(v)) is not None]
         views = dict(zip(call.views, ld))
         b_step = views["weights"]
@@ -281,16 +266,14 @@ class Products:
             found += self._shared_panels(call, size, choice, step)
             b = self.panels[(*self.key(call), choice.shape.tile_n)]
             b_step = _pitch(size, choice)
-        batches = [
-            prod(v.shape[-2:]) if prod(v.shape[:-2]) > 1 else 0
-            for v in (call.views[name] for name in ("src", "weights", "dst"))
-        ]
+        loops = stacks(call)
         params = [
             size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size, choice.shape),
-            choice.cells_m, choice.cells_n, *batches,
+            choice.cells_m, choice.cells_n, *(word for loop in loops for word in loop),
         ]  # fmt: skip
         work = size.batch * choice.cells_m * choice.cells_n
-        entry = _entry(choice.shape, "gemm", params, work, min(choice.team, work))
+        shape = replace(choice.shape, stacks=len(loops))
+        entry = _entry(shape, "gemm", params, work, min(choice.team, work))
         entry.places = [(a, False), (b, False), (c, True), ("scratch", 0)]
         scratch = choice.shape.scratch * choice.team
         found.append(step([a, b], [c], entry, scratch, name=f"own {name}"))

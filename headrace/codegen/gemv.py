@@ -9,10 +9,10 @@ import ctypes
 from typing import Any
 
 from headrace.codegen import gemm, limits, native, threads
-from headrace.codegen.blas import matrix
 from headrace.codegen.cache import kernel_address
 from headrace.codegen.llvm_gemm_text import DIRECT, ROWS, TURNED, Shape
 from headrace.codegen.llvm_gemv import FewRows
+from headrace.codegen.matrices import matrix
 from headrace.codegen.program import Entry
 from headrace.codegen.stages import memory
 from headrace.codegen.target import host

@@ -73,15 +73,12 @@ def surroundings() -> tuple[Any, ...] | None:
     sources_hash = sources.digest()
     if sources_hash is None:
         return None
-    from importlib.util import find_spec
-
     from headrace.codegen import onednn_api
 
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith(("ONEDNN_", "DNNL_")))
     return (
         __version__, sources_hash, host().key, sys.version, np.__version__, threads.count(),
         threads.libgomp() is not None, sorted(options.without()), onednn_api.identity(), settings,
-        find_spec("scipy_openblas32") is not None,
     )  # fmt: skip
 
 

@@ -42,10 +42,10 @@ WORD = 1 << 63
 # Words of `head` (without addresses), and arrays; None: as many as the entry says.
 _FORMS: dict[int, tuple[int | None, int | None]] = {
     native.KERNEL: (4, None), native.EXECUTE: (0, None), native.REPEAT: (0, None),
-    native.GEMM32: (14, 3), native.GEMM64: (14, 3), native.SGEMM: (11, 3), native.CHECK: (0, 1),
-    native.FILL: (1, 1), native.JUMP: (2, 0), native.UNLESS: (2, 1), native.LEA: (0, 2),
-    native.SWAP: (0, 2), native.COPY: (1, 2), native.CELL: (6, 4), native.PUSH: (2, 3),
-    native.POP: (1, 3), native.ROW: (3, 2), native.FORK: (None, 0), native.LIMIT: (3, 1),
+    native.SGEMM: (9, 3), native.CHECK: (0, 1), native.FILL: (1, 1), native.JUMP: (2, 0),
+    native.UNLESS: (2, 1), native.LEA: (0, 2), native.SWAP: (0, 2), native.COPY: (1, 2),
+    native.CELL: (6, 4), native.PUSH: (2, 3), native.POP: (1, 3), native.ROW: (3, 2),
+    native.FORK: (None, 0), native.LIMIT: (3, 1),
 }  # fmt: skip
 _CALLS = (native.EXECUTE, native.REPEAT)
 _JUMPS = (native.JUMP, native.UNLESS, native.FORK)
@@ -236,9 +236,9 @@ class _Entries:
             self.kernel(made, more)
         elif kind in _CALLS:
             self.call(made, more.get("call"))
-        elif kind in ADDRESSES:
-            made.head.insert(0, _function(kind))
-            demand(kind != native.SGEMM or 0 < made.head[11] <= threads.MOST)
+        elif kind == native.SGEMM:
+            made.head.insert(0, _product())
+            demand(0 < made.head[9] <= threads.MOST)
         elif kind == native.CHECK:
             made.check = number(more.get("check"))
         if "jump" in more:
@@ -300,16 +300,11 @@ def _addresses(linked: Future[list[int | None]]) -> list[int]:
     return [a for a in found if a is not None]
 
 
-def _function(kind: int) -> int:
-    """The library's function that entries of this kind call."""
-    if kind == native.SGEMM:
-        lib = dnn.library()
-        demand(lib is not None)
-        return native.address_of(lib.dnnl_sgemm)  # type: ignore[union-attr]
-    from headrace.codegen import blas
-
-    demand(blas.library() is not None)
-    return blas.product(kind == native.GEMM64)
+def _product() -> int:
+    """The library's product of matrices."""
+    lib = dnn.library()
+    demand(lib is not None)
+    return native.address_of(lib.dnnl_sgemm)  # type: ignore[union-attr]
 
 
 # -- plain data ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from headrace.plan.units import inner_nodes
 
 MOST = 64 << 20  # bytes of arrays
 # Words of `head` that hold addresses, which are found anew.
-ADDRESSES = {native.KERNEL: 2, native.SGEMM: 1, native.GEMM32: 1, native.GEMM64: 1}
+ADDRESSES = {native.KERNEL: 2, native.SGEMM: 1}
 
 
 class Unwritable(Exception):

@@ -1,5 +1,5 @@
-"""Library calls behind one interface: plain products by kernels of our own, the rest by oneDNN
-where it can, else by a BLAS.
+"""Library calls behind one interface: products of matrices by kernels of our own or by oneDNN,
+the rest by oneDNN.
 
 In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region
 can be lowered accordingly: a call that nobody does is expressed in stages (codegen.fallback) or
@@ -12,7 +12,6 @@ from math import prod
 from typing import Any
 
 from headrace.codegen import (
-    blas,
     costs,
     gemm,
     gemv,
@@ -24,6 +23,7 @@ from headrace.codegen import (
     winograd,
 )
 from headrace.codegen.kernel_ir import Tensor
+from headrace.codegen.matrices import matrix
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.onednn_calls import work_of
 from headrace.codegen.program import Entry
@@ -37,7 +37,7 @@ def is_empty(call: LibraryCall) -> bool:
 
 
 def choose(call: LibraryCall) -> str | None:
-    """'own' kernels, 'onednn', 'blas', or None where nobody does it."""
+    """'own' kernels, 'onednn', or None where nobody does it."""
     if gemm.supports(call) and not onednn.supports(call):
         return "own"
     if onednn.supports(call):
@@ -48,9 +48,7 @@ def choose(call: LibraryCall) -> str | None:
         else:
             onednn_pool.pair(call)
             return "onednn"
-    if gemm.supports(call):
-        return "own"
-    return "blas" if blas.supports(call) else None
+    return "own" if gemm.supports(call) else None
 
 
 def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
@@ -83,15 +81,13 @@ def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Prod
         try:
             made = onednn.executions(call)
         except LibraryError:
-            if not own and not blas.supports(call):
+            if not own:
                 raise
         else:
             if winograd.prefers(call):
                 return winograd.steps(call, made, step)
             return [_step(onednn.entry_of(e), e.label or label(call), step) for e in made]
-    if own:
-        return products.steps(call, step, label(call))
-    return [_step(e, label(call), step) for e in blas.entries(call)]
+    return products.steps(call, step, label(call))
 
 
 def label(call: LibraryCall) -> str:
@@ -100,7 +96,7 @@ def label(call: LibraryCall) -> str:
         return call.kind
     (*lead, m, n), k = call.views["dst"].shape, call.views["src"].shape[-1]
     turned = "".join(
-        "T" if (found := blas.matrix(call.views[name])) is not None and found[0] else "N"
+        "T" if (found := matrix(call.views[name])) is not None and found[0] else "N"
         for name in ("src", "weights")
     )
     return f"matmul {m}x{k}x{n} {turned}" + (f" x{prod(lead)}" if prod(lead) > 1 else "")

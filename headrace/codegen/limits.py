@@ -15,9 +15,7 @@ from headrace.codegen.program import Entry
 from headrace.ops.emit import LibraryCall
 
 FLAGS = "filled"  # the option of a call that names the flags (native_control) of its rows
-_WORDS = {
-    native.KERNEL: PARAMS.index("k"), native.SGEMM: 7, native.GEMM32: 7, native.GEMM64: 7,
-}  # fmt: skip
+_WORDS = {native.KERNEL: PARAMS.index("k"), native.SGEMM: 7}
 
 
 def supports(call: LibraryCall) -> bool:

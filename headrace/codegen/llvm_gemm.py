@@ -25,6 +25,7 @@ from headrace.codegen.llvm_gemm_text import (
     PITCH,
     ROWS,
     ROWS_DIRECT,
+    STACK,
     i64,
 )
 from headrace.codegen.llvm_text import Value
@@ -38,7 +39,8 @@ class Writer(Copies):
     def write(self, symbol: str) -> str:
         """The product: buffers are A, B, C and scratch."""
         b = self.b
-        a, bb, c, scratch = self.begin(4, PARAMS)
+        loops = [f"{name}{i}" for i in range(self.s.stacks) for name in STACK]
+        a, bb, c, scratch = self.begin(4, [*PARAMS, *loops])
         own = b.op("mul", Value("%thread", "i64"), i64(self.s.scratch))
         self.a_copy = b.offset(scratch, "i8", own)
         self.b_copy = b.offset(self.a_copy, "i8", i64(self.s.a_bytes))
@@ -65,10 +67,7 @@ class Writer(Copies):
         cells = b.op("mul", p["rows"], p["columns"])
         batch, cell = b.op("udiv", w, cells), b.op("urem", w, cells)
         row, column = b.op("udiv", cell, p["columns"]), b.op("urem", cell, p["columns"])
-        a, bb, c = (
-            self.at(x, b.op("mul", batch, p[name]))
-            for x, name in ((a, "a_batch"), (bb, "b_batch"), (c, "c_batch"))
-        )
+        a, bb, c = self.matrices(batch, a, bb, c)
         top, bottom = self.share(row, p["rows"], p["m"], self.s.tile_m)
         left, right = self.share(column, p["columns"], p["n"], self.s.tile_n)
 
@@ -82,6 +81,18 @@ class Writer(Copies):
             )
 
         self.loop(i64(0), p["k"], p["block"], depth)
+
+    def matrices(self, number: Value, a: Value, bb: Value, c: Value) -> list[Value]:
+        """Where the operands' matrices begin for that matrix of the result."""
+        b, p, found = self.b, self.p, [a, bb, c]
+        for loop in reversed(range(self.s.stacks)):
+            at = number
+            if loop:  # of the outermost loop the number is what is left
+                extent = p[f"extent{loop}"]
+                number, at = b.op("udiv", number, extent), b.op("urem", number, extent)
+            steps = (p[f"{name}{loop}"] for name in "abc")
+            found = [self.at(x, b.op("mul", at, step)) for x, step in zip(found, steps)]
+        return found
 
     def share(self, which: Value, of: Value, extent: Value, tile: int) -> tuple[Value, Value]:
         """Where a cell begins and ends: all have the same number of tiles, or one more."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from headrace.codegen.llvm_text import Block, Builder, Value, constant, vector
 
-PARAMS = "m n k a_step b_step c_step block rows columns a_batch b_batch c_batch".split()
+PARAMS = "m n k a_step b_step c_step block rows columns".split()
+STACK = "extent a b c".split()  # a loop over matrices, and what each operand moves on per step
 PANEL_PARAMS = "n k b_step pitch".split()
 DEPTH = 256  # of a block of k, at most
 PITCH = DEPTH + 16  # between rows of the copy of A: no power of two, which would crowd a cache set
@@ -37,6 +38,7 @@ class Shape:
     vectors: int  # columns of a tile, in vectors
     a: str
     b: str
+    stacks: int = 0  # loops over the matrices of stacks
 
     @property
     def tile_n(self) -> int:
@@ -80,7 +82,8 @@ class Shape:
         return max(-(-(self.a_bytes + b) // 64) * 64, 64)
 
     def identity(self, role: str) -> str:
-        return f"{role} {self.element}x{self.lanes} tile {self.tile_m}x{self.vectors} {self.a} {self.b}"
+        tile = f"tile {self.tile_m}x{self.vectors} {self.a} {self.b}"
+        return f"{role} {self.element}x{self.lanes} {tile} stacks {self.stacks}"
 
 
 def i64(n: int) -> Value:

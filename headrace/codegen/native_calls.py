@@ -1,5 +1,5 @@
 """Entries that call libraries, as blocks of the function @walk (native_loop): oneDNN's primitives and
-products, a BLAS's products.
+its products.
 
 A block finds its entry in %entry and this run's arrays in %bases; it ends at %next, or at %broken where
 the library refused.
@@ -60,76 +60,8 @@ broken:
   store i64 %i, ptr %numberp
   ret i64 3
 
-; gemm entry: kind, length, function, transpose a, transpose b, m, n, k, lda, ldb, ldc, alpha, beta,
-;             batch, step a, step b, step c, (base, offset) of a, b, c
-gemm32:
-  br label %gemm
-gemm64:
-  br label %gemm
-gemm:
-  %wide = phi i1 [ false, %gemm32 ], [ true, %gemm64 ]
-  %gf = call i64 @word(ptr %entry, i64 2)
-  %gfp = inttoptr i64 %gf to ptr
-  %ta0 = call i64 @word(ptr %entry, i64 3)
-  %ta = trunc i64 %ta0 to i32
-  %tb0 = call i64 @word(ptr %entry, i64 4)
-  %tb = trunc i64 %tb0 to i32
-  %m0 = call i64 @word(ptr %entry, i64 5)
-  %m = trunc i64 %m0 to i32
-  %n0 = call i64 @word(ptr %entry, i64 6)
-  %n = trunc i64 %n0 to i32
-  %k0 = call i64 @word(ptr %entry, i64 7)
-  %k = trunc i64 %k0 to i32
-  %lda0 = call i64 @word(ptr %entry, i64 8)
-  %lda = trunc i64 %lda0 to i32
-  %ldb0 = call i64 @word(ptr %entry, i64 9)
-  %ldb = trunc i64 %ldb0 to i32
-  %ldc0 = call i64 @word(ptr %entry, i64 10)
-  %ldc = trunc i64 %ldc0 to i32
-  %alpha0 = call i64 @word(ptr %entry, i64 11)
-  %alpha = bitcast i64 %alpha0 to double
-  %beta0 = call i64 @word(ptr %entry, i64 12)
-  %beta = bitcast i64 %beta0 to double
-  %batch = call i64 @word(ptr %entry, i64 13)
-  %stepa = call i64 @word(ptr %entry, i64 14)
-  %stepb = call i64 @word(ptr %entry, i64 15)
-  %stepc = call i64 @word(ptr %entry, i64 16)
-  %gpairs = getelementptr i64, ptr %entry, i64 17
-  call void @pointers(ptr %gpairs, i64 3, ptr %bases, ptr %scratch)
-  %pa = load ptr, ptr %scratch
-  %pb1 = getelementptr ptr, ptr %scratch, i64 1
-  %pb = load ptr, ptr %pb1
-  %pc1 = getelementptr ptr, ptr %scratch, i64 2
-  %pc = load ptr, ptr %pc1
-  %alpha32 = fptrunc double %alpha to float
-  %beta32 = fptrunc double %beta to float
-  br label %ghead
-ghead:
-  %g = phi i64 [ 0, %gemm ], [ %g1, %gnext ]
-  %gmore = icmp slt i64 %g, %batch
-  br i1 %gmore, label %gbody, label %next
-gbody:
-  %ao = mul i64 %g, %stepa
-  %a = getelementptr i8, ptr %pa, i64 %ao
-  %bo = mul i64 %g, %stepb
-  %b = getelementptr i8, ptr %pb, i64 %bo
-  %co = mul i64 %g, %stepc
-  %c = getelementptr i8, ptr %pc, i64 %co
-  br i1 %wide, label %dgemm, label %sgemm
-sgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, float %alpha32, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, float %beta32, ptr %c, i32 %ldc)
-  br label %gnext
-dgemm:
-  call void %gfp(i32 101, i32 %ta, i32 %tb, i32 %m, i32 %n, i32 %k, double %alpha, ptr %a,
-                 i32 %lda, ptr %b, i32 %ldb, double %beta, ptr %c, i32 %ldc)
-  br label %gnext
-gnext:
-  %g1 = add i64 %g, 1
-  br label %ghead
-
 ; oneDNN's own product: kind, length, function, transpose a, transpose b (as letters), m, n, k, lda,
-;                       ldb, ldc, alpha, beta, threads, (base, offset) of a, b, c
+;                       ldb, ldc, threads, (base, offset) of a, b, c
 own:
   %wf = call i64 @word(ptr %entry, i64 2)
   %wfp = inttoptr i64 %wf to ptr
@@ -143,26 +75,20 @@ own:
   %wlda = call i64 @word(ptr %entry, i64 8)
   %wldb = call i64 @word(ptr %entry, i64 9)
   %wldc = call i64 @word(ptr %entry, i64 10)
-  %walpha0 = call i64 @word(ptr %entry, i64 11)
-  %walpha1 = bitcast i64 %walpha0 to double
-  %walpha = fptrunc double %walpha1 to float
-  %wbeta0 = call i64 @word(ptr %entry, i64 12)
-  %wbeta1 = bitcast i64 %wbeta0 to double
-  %wbeta = fptrunc double %wbeta1 to float
-  %wth = call i64 @word(ptr %entry, i64 13)
+  %wth = call i64 @word(ptr %entry, i64 11)
   %wth32 = trunc i64 %wth to i32
   %wnf = call i64 @word(ptr %rt, i64 5)
   %wnfp = inttoptr i64 %wnf to ptr
   call void %wnfp(i32 %wth32)
-  %wpairs = getelementptr i64, ptr %entry, i64 14
+  %wpairs = getelementptr i64, ptr %entry, i64 12
   call void @pointers(ptr %wpairs, i64 3, ptr %bases, ptr %scratch)
   %wa = load ptr, ptr %scratch
   %wb1 = getelementptr ptr, ptr %scratch, i64 1
   %wb = load ptr, ptr %wb1
   %wc1 = getelementptr ptr, ptr %scratch, i64 2
   %wc = load ptr, ptr %wc1
-  %wr = call i32 %wfp(i8 %wta, i8 %wtb, i64 %wm, i64 %wn, i64 %wk, float %walpha, ptr %wa,
-                      i64 %wlda, ptr %wb, i64 %wldb, float %wbeta, ptr %wc, i64 %wldc)
+  %wr = call i32 %wfp(i8 %wta, i8 %wtb, i64 %wm, i64 %wn, i64 %wk, float 1.0, ptr %wa,
+                      i64 %wlda, ptr %wb, i64 %wldb, float 0.0, ptr %wc, i64 %wldc)
   %wgood = icmp eq i32 %wr, 0
   br i1 %wgood, label %next, label %broken
 """

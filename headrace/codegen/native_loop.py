@@ -133,23 +133,21 @@ dispatch:
   %kind = load i64, ptr %entry
   switch i64 %kind, label %next [ i64 0, label %kernel
                                   i64 1, label %execute
-                                  i64 2, label %gemm32
-                                  i64 3, label %gemm64
-                                  i64 4, label %check
-                                  i64 5, label %fill
-                                  i64 6, label %own
-                                  i64 7, label %jump
-                                  i64 8, label %unless
-                                  i64 9, label %lea
-                                  i64 10, label %swap
-                                  i64 11, label %copy
-                                  i64 12, label %cell
-                                  i64 13, label %push
-                                  i64 14, label %pop
-                                  i64 15, label %row
-                                  i64 16, label %repeat
-                                  i64 17, label %fork
-                                  i64 18, label %limit ]
+                                  i64 2, label %check
+                                  i64 3, label %fill
+                                  i64 4, label %own
+                                  i64 5, label %jump
+                                  i64 6, label %unless
+                                  i64 7, label %lea
+                                  i64 8, label %swap
+                                  i64 9, label %copy
+                                  i64 10, label %cell
+                                  i64 11, label %push
+                                  i64 12, label %pop
+                                  i64 13, label %row
+                                  i64 14, label %repeat
+                                  i64 15, label %fork
+                                  i64 16, label %limit ]
 
 kernel:
   %kf = call i64 @word(ptr %entry, i64 2)

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.codegen import native, onednn_conv, onednn_pool, threads
 from headrace.codegen import onednn_api as dnn
-from headrace.codegen.blas import bits_of, matrix
+from headrace.codegen.matrices import matrix
 from headrace.codegen.onednn_api import Unsupported
 from headrace.codegen.onednn_calls import Execution, Sequence, plain, reorder, team_of
 from headrace.codegen.program import Entry
@@ -89,7 +89,7 @@ def product(call: LibraryCall) -> Entry | None:
     assert lib is not None
     head = [
         native.address_of(lib.dnnl_sgemm), ord("T" if ta else "N"), ord("T" if tb else "N"), m, n, k,
-        lda, ldb, ldc, bits_of(1.0), bits_of(0.0), team,
+        lda, ldb, ldc, team,
     ]  # fmt: skip
     places: list[tuple[Any, Any]] = [
         (memory_of(a.operand), False), (memory_of(b.operand), False), (memory_of(c.operand), True),

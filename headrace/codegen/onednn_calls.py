@@ -83,7 +83,7 @@ def work_of(call: LibraryCall) -> int:
     """Multiplications and additions, or what takes as long."""
     src, weights = call.views["src"], call.views.get("weights")
     if call.kind == "matmul" and weights is not None:
-        return 2 * prod(src.shape) * weights.shape[-1]
+        return 2 * prod(call.views["dst"].shape) * src.shape[-1]
     if weights is not None:
         # Every output element reads one filter.
         filters = weights.shape[: 1 + has_groups(call)]

@@ -301,10 +301,13 @@ def view(
     return View(x, tuple(range(len(x.shape))) if order is None else tuple(order), whole)
 
 
-def transposed(x: Operand, yes: bool) -> View:
-    """The operand, its two last dimensions exchanged if `yes`."""
-    *lead, rows, columns = range(len(x.shape))
-    return View(x, (*lead, columns, rows) if yes else (*lead, rows, columns))
+def transposed(x: Operand, yes: bool, rank: int | None = None) -> View:
+    """The operand, its two last dimensions exchanged if `yes`; with dimensions of 1 before the first
+    where it has less than `rank`."""
+    missing = 0 if rank is None else rank - len(x.shape)
+    *lead, rows, columns = range(missing + len(x.shape))
+    order = (*lead, columns, rows) if yes else (*lead, rows, columns)
+    return View(x, order, (*(1,) * missing, *x.shape) if missing else None)
 
 
 @dataclass(frozen=True, slots=True)

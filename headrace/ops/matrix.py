@@ -164,10 +164,9 @@ def _products(node, dy):
 def _call(x, y, out, adj_x, adj_y):
     if x.dtype.is_complex and (adj_x or adj_y):
         raise Decline("conjugates")
-    if len(x.shape) != len(y.shape):
-        raise Decline("batches of different rank")
+    rank = len(out.shape)
     return LibraryCall(
-        "matmul", src=transposed(x, adj_x), weights=transposed(y, adj_y), dst=view(out)
+        "matmul", src=transposed(x, adj_x, rank), weights=transposed(y, adj_y, rank), dst=view(out)
     )
 
 
@@ -261,7 +260,7 @@ def _(x, y, out, *, adj_x, adj_y):
 
 @batch_matmul_v2.samples
 def _(rng):
-    yield from _batches(rng, [((2,), (2,)), ((2, 1), (3,)), ((), (2,)), ((), ())])
+    yield from _batches(rng, [((2,), (2,)), ((2, 1), (3,)), ((2, 3), (2, 1)), ((), (2,)), ((), ())])
     yield Sample(np.ones((0, 2, 3)), np.ones((1, 3, 1)), note="empty")
     z = rng.normal(size=(2, 3, 3, 2)) @ [1, 1j]
     yield Sample(z, z[:1], adj_y=True, note="complex")

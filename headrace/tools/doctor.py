@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from headrace.core import options
 from headrace.version import __version__
 
-_PACKAGES = (
-    "numpy", "ml_dtypes", "protobuf", "llvmlite", "onednn-cpu-gomp", "scipy-openblas32",
-)  # fmt: skip
+_PACKAGES = ("numpy", "ml_dtypes", "protobuf", "llvmlite", "onednn-cpu-gomp")
 
 
 def main(words: Sequence[str]) -> int:
@@ -51,7 +49,7 @@ def _native() -> dict[str, str]:
     problem = target.problem()
     if problem is not None:
         return {"compile": f"off ({problem}): the NumPy reference runs everything"}
-    from headrace.codegen import blas, threads
+    from headrace.codegen import threads
 
     cpu = target.host()
     if threads.libgomp() is not None:
@@ -62,7 +60,6 @@ def _native() -> dict[str, str]:
         "compile": f"on, for {cpu.cpu} with vectors of {cpu.vector_bits} bits",
         "threads": f"{threads.count()}, {team}",
         "oneDNN": _onednn(),
-        "BLAS": blas.library() or "absent: generated kernels multiply matrices",
     }
 
 
@@ -80,4 +77,4 @@ def _onednn() -> str:
         reason = "no libgomp"
     else:
         reason = f"{where} does not load"
-    return f"not used ({reason}): generated kernels and the BLAS take its place"
+    return f"not used ({reason}): generated kernels take its place"

@@ -17,11 +17,9 @@ import pytest
 
 import headrace as tf
 from headrace.codegen import (
-    blas,
     cache,
     compiled,
     disk,
-    gemm,
     kept,
     kept_keys,
     kept_reader,
@@ -40,7 +38,6 @@ from tests.codegen.kept_models import (
     Seen,
     assert_equal,
     convolutions,
-    doubles,
     mlp,
     recurrent,
     rows,
@@ -112,7 +109,7 @@ def test_found_again(model, seen):
 def test_what_the_models_are_for(seen):
     for model in MODELS:
         values_of(model, 1)
-    rare = {native.SGEMM, native.GEMM32, native.GEMM64}
+    rare = {native.SGEMM}
     if threads.count() == 1:
         rare.add(native.FORK)
     if onednn.is_available():
@@ -129,16 +126,6 @@ def test_products_of_the_library(seen):
     assert native.SGEMM in seen.kinds()
     assert_equal(values_of(build), want)
     assert seen.were_found == [False, True]
-
-
-@pytest.mark.skipif(blas.library() is None, reason="no BLAS")
-def test_products_of_a_blas(seen, monkeypatch):
-    monkeypatch.setattr(gemm, "supports", lambda call: False)
-    want = values_of(doubles)
-    assert native.GEMM64 in seen.kinds()
-    seen.programs.clear()
-    assert_equal(values_of(doubles), want)
-    assert all(seen.were_found)
 
 
 PROGRAM = textwrap.dedent(

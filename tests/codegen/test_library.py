@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from headrace.codegen import blas, fallback, library, onednn
+from headrace.codegen import fallback, library, onednn
 from headrace.codegen.assemble import assemble
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.lower import Emitter
@@ -209,7 +209,6 @@ def test_fallback_product(dtype):
 
 def test_everything_works_without_libraries(monkeypatch):
     monkeypatch.setattr(onednn, "is_available", lambda: False)
-    monkeypatch.setattr(blas, "library", lambda: None)
     a, b, c = (Tensor(s, np.float32) for s in ((3, 4), (4, 5), (3, 5)))
     made = LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c))
     assert library.choose(made) == "own"
