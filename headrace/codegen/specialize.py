@@ -327,8 +327,15 @@ class Specializer:
             rules: Callable[..., list[Any]] = complex_rules.lower if mixed else lower
             made = rules(self.emitter, op, arguments, attrs, known)
         for tensor, output, shape in zip(made, node.outputs, shapes):
-            if not is_handle(output.dtype) and shape is not None and tensor.shape != shape:
+            if is_handle(output.dtype):
+                continue
+            if shape is not None and tensor.shape != shape:
                 raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
+            # The caller's array has room for the declared type: another would be written beyond it.
+            if tensor.dtype.numpy != output.dtype.base.numpy:
+                raise Decline(
+                    f"the rule gives {tensor.dtype.name}, the type is {output.dtype.name}"
+                )
         return made
 
     def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...] | None]:

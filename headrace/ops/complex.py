@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import COMPLEX, complex64, complex128, float32, float64, variant
+from headrace.core.errors import require
 from headrace.graph.tensor import Tensor
 from headrace.ops.constant import constant
 from headrace.ops.families import binary, require_broadcast, unary
 from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.samples import Sample
+from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.shape_rules import broadcast, same
 from headrace.ops.signature import Type
 
 _REAL = (float32, float64)
@@ -30,18 +32,41 @@ def complex_type(real: Any) -> Any:
     return {float32: complex64, float64: complex128}[real.base]
 
 
+def _require_fit(whole: Any, part: Any) -> None:
+    require(
+        complex_type(part) is whole.base,
+        f"no kernel has {whole.base.name} numbers with parts of {part.base.name}",
+    )
+
+
+def _part_shape(x: Any, *, T: Any, Tout: Any) -> Any:
+    """That of the complex input, whose parts have the type of the result."""
+    _require_fit(T, Tout)
+    return same(x)
+
+
+def _whole_shape(x: Any, y: Any, *, T: Any, Tout: Any) -> Any:
+    """The two parts broadcast; the result is the complex type that belongs to theirs."""
+    _require_fit(Tout, T)
+    return broadcast(x, y)
+
+
 def _values(rng):
     z = rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3))
     yield Sample(z, Tout=float64, dtypes=False)
     yield Sample(z.astype(np.complex64))
     yield Sample(np.zeros((0, 3), np.complex64), note="empty")
     yield Sample(np.array([complex(np.inf, -np.inf), complex(0, np.nan)], np.complex64), grad=False)
+    yield ErrorSample(z, Tout=float32, raises="complex128 numbers with parts of float32")
+    yield ErrorSample(
+        z.astype(np.complex64), Tout=float64, raises="complex64 numbers with parts of float64"
+    )
 
 
 def _part(name, meaning, doc, emit, gradient, signature=_PART):
     return unary(
         name, meaning, T=Type(COMPLEX, default=complex64), Tout=_TOUT, doc=doc, emit=emit,
-        signature=signature, gradient=gradient, samples=_values,
+        signature=signature, shape=_part_shape, gradient=gradient, samples=_values,
     )  # fmt: skip
 
 
@@ -74,11 +99,15 @@ def _complex_samples(rng):
         x, y = rng.normal(size=a), rng.normal(size=b)
         yield Sample(x, y, Tout=complex128, dtypes=False)
         yield Sample(x.astype(np.float32), y.astype(np.float32))
+    x = rng.normal(size=3)
+    yield ErrorSample(x, x, Tout=complex64, raises="complex64 numbers with parts of float64")
+    x = x.astype(np.float32)
+    yield ErrorSample(x, x, Tout=complex128, raises="complex128 numbers with parts of float32")
 
 
 complex_ = binary(
     "Complex", _combine, T=Type(_REAL, default=float32), Tout=Type(COMPLEX, default=complex64),
-    doc="real + i imag.", signature="real: T, imag: T -> out: Tout",
+    doc="real + i imag.", signature="real: T, imag: T -> out: Tout", shape=_whole_shape,
     emit="complex", gradient=_complex_gradient, samples=_complex_samples,
 )  # fmt: skip
 real = _part(
