@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
+
 import numpy as np
 
 from headrace.core.dtypes import FLOATS, REALS, bfloat16, float16, float32
@@ -11,6 +14,7 @@ from headrace.ops.conv_geometry import last_sizes, sizes_shape
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline, LibraryCall, view
 from headrace.ops.pool import distinct, refuse
+from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, with_rank
 from headrace.ops.signature import Ints, String, Type
@@ -21,8 +25,12 @@ from headrace.ops.window import (
     from_channels_last,
     layout,
     order_of,
+    padded,
+    padded_zeros,
     places,
     spatial,
+    taps,
+    unpadded,
     window,
 )  # fmt: skip
 
@@ -33,6 +41,8 @@ WINDOW = {
     "data_format": String("NDHWC", "NCDHW", default="NDHWC"),
 }
 MAX_TYPES = (float16, bfloat16, float32)
+NEAR = 1e-5  # what is so near to a window's maximum takes part in its gradient
+UNROLLED = 32  # windows over one place that are written out, not looped over
 
 
 def options(node):
@@ -211,13 +221,19 @@ def _(rng):
     attrs=WINDOW | {"T": Type(MAX_TYPES, default=float32),
                     "TInput": Type(MAX_TYPES, default=float32)})  # fmt: skip
 def max_pool3d_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
-    """The gradient of MaxPool3D: grad, added up where the maxima were."""
+    """The gradient of MaxPool3D: every element within NEAR of a window's maximum gets all of the
+    window's gradient, as in TF (the pooling of images gives it to the first maximum alone)."""
     x, y, dy = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))
     windows = windows_of(x.shape, ksize, strides, padding, data_format)
     expected = (len(x), *(w.count for w in windows), x.shape[4])
     require_shape("orig_output", y, expected)
     require_shape("grad", dy, expected)
-    return from_channels_last(pooling.max_pool_grad(x, dy, windows), data_format)
+    seen, near = padded(x, windows, np.nan), x.dtype.type(NEAR)
+    dx = padded_zeros(len(x), x.shape[4], x.shape[1:4], windows, widen(dy).dtype)
+    with np.errstate(invalid="ignore"):  # the difference of two infinities is near to nothing
+        for _, index in taps(windows):
+            dx[index] += np.where(np.abs(seen[index] - y) < near, dy, 0)
+    return from_channels_last(unpadded(dx, windows), data_format)
 
 
 @max_pool3d_grad.gradient
@@ -226,15 +242,42 @@ def _(node, ddx):
     return fill.zeros_like(x), fill.zeros_like(y), max_pool3d_grad_grad(x, y, ddx, **options(node))
 
 
-@max_pool3d_grad.library("onednn")
-def _(x, y, dy, out, *, ksize, strides, padding, data_format):
+@max_pool3d_grad.lower
+def _(e, x, y, dy, *, ksize, strides, padding, data_format):
+    sizes = (x.shape[0], *spatial(x.shape, data_format), None)
+    windows = windows_of(sizes, ksize, strides, padding, data_format)
+    channels = x.shape[channel_axis(data_format)]
+    if not all(fits(a.shape, data_format, sizes[0], windows, channels) for a in (y, dy)):
+        raise Decline("shapes that do not fit")
+    if x.dtype is not y.dtype:
+        raise Decline("an output of another type")
     order = order_of(5, data_format)
-    if y.shape != dy.shape or len({a.dtype for a in (x, y, dy, out)}) > 1:
-        raise Decline("shapes or types that do not fit")
-    return LibraryCall(
-        "max_pool_data", src=view(x, order), diff_dst=view(dy, order), diff_src=view(out, order),
-        dst=view(y, order), **library_options(x, y, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    # Along each axis a place is seen by the window that begins last before it, and by some before.
+    overlaps = [-(-w.size // w.stride) for w in windows]
+
+    def element(*i):
+        n, c, *at = (i[axis] for axis in order)
+        ahead = [a + w.before for a, w in zip(at, windows)]
+
+        def share(*r):
+            """What the r-th of these windows gives: nothing where there is none (dy is 0 there)."""
+            places = [a // w.stride - k for a, w, k in zip(ahead, windows, r)]
+            own = [0] * 5
+            for axis, j in zip(order, (n, c, *places)):
+                own[axis] = j
+            held = e.abs(x[i] - y[tuple(own)]) < e.const(NEAR, x.dtype)
+            for a, w, place, k in zip(ahead, windows, places, r):
+                if not isinstance(k, int) or (k + 1) * w.stride > w.size:
+                    held = held & (a - place * w.stride < w.size)
+            return e.select(held, e.cast(dy[tuple(own)], float32), 0)
+
+        if prod(overlaps) > UNROLLED:
+            total = e.reduce("sum", overlaps, share)
+        else:
+            total = sum(share(*r) for r in product(*map(range, overlaps)))
+        return e.cast(total, dy.dtype)
+
+    return e.compute(x.shape, element)
 
 
 def grad_samples(rng):
@@ -248,6 +291,13 @@ def grad_samples(rng):
 def _(rng):
     for x, y, chosen in grad_samples(rng):
         yield Sample(x, y, rng.normal(size=y.shape).astype(np.float32), **chosen, grad=False)
+        yield Sample(x, y, rng.normal(size=y.shape).astype(bfloat16.numpy), **chosen, grad=False)
+    for x in (np.array([5, 5, 5, 1.0]), np.array([1, 1 - 5e-6, np.inf, np.nan])):
+        x = x.astype(np.float32).reshape(1, 1, 1, 4, 1)
+        chosen = {"ksize": [1, 1, 1, 2, 1], "strides": [1] * 5, "padding": "VALID"}
+        y = max_pool3d.reference(x, **chosen, data_format="NDHWC")
+        dy = np.array([1, 2, 4], np.float32).reshape(y.shape)
+        yield Sample(x, y, dy, **chosen, grad=False, note="ties")
 
 
 def grad_grad_shape(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
