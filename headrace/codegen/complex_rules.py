@@ -83,7 +83,7 @@ class ComplexEmitter(functions.Functions):
                 *(ir.make("reduce", (p,), p.kind, (kind, loops)) for p in (body.re, body.im))
             )
         result = ir.I64 if kind in ("argmax", "argmin") else body.kind
-        return ir.make("reduce", (body,), result, (kind, loops))
+        return ir.make("reduce", (body,), result, (ir.of_kind(kind, body.kind), loops))
 
     def known(self, value: Any) -> Any:
         array = np.asarray(value)

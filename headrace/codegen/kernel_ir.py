@@ -276,7 +276,20 @@ def binary(op: str, x: Any, y: Any) -> Expr:
         return index_binary(op, a, b)
     if op == "div" and not a.kind.is_float:
         raise TypeError(f"/ is for floats, not {a.kind}: use // or e.truncate_div")
-    return make(op, (a, b), a.kind)
+    return make(of_kind(op, a.kind), (a, b), a.kind)
+
+
+# One bit would wrap around: 1 + 1 = 0.  In C++ and NumPy any sum of trues is true.
+_OF_BOOLS = {"add": "or", "mul": "and", "sum": "any", "prod": "all"}
+
+
+def of_kind(op: str, kind: Kind) -> str:
+    """What an operation, or a reduction, of this name is for elements of this kind."""
+    if kind is not BOOL:
+        return op
+    if op == "sub":
+        raise TypeError("there is no difference of bools")
+    return _OF_BOOLS.get(op, op)
 
 
 _FOLD: dict[str, Callable[[int, int], int]] = {
@@ -351,7 +364,7 @@ def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Any]) -> Expr:
     body = rule(*map(var, loops))
     if kind in ("argmax", "argmin"):
         return make("reduce", (body,), I64, (kind, loops))
-    return make("reduce", (body,), body.kind, (kind, loops))
+    return make("reduce", (body,), body.kind, (of_kind(kind, body.kind), loops))
 
 
 # -- arrays --------------------------------------------------------------------------------------

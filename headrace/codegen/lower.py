@@ -32,15 +32,6 @@ from headrace.ops.traits import ELEMENTWISE
 
 # Scalars that are built into a kernel; all others are read, so that kernels are shared.
 _PLAIN = frozenset((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0))
-_HOW = {
-    "set": "set",
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "div": "div",
-    "max": "max",
-    "min": "min",
-}
 
 
 def _base_and_offset(x: Expr) -> tuple[Any, int]:
@@ -262,7 +253,8 @@ class Emitter:
         made = value(*map(var, loops))
         if made.kind is not into.kind:
             raise TypeError(f"an array of {into.kind} cannot take {made.kind}")
-        source = Scatter(into, loops, where, made, _HOW[kind])
+        how = "truncdiv" if kind == "div" and into.kind.is_integer else kind
+        source = Scatter(into, loops, where, made, ir.of_kind(how, into.kind))
         return Tensor(into.shape, into.dtype, source=source)
 
 

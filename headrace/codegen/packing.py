@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from headrace.codegen import onednn, onednn_conv, winograd
 from headrace.codegen.inline import collect, dependencies
-from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.kernel_ir import F32, Compute, Expr, Tensor, Var, var
 from headrace.codegen.onednn_api import LibraryError
 from headrace.codegen.onednn_calls import has_groups, plain
 from headrace.codegen.stages import Called, ViewOf
@@ -55,16 +55,22 @@ def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
     keeps = _Keeps(free)
     for tensor in order:
         source = tensor.source
-        if isinstance(source, Called) and source.call.kind == "convolution":
-            is_new = "packed" not in source.call.options and onednn.supports(source.call)
-            if (
-                is_new
-                and tensor.count
-                and not has_groups(source.call)
-                and keeps(source.call.views["weights"].operand)
-            ):
-                _Convolution(tensor, source.call, keeps).pack(users, set(wanted), found)
+        if not isinstance(source, Called) or not tensor.count or not _is_packable(source.call):
+            continue
+        if keeps(source.call.views["weights"].operand):
+            _Convolution(tensor, source.call, keeps).pack(users, set(wanted), found)
     return found
+
+
+def _is_packable(call: LibraryCall) -> bool:
+    """A convolution by the library of float weights: packed ones, and a bias, are floats."""
+    return (
+        call.kind == "convolution"
+        and "packed" not in call.options
+        and onednn.supports(call)
+        and call.views["weights"].operand.kind is F32
+        and not has_groups(call)
+    )
 
 
 class _Keeps:

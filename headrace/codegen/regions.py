@@ -79,7 +79,7 @@ def why_not(node: PlanNode) -> str | None:
     """Why the host must run this node; None if it may compile."""
     op = node.op
     if VARIABLE in op.traits:
-        return None
+        return _strange([node.attrs["dtype"]])
     if is_unit(node):
         return _why_not_inside(node)
     if op.name in RULES:

@@ -76,11 +76,11 @@ class Decline(Exception):
 class Expr(Protocol):
     """A scalar at one index.  A Python number beside an Expr takes that Expr's type.
 
-    Arithmetic keeps the type (both sides must have the same); integers wrap around.  `/` is for
-    floats; `//` and `%` round towards minus infinity (`e.truncate_div`, `e.truncate_mod` towards
-    zero), with result 0 for an integer divisor 0.  Comparisons give bool; `& | ^ ~` are logical
-    on bool and bitwise on integers; `<< >>` are for integers, the count limited to
-    [0, bits - 1].
+    Arithmetic keeps the type (both sides must have the same); integers wrap around; of bools `+` is
+    or, `*` is and, and there is no `-`.  `/` is for floats; `//` and `%` round towards minus infinity
+    (`e.truncate_div`, `e.truncate_mod` towards zero), with result 0 for an integer divisor 0.
+    Comparisons give bool; `& | ^ ~` are logical on bool and bitwise on integers; `<< >>` are for
+    integers, the count limited to [0, bits - 1].
     """
 
     @property
@@ -248,8 +248,9 @@ class Emitter(Protocol):
         value: Callable[..., Any],
     ) -> Operand:
         """For every r, s, ... below the extents, in order: into[place(r, s, ...)] = value (kind
-        "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div"), max or min.  `into` is a variable
-        or the result of a stage.  Returns the whole; `assign` it, if a variable is to keep it."""
+        "set"), += ("add"), -= ("sub"), *= ("mul"), /= ("div", of integers towards zero), max or
+        min.  `into` is a variable or the result of a stage.  Returns the whole; `assign` it, if a
+        variable is to keep it."""
 
 
 class Build(Protocol):

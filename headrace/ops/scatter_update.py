@@ -12,6 +12,7 @@ from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declare import op
+from headrace.ops.division import truncated_quotient
 from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle
 from headrace.ops.rows import OUTSIDE, check_places
@@ -40,6 +41,10 @@ def _check_update(params, indices, updates):
     check_places(indices, params.shape[0])
 
 
+# By handle, TF refuses to divide by any zero; by reference an integer one ends its process.
+NO_ZEROS = "updates must not contain 0"
+
+
 # -- scatter by row ------------------------------------------------------------------------------
 def _set(params, at, updates):
     params[at] = updates
@@ -49,7 +54,7 @@ def _divide(params, at, updates):
     """In order, each division rounded (integers towards zero), as many times as an index occurs."""
     if np.issubdtype(params.dtype, np.integer):
         for place, value in _one_by_one(params, at, updates):
-            params[place] = np.trunc(params[place] / value)
+            params[place] = truncated_quotient(params[place], value)
     else:
         np.true_divide.at(params, at, updates)
 
@@ -85,8 +90,8 @@ def _scatter(kind, target, indices, updates):
     slot = _slot(target)
     with slot.lock:
         _check_update(slot.value, indices, updates)
-        if kind == "div" and isinstance(target, Handle):
-            require(np.all(updates != 0), "updates must not contain 0")
+        if kind == "div" and (isinstance(target, Handle) or updates.dtype.kind in "iu"):
+            require(np.all(updates != 0), NO_ZEROS)
         if indices.size:
             _apply(kind, slot, (indices,), updates)
     return slot
@@ -154,15 +159,14 @@ def _declare_scatter(kind):
         declared.no_gradient()
         declared.samples(_scatter_samples)
     reference.lower(lambda e, ref, indices, updates: _lowered(e, kind, ref, indices, updates))
-    if kind != "div":  # by handle it refuses zeros before it writes
-        resource.lower(_without_output(kind))
+    resource.lower(_without_output(kind))
     return reference, resource
 
 
 _COMPILED = {"update": "set"}
 
 
-def _lowered(e, kind, table, indices, updates):
+def _lowered(e, kind, table, indices, updates, by_handle=False):
     """Each element of the updates to its row, in order."""
     if updates.dtype.kind not in "fiu":
         raise Decline("only for real numbers")
@@ -173,7 +177,10 @@ def _lowered(e, kind, table, indices, updates):
         return (e.checked(indices[i[:depth]], table.shape[0], OUTSIDE), *i[depth:])
 
     def value(*i):
-        return updates[i if updates.shape else ()]
+        update = updates[i if updates.shape else ()]
+        if kind == "div" and (by_handle or updates.dtype.kind in "iu"):
+            e.require(update != 0, NO_ZEROS)
+        return update
 
     changed = e.scatter(_COMPILED.get(kind, kind), table, extents, place, value)
     return e.assign(table, changed)
@@ -181,7 +188,7 @@ def _lowered(e, kind, table, indices, updates):
 
 def _without_output(kind):
     def rule(e, resource, indices, updates):
-        _lowered(e, kind, resource, indices, updates)
+        _lowered(e, kind, resource, indices, updates, by_handle=True)
 
     return rule
 
@@ -193,6 +200,8 @@ def _scatter_samples(rng):
     yield Sample(table, np.array(3), rng.uniform(1, 2, size=2), grad=False)
     yield Sample(table, np.zeros(0, np.int64), np.zeros((0, 2)), grad=False, note="empty")
     yield ErrorSample(table, np.array([1, 5]), np.ones((2, 2)), raises=r"indices\[1\] = 5 is not")
+    whole = np.array([[-7, 9], [1 << 40, 5]])
+    yield Sample(whole, np.array([0, 0]), np.array([[2, 2], [-1, 3]]), grad=False, note="integers")
 
 
 SCATTER, RESOURCE_SCATTER = {}, {}

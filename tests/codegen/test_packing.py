@@ -166,3 +166,16 @@ def test_several_threads():
         with ThreadPoolExecutor(4) as pool:
             for k, got in enumerate(pool.map(work, range(24))):
                 check(got, model.expected(feed(seed=k)))
+
+
+@pytest.mark.parametrize("kind", [tf.bfloat16, tf.float16, tf.float64])
+def test_weights_of_other_types_stay_as_they_are(kind, packings):
+    rng = np.random.default_rng(7)
+    x, w = rng.normal(size=(2, 5, 6, 8)), rng.normal(size=(3, 2, 8, 16))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fed = tf.placeholder(kind, x.shape)
+        made = tf.nn.conv2d(fed, tf.constant(w, kind), [1, 2, 2, 1], "VALID")
+        found = sess.run(tf.cast(made, tf.float64), {fed: x})
+    assert not packings
+    windows = [window(n, k, 2, "VALID") for n, k in zip(x.shape[1:3], w.shape)]
+    np.testing.assert_allclose(found, convolve(x, w, windows), rtol=0.05, atol=0.3)
