@@ -47,10 +47,10 @@ from headrace.codegen.schedule import (
     schedule_scatter,
     schedule_store,
 )
-from headrace.codegen.stages import PLACED, Check, Temporary, Update
+from headrace.codegen.stages import Check, Temporary, Update
 from headrace.codegen.stages import memory as memory_of
 from headrace.codegen.target import host
-from headrace.codegen.updates import copied, in_place_updates, own_values
+from headrace.codegen.updates import copied, in_place_updates, own_outputs, own_values
 from headrace.core import options
 
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
@@ -67,7 +67,7 @@ def assemble(
 ) -> Program:
     """`kept` are computed though nobody sees them, `effects` done though nobody needs them.
     Stops once `cancel.reason` is not None."""
-    outputs = [copied(t) if isinstance(memory_of(t).source, PLACED) else t for t in outputs]
+    outputs = own_outputs(outputs, updates)
     a = Assembly(inputs, outputs, own_values(updates), cancel)
     top = Schedule(a, [*outputs, *(kept or ()), *(effects or ())], a.updates, checks)
     a.in_place = top.in_place

@@ -28,7 +28,7 @@ from headrace.ops.traits import (
     STATEFUL,
     VARIABLE,
 )
-from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import SEGMENT, inner_nodes, inner_plans, is_unit
 
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
@@ -68,11 +68,6 @@ class Region:
 
 
 Unit = Region | PlanNode
-
-
-def is_handle(dtype: DType) -> bool:
-    """A tensor that names state instead of being a value."""
-    return dtype.is_ref or dtype.base.kind == "r"
 
 
 def why_not(node: PlanNode) -> str | None:

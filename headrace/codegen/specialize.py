@@ -37,7 +37,6 @@ from headrace.codegen.regions import (
     Region,
     generator_key,
     is_draw,
-    is_handle,
     is_nothing,
 )
 from headrace.codegen.stages import Called, Update
@@ -49,7 +48,7 @@ from headrace.ops.build import group
 from headrace.ops.emit import Decline, LibraryCall
 from headrace.ops.shape_rules import Input
 from headrace.ops.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL, VARIABLE
-from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 
 KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made

@@ -39,6 +39,19 @@ def own_values(updates: list[Update], first: float = 0) -> list[Update]:
     return found
 
 
+def own_outputs(outputs: list[Tensor], updates: list[Update]) -> list[Tensor]:
+    """Outputs in memory that still holds them when the program has ended: a value in borrowed
+    memory is copied, and so is the old value of a variable that changes, however it is named (the
+    variable itself, a reshape of it)."""
+    changing = {u.variable for u in updates}
+
+    def is_lost(tensor: Tensor) -> bool:
+        root = memory_of(tensor)
+        return root in changing or isinstance(root.source, PLACED)
+
+    return [copied(t) if is_lost(t) else t for t in outputs]
+
+
 def copied(tensor: Tensor) -> Tensor:
     loops = tuple(Var(n) for n in tensor.shape)
     source = Compute(loops, tensor[tuple(map(var, loops))])

@@ -16,7 +16,7 @@ import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
 from headrace.codegen.refusals import CheckFailed, Declined
-from headrace.codegen.regions import Cutter, Region, describe, is_draw, is_handle
+from headrace.codegen.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
@@ -26,7 +26,7 @@ from headrace.devices.known import KnownInputs
 from headrace.devices.verify import Change, check, verifying
 from headrace.ops.philox import generator_of
 from headrace.ops.resources import Handle, Slot, waiting
-from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import KernelContext, Step

@@ -23,6 +23,7 @@ from headrace.ops.traits import (
     HOST,
     MERGE,
     NEXT_ITERATION,
+    READS,
     SWITCH,
     Trait,
 )
@@ -100,7 +101,7 @@ def ref_select_shape(index, inputs):
 
 
 @op("RefSelect", "index: int32, inputs: Ref(N*T) -> output: Ref(T)", T=Type(), N=Int(min=1),
-    shape=ref_select_shape)  # fmt: skip
+    traits={READS}, shape=ref_select_shape)  # fmt: skip
 def ref_select(index, inputs):
     """The reference chosen by index."""
     require(

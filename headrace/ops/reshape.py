@@ -18,7 +18,7 @@ from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, divided, merge
 from headrace.ops.shape_rules import scalar
 from headrace.ops.signature import Int, Ints, ShapeAttr, Type
-from headrace.ops.traits import OF_SHAPE
+from headrace.ops.traits import ALIAS, OF_SHAPE
 
 
 # -- Shape, Size, Rank --------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def resolved(sizes, extents):
 
 
 @op("Reshape", "tensor: T, shape: Tshape -> output: T", T=Type(),
-    Tshape=Type(INDEX, default=int32),
+    Tshape=Type(INDEX, default=int32), traits={ALIAS},
     shape=reshape_shape)  # fmt: skip
 def reshape(tensor, shape):
     """The elements of `tensor` in their order, under `shape`; one size may be -1: what remains."""
@@ -268,7 +268,7 @@ def expanded_shape(input, dim):
 
 
 @op("ExpandDims", "input: T, dim: Tdim -> output: T", T=Type(), Tdim=Type(INDEX, default=int32),
-    shape=expanded_shape)  # fmt: skip
+    traits={ALIAS}, shape=expanded_shape)  # fmt: skip
 def expand_dims(input, dim):
     """The input with a dimension of size 1 inserted at `dim`; negative ones count from the end."""
     require(dim.size == 1, "'dim' must be a tensor with a single value")
@@ -328,7 +328,7 @@ def _squeezed_axes(axes, rank):
 
 
 @op("Squeeze", "input: T -> output: T", T=Type(), squeeze_dims=Ints(default=[], min=0),
-    shape=squeezed_shape)  # fmt: skip
+    traits={ALIAS}, shape=squeezed_shape)  # fmt: skip
 def squeeze(input, *, squeeze_dims):
     """The input without its dimensions of size 1: all of them, or those named."""
     gone = _squeezed_axes(squeeze_dims, input.ndim)

@@ -10,7 +10,7 @@ from headrace.ops.declare import op, primitive
 from headrace.ops.samples import Sample
 from headrace.ops.shape_rules import from_attr, none, same
 from headrace.ops.signature import ShapeAttr, Type, Types
-from headrace.ops.traits import ELEMENTWISE, IDENTITY, REPLACEABLE, SOURCE
+from headrace.ops.traits import ALIAS, ELEMENTWISE, IDENTITY, REPLACEABLE, SOURCE
 
 placeholder = primitive(
     "Placeholder", "-> output: dtype", shape=from_attr, traits={SOURCE},
@@ -49,7 +49,9 @@ def _(rng):
     yield Sample(rng.normal(size=(2, 3)), shape=[2, None])
 
 
-@op("Identity", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ELEMENTWISE})
+@op(
+    "Identity", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ALIAS, ELEMENTWISE}
+)
 def identity(input):
     """The input."""
     return input
@@ -93,7 +95,13 @@ def _(rng):
     yield Sample([rng.normal(size=(2, 3)), np.arange(3)])
 
 
-@op("StopGradient", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ELEMENTWISE})
+@op(
+    "StopGradient",
+    "input: T -> output: T",
+    T=Type(),
+    shape=same,
+    traits={IDENTITY, ALIAS, ELEMENTWISE},
+)
 def stop_gradient(input):
     """The input; gradients do not pass."""
     return input
@@ -113,7 +121,7 @@ def _(rng):
 
 
 @op("PreventGradient", "input: T -> output: T", T=Type(), message="", shape=same,
-    traits={IDENTITY, ELEMENTWISE})  # fmt: skip
+    traits={IDENTITY, ALIAS, ELEMENTWISE})  # fmt: skip
 def prevent_gradient(input):
     """The input; asking for a gradient through it is an error."""
     return input

@@ -12,6 +12,7 @@ class Trait(Enum):
     ELEMENTWISE = "an output element depends on the input elements at its (broadcast) index"
     AGGREGATE = "the sum of its inputs, in whatever groups they are added"
     IDENTITY = "the output is the (only) input"
+    ALIAS = "the elements of the first input, in the same order: TF passes its buffer on"
     OF_SHAPE = "depends on the shapes of its inputs alone"
     CONSTANT = "the output is the attribute `value`"
     STATIC = "`tf.get_static_value` computes it where its inputs are known"
@@ -40,7 +41,7 @@ class Trait(Enum):
 
 
 COMMUTATIVE, ELEMENTWISE, AGGREGATE = Trait.COMMUTATIVE, Trait.ELEMENTWISE, Trait.AGGREGATE
-IDENTITY, OF_SHAPE = Trait.IDENTITY, Trait.OF_SHAPE
+IDENTITY, ALIAS, OF_SHAPE = Trait.IDENTITY, Trait.ALIAS, Trait.OF_SHAPE
 CONSTANT, STATIC = Trait.CONSTANT, Trait.STATIC
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME
 STATEFUL, VARIABLE, READS, WRITES = Trait.STATEFUL, Trait.VARIABLE, Trait.READS, Trait.WRITES

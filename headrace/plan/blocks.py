@@ -19,7 +19,7 @@ from headrace.ops.constant import const
 from headrace.ops.source import no_op, placeholder
 from headrace.ops.traits import CONTROL_FLOW, MERGE, SWITCH
 from headrace.plan.guards import Guards, Unstructured
-from headrace.plan.plan import Edge, Output, Plan, PlanNode
+from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_handle
 from headrace.plan.units import BRANCH, Branch, unit_attrs
 
 Base = frozenset[tuple[Edge, int]]
@@ -241,10 +241,15 @@ class _Order:
                 self.done.add(name)
             else:
                 left.append(name)
-                is_held = is_held or any(t.is_ref or t.kind == "r" for t in node.input_types)
+                is_held = is_held or any(map(self._is_state, node.inputs))
         found = len(left) < len(self.pending)
         self.pending = left
         return found
+
+    def _is_state(self, edge: Edge) -> bool:
+        """A reference or a handle: who has it as an input reads or writes state."""
+        source = self.block.known.get(edge.node)
+        return source is not None and is_handle(source.outputs[edge.index].dtype)
 
     def take_branch(self) -> bool:
         for predicate in dict.fromkeys(self.group[n] for n in self.pending):

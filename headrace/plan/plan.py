@@ -16,7 +16,9 @@ from headrace.core.dtypes import DType
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.ops.declare import Op
-from headrace.ops.traits import MERGE, NEXT_ITERATION, STATEFUL, WRITES
+from headrace.ops.traits import CONTROL_FLOW, MERGE, NEXT_ITERATION, READS, STATEFUL, WRITES
+
+_READERS = frozenset({STATEFUL, READS, CONTROL_FLOW})
 
 
 class Edge(NamedTuple):
@@ -27,6 +29,11 @@ class Edge(NamedTuple):
 
     def __str__(self) -> str:
         return self.node if self.index == 0 else f"{self.node}:{self.index}"
+
+
+def is_handle(dtype: DType) -> bool:
+    """A tensor that names state instead of being a value: a reference, or a resource."""
+    return dtype.is_ref or dtype.base.kind == "r"
 
 
 class Output(NamedTuple):
@@ -60,10 +67,11 @@ class PlanNode:
 
     @property
     def writes(self) -> bool:
+        """Changes state: says so, or takes a reference without saying that it only reads."""
         traits = self.op.traits
         if WRITES in traits:
             return True
-        if STATEFUL in traits:
+        if traits & _READERS:
             return False
         for dtype in self.input_types:
             if dtype.is_ref:

@@ -12,10 +12,11 @@ output 0, a list of Edges (one per output), or a PlanNode that replaces the node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.ops.source import identity
 from headrace.ops.traits import CONSTANT
 from headrace.plan.plan import Edge, Plan, PlanNode, needed, ordered
 
@@ -39,10 +40,11 @@ def rule(*roots: str) -> Callable[[Action], Rule]:
 class Match:
     """A node that a rule looks at, and what surrounds it."""
 
-    __slots__ = ("node", "_rewriter")
+    __slots__ = ("node", "waits", "_rewriter")
 
     def __init__(self, node: PlanNode, rewriter: Rewriter) -> None:
         self.node, self._rewriter = node, rewriter
+        self.waits = list(node.control)  # of the node, and of the constants that a rule looked at
 
     @property
     def inputs(self) -> tuple[Edge, ...]:
@@ -52,9 +54,13 @@ class Match:
         return self._rewriter.nodes[edge.node]
 
     def constant(self, edge: Edge) -> Any:
-        """The value of an edge that comes from a constant, else None."""
+        """The value of an edge that comes from a constant, else None.  A constant may be all that
+        makes a node wait for an effect: what replaces the node waits for it too."""
         node = self._rewriter.nodes[edge.node]
-        return node.attrs["value"].array if CONSTANT in node.op.traits else None
+        if CONSTANT not in node.op.traits:
+            return None
+        self.waits += node.control
+        return node.attrs["value"].array
 
     def dtype(self, edge: Edge) -> Any:
         return self._rewriter.nodes[edge.node].outputs[edge.index].dtype
@@ -92,9 +98,10 @@ class Rewriter:
             if name in self.protected:
                 continue
             for r in index.get(node.op.name, []) + anywhere:
-                result = r.action(Match(node, self))
+                match = Match(node, self)
+                result = r.action(match)
                 if result is not None:
-                    self._replace(node, result)
+                    self._replace(node, result, dict.fromkeys(match.waits))
                     break
 
     def _current(self, node: PlanNode) -> PlanNode:
@@ -103,10 +110,16 @@ class Rewriter:
             return node
         return replace(node, inputs=tuple(self.final(e) for e in node.inputs))
 
-    def _replace(self, node: PlanNode, result: Any) -> None:
+    def _replace(self, node: PlanNode, result: Any, waits: dict[str, None]) -> None:
+        """What replaces a node waits for what the node waited for."""
         self.changed = True
+        if isinstance(result, Edge):
+            waits |= dict.fromkeys(self._abandoned(node, result))
+        if isinstance(result, Edge) and waits.keys() - set(self.nodes[result.node].control):
+            result = _waiting_identity(node, result)
         if isinstance(result, PlanNode):
-            self.nodes[node.name] = replace(result, origins=_united(node, result))
+            control = tuple(dict.fromkeys([*result.control, *waits]))
+            self.nodes[node.name] = replace(result, origins=_united(node, result), control=control)
             return
         edges = [result] if isinstance(result, Edge) else list(result)
         for i, edge in enumerate(edges):
@@ -114,12 +127,43 @@ class Rewriter:
             target = self.nodes[edge.node]
             self.nodes[edge.node] = replace(target, origins=_united(target, node))
 
+    def _abandoned(self, node: PlanNode, kept: Edge) -> Iterator[str]:
+        """What the inputs that are no longer needed wait for."""
+        for edge in node.inputs:
+            source = self.nodes[edge.node]
+            if edge == kept:
+                continue
+            if CONSTANT in source.op.traits:
+                yield from source.control
+            elif self._has_effects(edge.node):
+                yield edge.node
+
+    def _has_effects(self, name: str) -> bool:
+        """Whether the node, or something that it needs, does more than compute."""
+        stack, seen = [name], {name}
+        while stack:
+            node = self.nodes[stack.pop()]
+            if node.has_effect or node.control:
+                return True
+            news = {e.node for e in node.inputs} - seen
+            seen |= news
+            stack += news
+        return False
+
     def finish(self) -> Plan:
         """What is needed of the nodes; new ones stand last."""
         nodes = {n.name: self._current(n) for n in self.nodes.values()}
         fetches = tuple(self.final(e) for e in self.plan.fetches)
         plan = replace(self.plan, nodes=nodes, fetches=fetches)
         return replace(plan, nodes={n.name: n for n in needed(plan)})
+
+
+def _waiting_identity(node: PlanNode, edge: Edge) -> PlanNode:
+    """The value of another node, under this node's name."""
+    dtype = node.outputs[0].dtype.base
+    return replace(
+        node, op=identity, inputs=(edge,), input_types=(dtype,), attrs={"T": dtype}, control=()
+    )
 
 
 def _united(kept: PlanNode, gone: PlanNode) -> Any:

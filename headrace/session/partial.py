@@ -9,6 +9,7 @@ from headrace.core.errors import InvalidArgumentError, at
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.resources import Slot
+from headrace.plan.late_reads import late_reads
 from headrace.plan.plan import Edge, PlanNode
 from headrace.plan.prune import prune
 from headrace.runtime.kernel import kernel_of
@@ -29,7 +30,8 @@ class PartialRun:
         keys = [k for f in feeds or () for k in expand_feed_key(f)]
         self.feeds = [feeding.feed_tensor(graph, k) for k in keys]
         self.tensors, self.targets = set(structure.tensors), set(structure.targets)
-        self.plan = prune(graph, self.feeds, list(self.tensors), list(self.targets))
+        plan = prune(graph, self.feeds, list(self.tensors), list(self.targets))
+        self.plan = late_reads(plan)
         self.names = dict(zip(self.feeds, self.plan.feeds))
         self.values: dict[Edge, Any] = {}
         self.ran: set[str] = set()

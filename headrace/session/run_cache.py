@@ -17,6 +17,7 @@ from headrace.graph.tensor import Tensor
 from headrace.partition.split import Piece, split
 from headrace.passes.pipeline import PIPELINE, Pass, improve
 from headrace.placement.place import place
+from headrace.plan.late_reads import late_reads
 from headrace.plan.prune import prune
 from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
@@ -81,12 +82,12 @@ def prepare(
     targets: Sequence[Node],
     settings: Settings,
 ) -> Prepared:
-    """The path of a signature: prune, improve, place, split, prepare."""
+    """The path of a signature: prune, inline, place, improve, split, prepare."""
     from headrace.plan.inline import inline
 
     plan = inline(prune(graph, feeds, fetches, targets))
     # Placed first: what a node asks for counts even if the node is folded away afterwards.
-    plan = place(plan, settings.devices, settings.soft_placement)
+    plan = late_reads(place(plan, settings.devices, settings.soft_placement))
     if settings.optimize:
         plan = improve(plan, settings.pipeline)
     if settings.log_placement:

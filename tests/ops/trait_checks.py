@@ -79,6 +79,10 @@ def passes_on(op: Op, sample: Sample) -> None:
     same(run(op, sample), [sample.inputs[0]])
 
 
+def keeps_elements(op: Op, sample: Sample) -> None:
+    same([np.ravel(v) for v in run(op, sample)], [np.ravel(sample.inputs[0])])
+
+
 def depends_on_shapes(op: Op, sample: Sample) -> None:
     same(run(op, sample), run(op, with_inputs(sample, [_zeros(v) for v in sample.inputs])))
 
@@ -153,6 +157,7 @@ OF_SAMPLES: dict[Trait, Check] = {
     Trait.ELEMENTWISE: is_elementwise,
     Trait.AGGREGATE: sums,
     Trait.IDENTITY: passes_on,
+    Trait.ALIAS: keeps_elements,
     Trait.OF_SHAPE: depends_on_shapes,
     Trait.CONSTANT: is_its_value,
     Trait.STATIC: is_static,

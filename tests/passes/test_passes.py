@@ -69,6 +69,19 @@ def test_waiting_for_a_pure_node_is_waiting_for_its_effects():
     )
 
 
+def test_what_a_node_waits_for_through_a_constant_is_not_lost():
+    head = (
+        X + "v = VariableV2() {shape=[2]; dtype=f32} : f32&[2]\na = Assign(v, x) : f32&[2]\n"
+        "one = Const() {value=f32[1.0, 1.0]; dtype=f32} ^a : f32[2]\n"
+    )
+    rewrites(
+        simplify_arithmetic,
+        head + "y = Mul(x, one) : f32[2]\nfeed x\nreturn y",
+        head.rpartition("one")[0] + "y = Identity(x) ^a : f32[2]\nfeed x\nreturn y",
+        y="y",
+    )
+
+
 def test_constants_fold():
     rewrites(
         fold_constants,
