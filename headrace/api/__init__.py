@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from headrace.api.namespace import Namespace, expand
+from headrace.api.namespace import Home, Namespace, expand
 
 FAMILIES = (
     "framework", "gradients", "math", "array", "linalg", "signal", "nn", "image", "random",
@@ -25,12 +25,15 @@ FAMILIES = (
 
 def fill(root: Any) -> None:
     """Give the package `root` its public names and namespaces."""
-    homes: dict[str, dict[str, tuple[str, str]]] = {"": {}}
+    homes: dict[str, dict[str, Home]] = {"": {}}
+    known: dict[tuple[str, str], Home] = {}
     for family in FAMILIES:
         table = importlib.import_module(f"headrace.api.{family}").NAMES
         for module, text in table.items():
             for place, name, internal in expand(text):
-                homes.setdefault(place, {})[name] = (module, internal)
+                public = (f"{root.__name__}.{place}".rstrip("."), name)
+                home = known.setdefault((module, internal), Home(module, internal, public))
+                homes.setdefault(place, {})[name] = home
     spaces: dict[str, Any] = {"": root}
     for place in sorted(homes):
         _space(spaces, place)._homes.update(homes[place])

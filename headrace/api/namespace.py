@@ -28,6 +28,23 @@ def expand(text: str) -> Iterator[tuple[str, str, str]]:
             yield place, name, internal or name
 
 
+class Home:
+    """Where a public name is defined.  An op is a function to its users, one under all its names."""
+
+    def __init__(self, module: str, name: str, public: tuple[str, str]) -> None:
+        self.module, self.name, self.public = module, name, public
+        self._found: list[Any] = []
+
+    def find(self) -> Any:
+        if not self._found:
+            with paused:
+                owner = importlib.import_module(self.module)
+            value = owner if self.name == "." else getattr(owner, self.name)
+            make = getattr(type(value), "as_function", None)
+            self._found.append(make(value, *self.public) if make else value)
+        return self._found[0]
+
+
 class Namespace(ModuleType):
     """Resolves a name once, then it is an ordinary attribute.
 
@@ -37,7 +54,7 @@ class Namespace(ModuleType):
 
     def __init__(self, name: str, doc: str | None = None) -> None:
         super().__init__(name, doc)
-        self._homes: dict[str, tuple[str, str]] = {}
+        self._homes: dict[str, Home] = {}
         folder = _ROOT.joinpath(*name.split(".")[1:])
         self.__path__: list[str] = [str(folder)] if folder.is_dir() else []
 
@@ -45,9 +62,7 @@ class Namespace(ModuleType):
         home = self.__dict__["_homes"].get(name)
         if home is None:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        with paused:
-            owner = importlib.import_module(home[0])
-        value = owner if home[1] == "." else getattr(owner, home[1])
+        value = home.find()
         setattr(self, name, value)
         return value
 

@@ -40,30 +40,37 @@ def log(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level DEBUG."""
     get_logger().debug(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level INFO."""
     get_logger().info(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def warn(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level WARN."""
     get_logger().warning(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level WARN."""
     get_logger().warning(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level ERROR."""
     get_logger().error(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at level FATAL."""
     get_logger().critical(msg, *args, stacklevel=_DEPTH, **kwargs)
 
 
 def vlog(level: int, msg: Any, *args: Any, **kwargs: Any) -> None:
+    """Write `msg % args` at a level."""
     get_logger().log(level, msg, *args, stacklevel=_DEPTH, **kwargs)
 
 

@@ -9,7 +9,7 @@ from headrace.functions.random_seed import get_seed
 from headrace.ops import candidates
 
 
-def _sampler(op: Any, does: str) -> Callable[..., Any]:
+def _sampler(called: str, op: Any, does: str) -> Callable[..., Any]:
     def sample(
         true_classes: Any,
         num_true: int,
@@ -31,6 +31,7 @@ def _sampler(op: Any, does: str) -> Callable[..., Any]:
             name=name,
         )
 
+    sample.__name__ = sample.__qualname__ = called
     sample.__doc__ = f"""{does}
 
     Args:
@@ -51,13 +52,15 @@ def _sampler(op: Any, does: str) -> Callable[..., Any]:
 
 
 uniform_candidate_sampler = _sampler(
-    candidates.uniform_candidate_sampler, "Classes, all alike likely."
+    "uniform_candidate_sampler", candidates.uniform_candidate_sampler, "Classes, all alike likely."
 )
 log_uniform_candidate_sampler = _sampler(
+    "log_uniform_candidate_sampler",
     candidates.log_uniform_candidate_sampler,
     "Classes by Zipf's law, for classes in order of falling frequency.",
 )
 learned_unigram_candidate_sampler = _sampler(
+    "learned_unigram_candidate_sampler",
     candidates.learned_unigram_candidate_sampler,
     "Classes as often as they have been true in training so far.",
 )

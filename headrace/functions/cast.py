@@ -77,21 +77,22 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast(value, target, name=scope)
 
 
-def _to(dtype: dtypes.DType, default: str) -> Callable[..., Any]:
+def _to(called: str, dtype: dtypes.DType, default: str) -> Callable[..., Any]:
     def convert(x: Any, name: str = default) -> Any:
         return cast(x, dtype, name=name)
 
+    convert.__name__ = convert.__qualname__ = called
     convert.__doc__ = f"`x` in the type {dtype.name}.  Deprecated: use `tf.cast`."
     return convert
 
 
-to_float = _to(dtypes.float32, "ToFloat")
-to_double = _to(dtypes.float64, "ToDouble")
-to_int32 = _to(dtypes.int32, "ToInt32")
-to_int64 = _to(dtypes.int64, "ToInt64")
-to_bfloat16 = _to(dtypes.bfloat16, "ToBFloat16")
-to_complex64 = _to(dtypes.complex64, "ToComplex64")
-to_complex128 = _to(dtypes.complex128, "ToComplex128")
+to_float = _to("to_float", dtypes.float32, "ToFloat")
+to_double = _to("to_double", dtypes.float64, "ToDouble")
+to_int32 = _to("to_int32", dtypes.int32, "ToInt32")
+to_int64 = _to("to_int64", dtypes.int64, "ToInt64")
+to_bfloat16 = _to("to_bfloat16", dtypes.bfloat16, "ToBFloat16")
+to_complex64 = _to("to_complex64", dtypes.complex64, "ToComplex64")
+to_complex128 = _to("to_complex128", dtypes.complex128, "ToComplex128")
 
 
 def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:

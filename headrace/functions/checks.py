@@ -94,7 +94,7 @@ def _binary(
                     _refuse_static(list(data))
             return Assert(condition, data, summarize=summarize)
 
-    check.__name__ = word
+    check.__name__ = check.__qualname__ = word
     check.__doc__ = f"""Asserts that x {sign} y holds for every element.
 
     An empty `x` or `y` passes.
@@ -143,7 +143,7 @@ def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) ->
             pair = (x, zero) if x_first else (zero, x)
             return compare(*pair, data=data, summarize=summarize)
 
-    check.__name__ = word
+    check.__name__ = check.__qualname__ = word
     check.__doc__ = f"""Asserts that x {sign} 0 holds for every element.  An empty `x` passes.
 
     Args:

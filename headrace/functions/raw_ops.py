@@ -51,7 +51,8 @@ def _keyword_only(op: Op) -> Callable[..., typing.Any]:
     names = RENAMED.get(op.name, {})
 
     def call(**kwargs: typing.Any) -> typing.Any:
-        return op(**{names.get(key, key): value for key, value in kwargs.items()})
+        given = {names.get(key, key): value for key, value in kwargs.items()}
+        return op._apply((), given, op.name)
 
     shown = {theirs: ours for ours, theirs in names.items()}
     parameters = [

@@ -50,7 +50,7 @@ def _holds_tensors(x: Any) -> bool:
     )
 
 
-def _family(build: Any, what: str, types: str, example: str) -> Callable[..., Tensor]:
+def _family(called: str, build: Any, what: str, types: str, example: str) -> Callable[..., Tensor]:
     """A reduction with TF 1.15's arguments, old names included."""
 
     def reduction(
@@ -65,6 +65,7 @@ def _family(build: Any, what: str, types: str, example: str) -> Callable[..., Te
         keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
         return _reduce(build, input_tensor, axis, keepdims, name)
 
+    reduction.__name__ = reduction.__qualname__ = called
     reduction.__doc__ = f"""The {what} of a tensor's elements, along axes.
 
     Args:
@@ -86,13 +87,27 @@ def _family(build: Any, what: str, types: str, example: str) -> Callable[..., Te
 
 _X = "tf.constant([[1., 2.], [3., 5.]])"
 _B = "tf.constant([[True, False], [True, True]])"
-reduce_sum = _family(reduce.sum_, "sum", "numbers", f"tf.reduce_sum({_X}, 0)     # 4. 7.")
-reduce_mean = _family(reduce.mean, "mean", "numbers", f"tf.reduce_mean({_X}, 0)    # 2. 3.5")
-reduce_prod = _family(reduce.prod, "product", "numbers", f"tf.reduce_prod({_X})    # 30.")
-reduce_max = _family(reduce.max_, "largest", "real numbers", f"tf.reduce_max({_X}, 1)    # 2. 5.")
-reduce_min = _family(reduce.min_, "smallest", "real numbers", f"tf.reduce_min({_X})    # 1.")
-reduce_all = _family(reduce.all_, "and", "bool", f"tf.reduce_all({_B}, 1)    # False True")
-reduce_any = _family(reduce.any_, "or", "bool", f"tf.reduce_any({_B}, 1)    # True True")
+reduce_sum = _family(
+    "reduce_sum", reduce.sum_, "sum", "numbers", f"tf.reduce_sum({_X}, 0)     # 4. 7."
+)
+reduce_mean = _family(
+    "reduce_mean", reduce.mean, "mean", "numbers", f"tf.reduce_mean({_X}, 0)    # 2. 3.5"
+)
+reduce_prod = _family(
+    "reduce_prod", reduce.prod, "product", "numbers", f"tf.reduce_prod({_X})    # 30."
+)
+reduce_max = _family(
+    "reduce_max", reduce.max_, "largest", "real numbers", f"tf.reduce_max({_X}, 1)    # 2. 5."
+)
+reduce_min = _family(
+    "reduce_min", reduce.min_, "smallest", "real numbers", f"tf.reduce_min({_X})    # 1."
+)
+reduce_all = _family(
+    "reduce_all", reduce.all_, "and", "bool", f"tf.reduce_all({_B}, 1)    # False True"
+)
+reduce_any = _family(
+    "reduce_any", reduce.any_, "or", "bool", f"tf.reduce_any({_B}, 1)    # True True"
+)
 
 
 def reduce_euclidean_norm(

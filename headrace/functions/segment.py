@@ -57,7 +57,7 @@ def unsorted_segment_sqrt_n(
         return segment.unsorted_segment_sum(data, segment_ids, num_segments) / sqrt(count)
 
 
-def _sparse(plain: Any, counted: Any, what: str) -> Any:
+def _sparse(called: str, plain: Any, counted: Any, what: str) -> Any:
     def reduction(
         data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
     ) -> Tensor:
@@ -65,6 +65,7 @@ def _sparse(plain: Any, counted: Any, what: str) -> Any:
             return plain(data, indices, segment_ids, name=name)
         return counted(data, indices, segment_ids, num_segments, name=name)
 
+    reduction.__name__ = reduction.__qualname__ = called
     reduction.__doc__ = f"""{what}
 
     Args:
@@ -78,16 +79,19 @@ def _sparse(plain: Any, counted: Any, what: str) -> Any:
 
 
 sparse_segment_sum = _sparse(
+    "sparse_segment_sum",
     sparse_segment.sparse_segment_sum,
     sparse_segment.sparse_segment_sum_with_num_segments,
     "The sums of chosen rows by segment.",
 )
 sparse_segment_mean = _sparse(
+    "sparse_segment_mean",
     sparse_segment.sparse_segment_mean,
     sparse_segment.sparse_segment_mean_with_num_segments,
     "The means of chosen rows by segment.",
 )
 sparse_segment_sqrt_n = _sparse(
+    "sparse_segment_sqrt_n",
     sparse_segment.sparse_segment_sqrt_n,
     sparse_segment.sparse_segment_sqrt_n_with_num_segments,
     "The sums of chosen rows by segment, divided by the square root of their number.",

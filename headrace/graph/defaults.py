@@ -66,6 +66,7 @@ def default_graph(graph: Graph) -> Any:
 
 
 def get_default_session() -> Any:
+    """The session of the innermost `with` block of this thread, or None."""
     return _sessions.items[-1] if _sessions.items else None
 
 

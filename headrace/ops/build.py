@@ -25,9 +25,9 @@ from headrace.ops.declare import Op, wanted
 from headrace.ops.shape_rules import Input
 
 
-def apply(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What calling an op does."""
-    values = _bind(op, args, kwargs)
+def apply(op: Op, args: Sequence[Any], kwargs: dict[str, Any], called: str | None = None) -> Any:
+    """What calling an op does.  `called` is the name under which a user called it."""
+    values = _bind(op, args, kwargs, called)
     name = values.pop("name", None)
     graph = graph_from_inputs(op, values) or get_default_graph()
     # Inputs that become constants are named inside the node's own scope, as in TF.
@@ -84,20 +84,37 @@ def make_node(
     return node
 
 
-def _bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bind(
+    op: Op, args: Sequence[Any], kwargs: dict[str, Any], called: str | None
+) -> dict[str, Any]:
     names = op.parameters
-    if len(args) > len(names):
-        raise TypeError(f"{op.name} takes at most {len(names)} arguments, {len(args)} given")
     values = dict(zip(names, args))
     known = names if op.signature.inferred.isdisjoint(kwargs) else (*names, *op.signature.inferred)
     for key, value in kwargs.items():
         key = key if key in known else key.removesuffix("_")
-        if key not in known:
-            raise TypeError(f"apply_op() got unexpected keyword arguments: {key}")
-        if key in values:
-            raise TypeError(f"{op.name} got two values for argument '{key}'")
+        if key not in known or key in values:
+            raise _misfit(op, args, kwargs, called)
         values[key] = value
+    if len(args) > len(names) or not values.keys() >= op.required:
+        raise _misfit(op, args, kwargs, called)
     return values
+
+
+def _misfit(op: Op, args: Sequence[Any], kwargs: dict[str, Any], called: str | None) -> TypeError:
+    """What Python says of such a call: "exp() got an unexpected keyword argument 'nmae'"."""
+    known, inferred = op.__signature__.parameters, op.signature.inferred
+    for key in kwargs:
+        if not {key, key.removesuffix("_")} & {*known, *inferred}:
+            message = f"got an unexpected keyword argument '{key}'"
+            break
+    else:
+        own = {k.removesuffix("_") if k not in known else k: kwargs[k] for k in kwargs}
+        try:
+            op.__signature__.bind(*args, **{k: v for k, v in own.items() if k in known})
+            message = "got an argument twice"
+        except TypeError as error:
+            message = str(error)
+    return TypeError(f"{called or op.__name__}() {message}")
 
 
 # -- shapes -------------------------------------------------------------------------------------

@@ -100,10 +100,27 @@ class Op:
 
     # -- use ---------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply(args, kwargs)
+
+    def _apply(self, args: Any, kwargs: Any, called: str | None = None) -> Any:
         if _apply is None:
             import headrace.ops.build  # noqa: F401  (sets it)
         assert _apply is not None
-        return _apply(self, args, kwargs)
+        return _apply(self, args, kwargs, called)
+
+    def as_function(self, module: str, name: str) -> Callable[..., Any]:
+        """The builder as a function of Python: what a user gets under the public name module.name.
+
+        A user's function has no rules of ours as attributes, and pickles by its name.
+        """
+
+        def build(*args: Any, **kwargs: Any) -> Any:
+            return self._apply(args, kwargs, name)
+
+        build.__module__, build.__name__, build.__qualname__ = module, name, name
+        build.__doc__ = self.__doc__
+        build.__signature__ = self.__signature__  # type: ignore[attr-defined]
+        return build
 
     def compute(self, arrays: Iterable[Any], attrs: Any, ctx: Any = None) -> Any:
         """The meaning, on arguments grouped as in the signature."""
@@ -118,6 +135,12 @@ class Op:
         """What a call takes, in order: inputs, attributes without and with a default, the name."""
         free = sorted(self.signature.free, key=lambda a: self._default(a) is not REQUIRED)
         return (*(arg.name for arg in self.signature.inputs), *free, "name")
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The parameters without a default."""
+        attrs = (name for name in self.signature.free if self._default(name) is REQUIRED)
+        return frozenset((*(arg.name for arg in self.signature.inputs), *attrs))
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -149,6 +172,12 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        """An op is copied and pickled by its name: there is one of each."""
+        from headrace.ops.catalog import find
+
+        return find, (self.name,)
 
 
 def op(

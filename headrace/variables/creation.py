@@ -23,6 +23,7 @@ def disable_resource_variables() -> None:
 
 
 def resource_variables_enabled() -> bool:
+    """Are variables by handle what `tf.get_variable` makes?"""
     return _resource_by_default
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import pickle
 import subprocess
 import sys
+from functools import partial
+from types import FunctionType, ModuleType
 
 import pytest
 
 import headrace as tf
 from headrace.api import FAMILIES
 from headrace.api.namespace import expand
+from headrace.core.dtypes import DType
+from headrace.ops.declare import Op
 
 NOTHING = object()
 
@@ -31,6 +37,8 @@ def test_resolve(family):
         found = tf
         for word in public.split("."):
             found = getattr(found, word, NOTHING)
+        if isinstance(wanted, Op):  # users get a function
+            wanted = found if getattr(found, "__doc__", NOTHING) is wanted.__doc__ else wanted
         if wanted is NOTHING or found is not wanted:
             missing.append(f"tf.{public} is {found!r}, {module}.{internal} is {wanted!r}")
     assert not missing, "\n".join(missing)
@@ -44,6 +52,59 @@ def test_a_name_has_one_home():
             owner = importlib.import_module(module)
             thing = owner if internal == "." else getattr(owner, internal)
             assert homes.setdefault(public, thing) is thing, f"tf.{public} has two homes"
+
+
+def public_values(family):
+    for public, _, _ in names(family):
+        value = tf
+        for word in public.split("."):
+            value = getattr(value, word)
+        yield public, value
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_public_functions_are_functions(family):
+    """What a user can do with a function of Python: ask for its name, help and signature, pickle it."""
+    for public, value in public_values(family):
+        if isinstance(value, ModuleType) or not callable(value) or isinstance(value, DType):
+            continue
+        again = pickle.loads(pickle.dumps(value))
+        if isinstance(value, partial):  # as in TF: tf.contrib.layers.relu
+            assert (again.func, again.keywords) == (value.func, value.keywords), public
+            continue
+        assert again is value and not isinstance(value, Op), public
+        if isinstance(value, FunctionType):
+            assert value.__qualname__ == value.__name__ and value.__doc__, public
+            assert inspect.signature(value).parameters is not None, public
+            assert getattr(importlib.import_module(value.__module__), value.__name__) is value
+
+
+def test_an_op_is_a_function_to_its_user():
+    assert type(tf.nn.relu) is FunctionType and tf.nn.relu.__name__ == "relu"
+    assert str(inspect.signature(tf.nn.relu)) == "(features, name=None)"
+    assert inspect.getfullargspec(tf.multiply).args == ["x", "y", "name"]
+    assert tf.exp is tf.math.exp and tf.exp.__module__ == "headrace"
+    assert not hasattr(tf.nn.relu, "lower") and not hasattr(tf.nn.relu, "gradient")
+    tf.nn.relu.note = "a user's own"
+    del tf.nn.relu.note
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: tf.exp(1.0, nmae="e"), "exp() got an unexpected keyword argument 'nmae'"),
+        (lambda: tf.multiply(1, b=2), "multiply() got an unexpected keyword argument 'b'"),
+        (lambda: tf.multiply(1), "multiply() missing a required argument: 'y'"),
+        (lambda: tf.exp(1.0, x=2.0), "exp() multiple values for argument 'x'"),
+        (lambda: tf.exp(1.0, "e", 3), "exp() too many positional arguments"),
+        (lambda: tf.reduce_sum(1, axs=0), "reduce_sum() got an unexpected keyword argument 'axs'"),
+        (lambda: tf.raw_ops.Add(x=1, z=2), "Add() got an unexpected keyword argument 'z'"),
+    ],
+)
+def test_a_wrong_call_says_what_python_says(call, message):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert str(caught.value) == message
 
 
 def test_a_wrong_name_is_an_attribute_error():
