@@ -64,7 +64,7 @@ def with_dependencies(dependencies: Any, output: Any, name: str | None = None) -
     """`output`, once the dependencies have finished."""
     graph = get_default_graph()
     with name_scope(name, "control_dependency", [*dependencies, output]) as scope:
-        first = _source(output)
+        first = output.values if isinstance(output, IndexedSlices) else output
         if not isinstance(first, Tensor):
             output = first = convert_to_tensor(first)
         with graph.colocate_with(first.op), graph.control_dependencies(dependencies):
@@ -79,19 +79,20 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
     """The tensors, each once all of them (and `control_inputs`) have been computed.
 
     Args:
-      tensors: tensors, IndexedSlices or None.
+      tensors: tensors, IndexedSlices, nodes, None, or what can be converted to a tensor.
       name: name of the scope.
       control_inputs: more nodes or tensors to wait for.
 
     Returns:
-      As many tensors or None.
+      As many tensors, nodes or None.
 
     Raises:
       ValueError: there is no tensor among `tensors`.
       TypeError: a control input is not a tensor or a node.
     """
     with name_scope(name, "tuple", tensors):
-        nodes = [_source(t).op for t in tensors if t is not None]
+        tensors = [_converted(t) for t in tensors]
+        nodes = [_source(t) for t in tensors if t is not None]
         for item in control_inputs or ():
             if isinstance(item, Tensor):
                 item = item.op
@@ -101,8 +102,23 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
         if not nodes:
             raise ValueError(f"Must have at least one Tensor: {tensors}")
         gate = group(*dict.fromkeys(nodes))
-        return [None if t is None else with_dependencies([gate], t) for t in tensors]
+        return [_gated(t, gate) for t in tensors]
 
 
-def _source(value: Any) -> Any:
-    return value.values if isinstance(value, IndexedSlices) else value
+def _converted(value: Any) -> Any:
+    is_whole = value is None or isinstance(value, (Node, IndexedSlices))
+    return value if is_whole else convert_to_tensor(value)
+
+
+def _source(value: Any) -> Node:
+    if isinstance(value, Node):
+        return value
+    found: Node = (value.values if isinstance(value, IndexedSlices) else value).op
+    return found
+
+
+def _gated(value: Any, gate: Node) -> Any:
+    if isinstance(value, Node):
+        with get_default_graph().control_dependencies([gate]):
+            return group(value)
+    return None if value is None else with_dependencies([gate], value)

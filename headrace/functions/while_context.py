@@ -85,10 +85,6 @@ class WhileContext(FlowContext):
         if tensor in self._values:
             return self._inside.get(tensor, tensor)
         self._values.add(tensor)
-        if _reads_variable(tensor.op):
-            # The loop may update the variable: it is read where it is used, in every iteration.
-            self._inside[tensor] = self.AddValue(tensor.op.inputs[0])
-            return self._inside[tensor]
         from_history = self._forward_value(tensor)
         if from_history is not None:
             self._inside[tensor] = from_history
@@ -261,11 +257,6 @@ class WhileContext(FlowContext):
             set_invariant(source, x, shape)
         self._adopt(enters)
         return enters
-
-
-def _reads_variable(node: Node) -> bool:
-    """An Identity of a reference, outside of loops: the value that a variable stands for."""
-    return node.type == "Identity" and node.inputs[0].dtype.is_ref and loop_of(node) is None
 
 
 def _merge(tensors: Sequence[Tensor]) -> Tensor:

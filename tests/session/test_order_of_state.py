@@ -122,6 +122,14 @@ def test_in_a_loop(mode):
     assert steps(total) == [9.0, 18.0, 27.0, 36.0]
 
 
+def test_a_value_that_is_fed_in_place_of_the_variable_enters_a_loop(mode):
+    w = variable(3.0)
+    found = tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x + w), [0, 1.0])[1]
+    with tf.Session() as session:
+        session.run(w.initializer)
+        assert [session.run(found, {w.value(): -1.0}), session.run(found)] == [-1.0, 7.0]
+
+
 def test_an_iteration_sees_what_the_one_before_wrote(mode):
     w = variable(1.0)
 
