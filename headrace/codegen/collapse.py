@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import Expr, Tensor, Var, const, var
-from headrace.codegen.lift import in_bounds, linear, strides
+from headrace.codegen.lift import linear, strides
 from headrace.codegen.loops import Action, Store
+from headrace.codegen.ranges import in_bounds
 from headrace.codegen.stages import ViewOf, memory
 from headrace.codegen.walks import rewrite, walk
 

@@ -20,6 +20,7 @@ from headrace.codegen.inline import Inlining, collect, dependencies, has_reducti
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.lift import linear, strides
 from headrace.codegen.members import MAX_MEMBERS, MAX_WEIGHT, Member
+from headrace.codegen.ranges import in_bounds
 from headrace.codegen.split import split
 from headrace.codegen.stages import (
     Assembled,
@@ -366,8 +367,12 @@ class Fusion:
 
 
 def _matched(load: Expr, other: Member, member: Member) -> int:
-    """How many leading dimensions of `other` are read at the reader's own index."""
-    index = [i for i, n in zip(load.args, other.tensor.shape) if n != 1]
+    """How many leading dimensions of `other` are read at the reader's own index; -1 if it may be read
+    outside in a dimension of one element, which has no loop that would tell."""
+    shape = other.tensor.shape
+    if any(n == 1 and not ok for n, ok in zip(shape, in_bounds(load.args, shape))):
+        return -1
+    index = [i for i, n in zip(load.args, shape) if n != 1]
     matched = 0
     for i, mine in zip(index, member.loops):
         if i is not var(mine):

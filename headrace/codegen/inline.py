@@ -13,6 +13,7 @@ from math import prod
 
 from headrace.codegen import kernel_ir as ir
 from headrace.codegen.kernel_ir import Compute, Expr, Tensor, Var, const, var
+from headrace.codegen.ranges import in_bounds
 from headrace.codegen.stages import (
     Assembled,
     Called,
@@ -153,9 +154,7 @@ class Inlining:
             if old.op != "load":
                 return None
             made = self.inlined.get(old.extra)
-            if made is not None:
-                return substitute(made.body, dict(zip(made.vars, args)))
-            return None
+            return None if made is None else element(made, args)
 
         return rewrite(body, change)
 
@@ -198,6 +197,17 @@ class Inlining:
         elif made is not None:  # its memory is needed after all
             del self.inlined[base]
             self.bodies[base] = made
+
+
+def element(made: Compute, index: tuple[Expr, ...]) -> Expr:
+    """The stage's element there.  Outside of its shape it is 0, as if the stage were stored, not what
+    the body makes of the zeros that it reads there."""
+    body = substitute(made.body, dict(zip(made.vars, index)))
+    shape = [v.extent for v in made.vars]
+    for i, n, is_inside in zip(index, shape, in_bounds(index, shape)):
+        if not is_inside:
+            body = ir.select((i >= 0) & (i < n), body, 0)
+    return body
 
 
 def reshaped(made: Compute, shape: tuple[int, ...]) -> Compute | None:

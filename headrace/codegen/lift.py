@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from headrace.codegen.float_ranges import BOUNDED, FloatRanges, coarse
-from headrace.codegen.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, interval, make
+from headrace.codegen.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, make
 from headrace.codegen.loops import Acc, Accumulate, Kernel, Store
+from headrace.codegen.ranges import in_bounds
 from headrace.codegen.stages import memory
 from headrace.codegen.walks import walk
 
@@ -69,15 +70,6 @@ def lift(kernel: Kernel) -> Lifted:
 def strides(shape: tuple[int, ...]) -> list[int]:
     """Elements from one index to the next, dimension by dimension."""
     return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-
-
-def in_bounds(index: tuple[Expr, ...], shape: tuple[int, ...]) -> list[bool]:
-    """Per dimension, whether the index is provably inside."""
-    found = []
-    for i, n in zip(index, shape):
-        low, high = interval(i)
-        found.append(0 <= low and high < n)
-    return found
 
 
 class _Lift:

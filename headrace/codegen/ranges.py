@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.codegen.kinds import I64, INDEX, U64
@@ -33,13 +33,20 @@ def interval(x: Expr) -> tuple[int, int]:
         case "select":
             return _hull(interval(x.args[1]), interval(x.args[2]))
         case "load" if x.extra.value is not None and x.extra.count and x.kind.is_integer:
-            return (int(x.extra.value.min()), int(x.extra.value.max()))
+            found = (int(x.extra.value.min()), int(x.extra.value.max()))
+            return found if all(in_bounds(x.args, x.extra.shape)) else _hull(found, (0, 0))
     if x.op in _COMBINE and x.kind is INDEX:
         return _COMBINE[x.op](interval(x.args[0]), interval(x.args[1]))
     if x.kind.family in "iu" and x.kind is not U64:
         low = -(1 << (x.kind.bits - 1)) if x.kind.is_signed else 0
         return (low, low + (1 << x.kind.bits) - 1)
     return _ANY
+
+
+def in_bounds(index: Sequence[Expr], shape: Sequence[int]) -> list[bool]:
+    """Per dimension, whether the index is provably inside."""
+    ranges = [interval(i) for i in index]
+    return [0 <= low and high < n for (low, high), n in zip(ranges, shape)]
 
 
 Range = tuple[int, int]

@@ -37,6 +37,10 @@ class _Pass:
     def index(self) -> tuple[Expr, ...]:
         return tuple(map(var, self.loops))
 
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(v.extent for v in self.loops)
+
 
 @dataclass(slots=True, eq=False)
 class _Made:
@@ -141,7 +145,7 @@ class RowSchedule:
     def is_aligned(self, load: Expr, home: _Pass, inner: tuple[Var, ...]) -> bool:
         """Reads the value at the reader's own place in a pass over the same extents."""
         at = self.inner_index(load.args, load.extra)
-        same = tuple(v.extent for v in home.loops) == tuple(v.extent for v in inner)
+        same = home.extents == tuple(v.extent for v in inner)
         return same and len(at) == len(inner) and all(i is var(v) for i, v in zip(at, inner))
 
     def inner_index(self, args: tuple[Expr, ...], tensor: Tensor) -> tuple[Expr, ...]:
@@ -149,7 +153,7 @@ class RowSchedule:
 
     def pass_for(self, level: int, extents: tuple[int, ...]) -> _Pass:
         for p in self.passes:
-            if p.level == level and tuple(v.extent for v in p.loops) == extents:
+            if p.level == level and p.extents == extents:
                 return p
         made = _Pass(level, tuple(Var(n) for n in extents))
         self.passes.append(made)
@@ -167,12 +171,12 @@ class RowSchedule:
             if made.home is None:
                 return made.value
             at = self.inner_index(args, x.extra)
-            here = home is not None and len(at) == len(home.loops)
-            if here and home is not None and all(a is b for a, b in zip(at, home.index)):
-                if made.home is home:
-                    return made.value
-                if self.is_cheap(x.extra, made.value):
-                    return substitute_loops(made.value, dict(zip(made.home.loops, at)))
+            if home is not None and home.extents == made.home.extents:
+                if all(a is b for a, b in zip(at, home.index)):
+                    if made.home is home:
+                        return made.value
+                    if self.is_cheap(x.extra, made.value):
+                        return substitute_loops(made.value, dict(zip(made.home.loops, at)))
             return self.from_memory(x, args, at, made)
 
         return rewrite(body, change)
