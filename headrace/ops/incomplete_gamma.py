@@ -89,7 +89,7 @@ def _upper(a: Any, x: Any) -> Any:
 
 def _split(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     """Broadcast; and where the series, where the fraction, is good."""
-    a, x = (np.ascontiguousarray(v, np.float64) for v in np.broadcast_arrays(a, x))
+    a, x = (np.asarray(v, np.float64) for v in np.broadcast_arrays(a, x))
     good = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     series = good & ((x <= 1) | (x <= a))
     return a, x, series, good & ~series
@@ -101,7 +101,7 @@ def igamma(a: Any, x: Any) -> Any:
     out = np.where(
         series, _where_apply(series, _lower, a, x), 1 - _where_apply(fraction, _upper, a, x)
     )
-    out = np.where((x == 0) & ~np.isnan(a), 0.0, out)
+    out = np.where(x == 0, 0.0, out)  # as in Eigen, whatever a is
     return np.where(np.isposinf(x) & (a > 0) & np.isfinite(a), 1.0, out)
 
 
@@ -133,14 +133,15 @@ def igamma_slope(a: Any, x: Any) -> Any:
         _where_apply(series, _lower_slope, a, x),
         _where_apply(fraction, _upper_slope, a, x),
     )
-    return np.where((a > 0) & ((x == 0) | np.isposinf(x)), 0.0, out)
+    return np.where((x == 0) | ((a > 0) & np.isposinf(x)), 0.0, out)
 
 
 def gamma_sample_slope(alpha: Any, sample: Any) -> Any:
     """How a gamma sample moves with alpha, at a fixed probability: -(dP/da) / (dP/dx)."""
     alpha, sample = np.broadcast_arrays(alpha, sample)
     density = _weight(alpha, sample) / sample
-    return -igamma_slope(alpha, sample) / density
+    # A sample of a small alpha may underflow to 0, where the density is infinite.
+    return np.where(sample == 0, 0.0, -igamma_slope(alpha, sample) / density)
 
 
 # -- beta ---------------------------------------------------------------------------------------
@@ -181,7 +182,7 @@ def _beta(a: Any, b: Any, x: Any) -> Any:
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function I_x(a, b)."""
-    a, b, x = (np.ascontiguousarray(v, np.float64) for v in np.broadcast_arrays(a, b, x))
+    a, b, x = (np.asarray(v, np.float64) for v in np.broadcast_arrays(a, b, x))
     good = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     out = _where_apply(good, _beta, a, b, x)
     valid = (a > 0) & (b > 0)

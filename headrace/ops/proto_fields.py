@@ -26,7 +26,7 @@ from headrace.core.dtypes import (
 from headrace.core.errors import DataLossError, InvalidArgumentError, require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.core.text import as_bytes
-from headrace.formats import files, proto
+from headrace.formats import files, proto, wire
 from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge
@@ -218,42 +218,12 @@ def encode_proto(sizes, values, *, field_names, message_type, descriptor_source,
             ((count >= 0) & (count <= row.shape[1])).all(),
             f"Size of field {field.name} is not between 0 and {row.shape[1]}",
         )
-        require(
-            _is_repeated(field) or (count <= 1).all(),
-            f"A field that is not repeated has several values: {field.name}",
-        )
-    return strings(
-        [
-            _message(kind, fields, [row[i, : counts[i, f]] for f, row in enumerate(rows)])
-            for i in range(len(counts))
-        ],
-        batch,
-    )
-
-
-def _message(kind, fields, values) -> bytes:
-    message = kind()
-    for field, given in zip(fields, values):
-        for value in given.tolist():
-            _set(message, field, value)
-    return message.SerializeToString()
-
-
-def _set(message, field, value) -> None:
-    repeated = _is_repeated(field)
-    if field.type in _MESSAGES:
-        target = getattr(message, field.name)
-        try:
-            (target.add() if repeated else target).MergeFromString(value)
-        except DecodeError as error:
-            raise DataLossError(None, None, f"{field.full_name}: {error}") from None
-        return
-    if field.type == Field.TYPE_STRING:
-        value = value.decode("utf-8")
-    if repeated:
-        getattr(message, field.name).append(value)
-    else:
-        setattr(message, field.name, value)
+    order = sorted(range(len(fields)), key=lambda f: fields[f].number)
+    messages = []
+    for i in range(len(counts)):
+        given = [(fields[f], rows[f][i, : counts[i, f]].tolist()) for f in order]
+        messages.append(b"".join(wire.field(field, values) for field, values in given if values))
+    return strings(messages, batch)
 
 
 # -- samples -------------------------------------------------------------------------------------
@@ -297,6 +267,8 @@ def _(rng):
     parts = strings([proto.TensorShapeProto.Dim(size=7).SerializeToString(), b""], (1, 2))
     yield Sample(np.array([[2, 1]], np.int32), [parts, np.array([[True]])],
                  field_names=["dim", "unknown_rank"], message_type=_SHAPE)  # fmt: skip
+    yield Sample(np.array([[1, 1]], np.int32), [np.array([[False]]), parts[:, 1:]],
+                 field_names=["unknown_rank", "dim"], message_type=_SHAPE, note="defaults")  # fmt: skip
     yield ErrorSample(np.array([[2]], np.int32), [np.array([[1.0]], np.float32)],
                       field_names=["value"], message_type="tensorflow.FloatList",
                       raises="not between 0 and 1")  # fmt: skip

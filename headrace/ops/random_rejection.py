@@ -145,6 +145,8 @@ random_gamma_grad.no_gradient()
 @random_gamma_grad.samples
 def _(rng):
     yield Sample(np.array([0.5, 2.0, 30.0]), np.array([0.2, 3.0, 25.0]), grad=False)
+    yield Sample(np.array([0.01, 2.0, -1.0]), np.zeros(3), grad=False, note="underflown")
+    yield Sample(np.array(0.5), np.array(0.2), grad=False, note="scalars")
 
 
 # -- Poisson -------------------------------------------------------------------------------------

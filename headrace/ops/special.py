@@ -113,6 +113,7 @@ def _gamma_samples(grad=True):
         yield Sample(np.array([0.0, -1.0, 1.0, 2.0, np.nan]), np.array([1.0, 1.0, 0.0, -1.0, 1.0]),
                      note="edges", grad=False)  # fmt: skip
         yield Sample(np.zeros((0, 3)), np.ones(3), note="empty", grad=False)
+        yield Sample(np.array(2.0), np.array(1.0), note="scalars", grad=grad)
 
     return samples
 
@@ -181,6 +182,7 @@ def _(rng):
     a, b, x = rng.uniform(0.5, 6, 4), rng.uniform(0.5, 6, 4), rng.uniform(0.05, 0.95, 4)
     yield Sample(a, b, x, grad=False)
     yield Sample(a[0], b[0], x, grad=False, note="scalars")
+    yield Sample(a[0], b[0], x[0], grad=False, note="only scalars")
     yield Sample(np.ones(3), np.array([2.0, -1.0, 2.0]), np.array([0.0, 0.5, 2.0]), grad=False)
     yield ErrorSample(a, b, x[:3], raises="hape")
 
@@ -261,13 +263,20 @@ bessel_i1e = _special(
 
 
 # -- neighbours ---------------------------------------------------------------------------------
+def _next_gradient(node, dy):
+    from headrace.ops.array import zeros_like
+
+    return unbroadcast(*node.inputs, dy, lambda: dy, lambda: zeros_like(dy))
+
+
 def _next_samples(rng):
     yield Sample(np.array([1.0, 1.0, 0.0, np.nan]), np.array([2.0, 0.0, -1.0, 1.0]), grad=False)
-    yield Sample(np.array([[1.0], [2.0]]), np.array([2.0, 3.0]), grad=False)
+    yield Sample(np.array([[1.0], [2.0]]), np.array([2.5, 3.5]))
 
 
 next_after = binary(
     "NextAfter", np.nextafter, T=Type((float64, float32), default=float32),
     signature="x1: T, x2: T -> output: T",
-    doc="The number next to x1 in the direction of x2.", samples=_next_samples,
+    doc="The number next to x1 in the direction of x2.", gradient=_next_gradient,
+    samples=_next_samples,
 )  # fmt: skip

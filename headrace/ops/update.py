@@ -155,59 +155,6 @@ def _(e, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, 
     return e.assign(var, element)
 
 
-def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power):
-    """`shrunk` is the gradient that moves `linear`."""
-    new_accum = accum + np.square(grad)
-    power, old_power = new_accum**-lr_power, accum**-lr_power
-    linear = linear + shrunk - (power - old_power) / lr * var
-    target = (l1 * np.sign(linear) - linear) / (power / lr + 2 * l2)
-    return np.where(np.abs(linear) > l1, target, 0), new_accum, linear
-
-
-@update("Ftrl", "accum linear", "grad lr l1 l2 lr_power")
-def ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
-    """Follow the regularised leader, per coordinate."""
-    return _ftrl(var, accum, linear, grad, grad, lr, l1, l2, lr_power)
-
-
-@update("FtrlV2", "accum linear", "grad lr l1 l2 l2_shrinkage lr_power")
-def ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
-    """Follow the regularised leader, with a penalty on the magnitude of the variable."""
-    shrunk = grad + 2 * l2_shrinkage * var
-    return _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power)
-
-
-def _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, shrinkage, lr_power):
-    def power(x):
-        return e.pow(x, -lr_power[()])
-
-    def shrunk(i):
-        return grad[i] if shrinkage is None else grad[i] + 2 * shrinkage[()] * var[i]
-
-    squares = e.compute(var.shape, lambda *i: accum[i] + grad[i] * grad[i])
-    moved = e.assign(
-        linear,
-        lambda *i: linear[i] + shrunk(i) - (power(squares[i]) - power(accum[i])) / lr[()] * var[i],
-    )
-
-    def element(*i):
-        target = (l1[()] * e.sign(moved[i]) - moved[i]) / (power(squares[i]) / lr[()] + 2 * l2[()])
-        return e.select(e.abs(moved[i]) > l1[()], target, 0)
-
-    e.assign(accum, lambda *i: squares[i])
-    return e.assign(var, element)
-
-
-@ftrl.lower
-def _(e, var, accum, linear, grad, lr, l1, l2, lr_power):
-    return _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, None, lr_power)
-
-
-@ftrl_v2.lower
-def _(e, var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
-    return _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power)
-
-
 @update("Momentum", "accum", "lr grad momentum", use_nesterov=False)
 def momentum(var, accum, lr, grad, momentum, *, use_nesterov):
     """Gradient descent along a decaying sum of gradients, or (Nesterov) one step ahead of it."""

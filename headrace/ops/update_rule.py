@@ -37,6 +37,7 @@ class Update:
 
     def __init__(self, names: Sequence[str], inputs: Sequence[str], rule: Rule) -> None:
         self.state, self.inputs, self.rule = tuple(names), tuple(inputs), rule
+        self.row_rule = rule
         self.gradient = next(i for i, n in enumerate(inputs) if n in ("grad", "delta"))
         self.dense: Op | None = None
         self.resource: Op | None = None
@@ -54,9 +55,7 @@ class Update:
 
     def lower(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """The compiled rule: it assigns, and returns the new variable."""
-        code = compiled.__code__
-        first = code.co_argcount
-        wants = code.co_varnames[first : first + code.co_kwonlyargcount]
+        wants = _keywords(compiled)
 
         def by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
             return compiled(e, *operands, **{w: attrs[w] for w in wants})
@@ -68,6 +67,16 @@ class Update:
             self.dense.lower(by_reference)
         if self.resource is not None:
             self.resource.lower(by_handle)
+        return self.lower_rows(compiled)
+
+    def for_rows(self, rule: Rule) -> Rule:
+        """Another meaning of the sparse ops, where TF's kernels for rows differ."""
+        self.row_rule = rule
+        return rule
+
+    def lower_rows(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled rule of the sparse ops, where it is another."""
+        wants = _keywords(compiled)
 
         def rows_by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
             count, chosen = len(self.state), {w: attrs[w] for w in wants}
@@ -219,7 +228,7 @@ def _sparse_body(made: Update, by_handle: bool) -> Callable[..., Any]:
                 rows = indices[at]
                 others[made.gradient] = grad[at]
                 with np.errstate(all="ignore"):
-                    new = made.rule(*(s.read()[rows] for s in slots), *others, **chosen)
+                    new = made.row_rule(*(s.read()[rows] for s in slots), *others, **chosen)
                 for slot, value in zip(slots, new):
                     with slot.changing() as target:
                         target[rows] = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.graph.defaults import get_default_graph
-from headrace.ops import update
+from headrace.ops import update_ftrl
 from headrace.ops.constant import constant
 from headrace.train.optimizers.rule import Number, RuleOptimizer
 
@@ -86,7 +86,11 @@ class FtrlOptimizer(RuleOptimizer):
                 self._zeros_slot(v, "linear", self._linear_name or self._name)
 
     def _rule(self) -> Any:
-        return update.ftrl_v2 if self._l2_shrinkage_regularization_strength > 0.0 else update.ftrl
+        return (
+            update_ftrl.ftrl_v2
+            if self._l2_shrinkage_regularization_strength > 0.0
+            else update_ftrl.ftrl
+        )
 
     def _slot_order(self) -> tuple[str, ...]:
         return ("accum", "linear")
