@@ -160,6 +160,7 @@ def lower(
     chosen = {name: attrs[name] for name in real.wanted(rule, op)}
     if ELEMENTWISE not in op.traits:
         return _flat(rule(e, *arguments, **chosen))
+    real.require_broadcast(arguments, shapes[0])
     loops = tuple(Var(n) for n in shapes[0])
     index = tuple(map(var, loops))
     elements = [

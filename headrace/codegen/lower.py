@@ -308,6 +308,7 @@ def _lower_elements(
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Tensor]:
     shape = shapes[0]
+    require_broadcast(arguments, shape)
     loops = tuple(Var(n) for n in shape)
     index = tuple(map(var, loops))
     elements = [
@@ -317,6 +318,17 @@ def _lower_elements(
     results = rule(e, *elements, **attrs)
     results = results if isinstance(results, (list, tuple)) else (results,)
     return [Tensor(shape, r.kind, source=Compute(loops, r)) for r in results]
+
+
+def require_broadcast(arguments: Sequence[Any], shape: tuple[int, ...]) -> None:
+    """An operand that does not broadcast to the result would be read beyond its end."""
+    for x in arguments:
+        for operand in x if isinstance(x, (list, tuple)) else (x,):
+            own = operand.shape
+            if len(own) > len(shape) or any(
+                n not in (1, m) for n, m in zip(own[::-1], shape[::-1])
+            ):
+                raise Decline(f"{list(own)} does not broadcast to {list(shape)}")
 
 
 def element(x: Tensor, index: tuple[Expr, ...]) -> Expr:

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.core.dtypes import FLOATS, REALS, float32, qint8
 from headrace.ops import exponential, fill, where
 from headrace.ops.declare import op
+from headrace.ops.families import require_same_shape
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge
@@ -66,6 +67,7 @@ relu.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def relu_grad(gradients, features):
     """gradients where features > 0, else 0."""
+    require_same_shape(gradients, features)
     return gradients * (features > 0)
 
 
@@ -105,6 +107,7 @@ relu6.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def relu6_grad(gradients, features):
     """gradients where 0 < features < 6, else 0."""
+    require_same_shape(gradients, features)
     return gradients * ((features > 0) & (features < 6))
 
 
@@ -148,6 +151,7 @@ def _(rng):
     T=Type(FLOATS, default=float32), shape=paired, traits={ELEMENTWISE})  # fmt: skip
 def leaky_relu_grad(gradients, features, *, alpha):
     """gradients where features are positive, else alpha * gradients."""
+    require_same_shape(gradients, features)
     return np.where(features > 0, gradients, gradients * gradients.dtype.type(alpha))
 
 
@@ -189,6 +193,7 @@ elu.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def elu_grad(gradients, outputs):
     """gradients times the slope of Elu, told from Elu's output."""
+    require_same_shape(gradients, outputs)
     return np.where(outputs < 0, (outputs + 1) * gradients, gradients)
 
 
@@ -231,6 +236,7 @@ selu.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def selu_grad(gradients, outputs):
     """gradients times the slope of Selu, told from Selu's output."""
+    require_same_shape(gradients, outputs)
     dy, y = widen(gradients), widen(outputs)
     return np.where(y < 0, dy * (y + SCALE_ALPHA), dy * SCALE)
 
@@ -275,6 +281,7 @@ softplus.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def softplus_grad(gradients, features):
     """gradients / (1 + exp(-features))"""
+    require_same_shape(gradients, features)
     with np.errstate(over="ignore"):
         return widen(gradients) / (1 + np.exp(-widen(features)))
 
@@ -319,6 +326,7 @@ softsign.samples(forward)
     traits={ELEMENTWISE})  # fmt: skip
 def softsign_grad(gradients, features):
     """gradients / (1 + abs(features)) ** 2"""
+    require_same_shape(gradients, features)
     return gradients / (1 + np.abs(features)) ** 2
 
 

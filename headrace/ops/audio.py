@@ -166,31 +166,33 @@ def mfcc(
         and 1 <= dct_coefficient_count <= bands,
         f"Mfcc initialization failed for channel count {bins} and sample rate {rate}",
     )  # fmt: skip
-    bank = mel_filters(bins, rate, bands, low, high)
-    energy = np.sqrt(spectrogram.astype(np.float64)) @ bank
+    energy = mel_energy(spectrogram, rate, bands, low, high)
     logs = np.log(np.maximum(energy, FLOOR))
     angle = np.outer(np.arange(bands) + 0.5, np.arange(dct_coefficient_count)) * np.pi / bands
     return logs @ (np.sqrt(2 / bands) * np.cos(angle))
 
 
-def mel_filters(bins, rate, bands, low, high):
-    """[bins, bands]: each frequency is shared between the two bands whose centers enclose it."""
+def mel_energy(spectrogram, rate, bands, low, high):
+    """The magnitudes in each band: every frequency is shared between the two bands whose centers
+    enclose it.  What lies outside of the limits does not count, whatever it is."""
 
     def mel(hertz):
         return 1127 * np.log1p(hertz / 700)
 
+    bins = spectrogram.shape[-1]
     width = 0.5 * rate / (bins - 1)
-    i = np.arange(bins)
-    used = (i >= int(1.5 + low / width)) & (i <= min(int(high / width), bins - 1))
+    i = np.arange(int(1.5 + low / width), min(int(high / width), bins - 1) + 1)
     frequency = mel(i * width)
     centers = mel(low) + (mel(high) - mel(low)) / (bands + 1) * np.arange(bands + 2)
     # Band b rises from centers[b] to centers[b + 1] and falls to centers[b + 2].
     left = np.clip(np.searchsorted(centers[1:], frequency), 0, bands)
     falling = (centers[left + 1] - frequency) / (centers[left + 1] - centers[left])
-    bank = np.zeros((bins, bands + 2))
-    bank[i, left] = falling
-    bank[i, left + 1] = 1 - falling
-    return np.where(used[:, None], bank, 0)[:, 1:-1]
+    with np.errstate(invalid="ignore"):
+        seen = np.sqrt(spectrogram[..., i].astype(np.float64))
+    energy = np.zeros((*spectrogram.shape[:-1], bands + 2))
+    np.add.at(energy, (..., left), seen * falling)
+    np.add.at(energy, (..., left + 1), seen * (1 - falling))
+    return energy[..., 1:-1]
 
 
 @mfcc.samples
@@ -199,4 +201,6 @@ def _(rng):
     yield Sample(spectrogram, np.int32(16000), dtypes=False, grad=False)
     yield Sample(spectrogram, np.int32(8000), filterbank_channel_count=20, dct_coefficient_count=5,
                  dtypes=False, grad=False)  # fmt: skip
+    outside = np.where(np.arange(257) > 200, np.float32(np.nan), spectrogram)
+    yield Sample(outside, np.int32(16000), dtypes=False, grad=False, note="NaN outside")
     yield ErrorSample(spectrogram, np.int32(-1), raises="Mfcc initialization failed")

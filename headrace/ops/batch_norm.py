@@ -15,6 +15,7 @@ from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops import batch_norm_grad as grads
 from headrace.ops import transpose
 from headrace.ops.declare import op
+from headrace.ops.emit import Decline
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, replaced, with_rank
@@ -114,6 +115,8 @@ def lowered(e, x, scale, offset, mean, variance, *, epsilon, data_format, is_tra
 
     corrected = variance
     if is_training:
+        if mean.shape != (0,) or variance.shape != (0,):
+            raise Decline("estimates in training")
         total = e.compute(channels, lambda c: e.reduce("sum", others, lambda *i: at(c, i)))
         mean = e.compute(channels, lambda c: total[c] / e.size(count, float32))
         spread = e.compute(
@@ -123,7 +126,8 @@ def lowered(e, x, scale, offset, mean, variance, *, epsilon, data_format, is_tra
             ),
         )
         variance = e.compute(channels, lambda c: spread[c] / e.size(count, float32))
-        corrected = e.compute(channels, lambda c: spread[c] / e.size(max(count - 1, 1), float32))
+        degrees = max(count - 1, 1) if count else 0  # the variance of nothing is NaN
+        corrected = e.compute(channels, lambda c: spread[c] / e.size(degrees, float32))
     factor = e.compute(channels, lambda c: scale[c] * e.rsqrt(variance[c] + epsilon))
 
     def element(*i):
@@ -193,7 +197,11 @@ def forward_samples(rng, ranks, half):
                     x.astype(np.float16), scale, offset, none, none, data_format=data_format,
                     grad=False,
                 )  # fmt: skip
+    yield Sample(
+        x[:0], scale, offset, none, none, data_format=data_format, grad=False, note="empty"
+    )
     yield ErrorSample(x, scale[1:], offset, none, none, raises="must be equal|must be rank")
+    yield ErrorSample(x, scale, offset, mean, none, data_format=data_format, raises="must be empty")
 
 
 fused_batch_norm.samples(lambda rng: forward_samples(rng, (4,), False))

@@ -20,7 +20,7 @@ from headrace.core.dtypes import (
 from headrace.core.errors import require
 from headrace.ops.broadcast import unbroadcast
 from headrace.ops.complex import conjugate
-from headrace.ops.families import binary, pairs, positive, unary
+from headrace.ops.families import binary, of_output, pairs, positive, unary
 from headrace.ops.samples import ErrorSample, Sample
 
 DIVISIBLE = (*FLOATS, uint8, int8, uint16, int16, *INDEX, *COMPLEX)
@@ -239,27 +239,24 @@ def _reciprocal_grad_gradient(node, dy):
     return b * -2.0 * cy * conjugate(dy), reciprocal_grad(cy, dy)
 
 
-_GRAD = "y: T, dy: T -> z: T"
-
-
 def _grad_samples(rng):
     yield Sample(rng.normal(size=(2, 3)), rng.normal(size=(2, 3)))
     yield Sample(np.zeros((0, 3)), np.zeros((0, 3)), note="empty")
+    yield Sample(rng.normal(size=(2, 3)), rng.normal(size=6), note="in order", grad=False)
+    yield ErrorSample(
+        np.ones((2, 1)), np.ones((2, 3)), raises="same number of elements, got 2 and 6"
+    )
 
 
-def _grad_shape(y, dy):
-    return y.plain()
-
-
-inv_grad = binary(
-    "InvGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT, signature=_GRAD,
-    shape=_grad_shape, doc="The gradient of Inv: -dy * y * y, where y = 1 / x.",
+inv_grad = of_output(
+    "InvGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
+    doc="The gradient of Inv: -dy * y * y, where y = 1 / x.",
     emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
     gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip
-reciprocal_grad = binary(
-    "ReciprocalGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT, signature=_GRAD,
-    shape=_grad_shape, doc="The gradient of Reciprocal: -dy * y * y, where y = 1 / x.",
+reciprocal_grad = of_output(
+    "ReciprocalGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
+    doc="The gradient of Reciprocal: -dy * y * y, where y = 1 / x.",
     emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
     gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip

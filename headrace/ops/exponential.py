@@ -10,29 +10,24 @@ from headrace.ops.broadcast import unbroadcast
 from headrace.ops.complex import conjugate
 from headrace.ops.constant import constant
 from headrace.ops.division import reciprocal
-from headrace.ops.families import binary, normal, pairs, positive, unary
+from headrace.ops.families import binary, normal, of_output, pairs, positive, unary
 from headrace.ops.samples import ErrorSample, Sample
 
 INEXACT = (*FLOATS, *COMPLEX)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
-_GRAD = "y: T, dy: T -> z: T"
 
 
-def _grad_shape(y, dy):
-    return y.plain()
-
-
-def _grad_samples(rng):
+def grad_samples(rng):
     yield Sample(rng.uniform(0.5, 2, size=(2, 3)), rng.normal(size=(2, 3)))
     yield Sample(np.zeros((0, 3)), np.zeros((0, 3)), note="empty")
+    yield Sample(rng.uniform(0.5, 2, size=(2, 3)), rng.normal(size=6), note="in order", grad=False)
+    yield ErrorSample(
+        np.ones((2, 1)), np.ones((2, 3)), raises="same number of elements, got 2 and 6"
+    )
 
 
 def grad_op(name, meaning, **options):
-    """An op that computes another op's gradient from its output y and the gradient dy of that."""
-    return binary(
-        name, meaning, T=INEXACT, signature=_GRAD, shape=_grad_shape, samples=_grad_samples,
-        **options,
-    )  # fmt: skip
+    return of_output(name, meaning, T=INEXACT, samples=grad_samples, **options)
 
 
 # -- powers and roots ---------------------------------------------------------------------------

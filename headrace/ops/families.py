@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.errors import InvalidArgumentError
-from headrace.core.shapes import show
+from headrace.core.errors import InvalidArgumentError, require
+from headrace.core.shapes import Shape, show
 from headrace.ops.declare import Op, op
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_rules import broadcast, same
+from headrace.ops.shape_rules import Input, broadcast, same
 from headrace.ops.traits import ELEMENTWISE, Trait
 
 
@@ -63,13 +63,72 @@ def binary(
 ) -> Op:
     """An element-wise op of two inputs that broadcast."""
 
-    def reference(x: Any, y: Any) -> Any:
+    def broadcasting(x: Any, y: Any) -> Any:
         require_broadcast(x.shape, y.shape)
+        return meaning(x, y)
+
+    return _binary(
+        name, broadcasting, doc=doc, T=T, emit=emit, gradient=gradient, samples=samples,
+        traits=traits, signature=signature, shape=shape, **attrs,
+    )  # fmt: skip
+
+
+def _binary(
+    name: str,
+    meaning: Callable[..., Any],
+    *,
+    doc: str,
+    signature: str,
+    shape: Callable[..., Any],
+    T: Any = None,
+    emit: Any = None,
+    gradient: Callable[..., Any] | None = None,
+    samples: Callable[..., Any] | None = None,
+    traits: Iterable[Trait] = (),
+    **attrs: Any,
+) -> Op:
+    def reference(x: Any, y: Any) -> Any:
         with np.errstate(all="ignore"):
             return meaning(x, y)
 
     return _finish(
         name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs
+    )
+
+
+def of_output(name: str, meaning: Callable[..., Any], **options: Any) -> Op:
+    """An op that gives another op's gradient from its output y and the gradient dy of that.  As TF's
+    kernels, it asks for equally many elements, and the result has the shape of y."""
+
+    def in_order(y: Any, dy: Any) -> Any:
+        require_equal_count(y.size, dy.size)
+        return meaning(y, dy.reshape(y.shape))
+
+    given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": _of_first}
+    return _binary(name, in_order, **given | options)
+
+
+def _of_first(y: Input, dy: Input) -> Shape:
+    counts = y.num_elements(), dy.num_elements()
+    if None not in counts:
+        require_equal_count(*counts)
+    return y.plain()
+
+
+def require_equal_count(first: Any, second: Any) -> None:
+    require(
+        first == second,
+        "The two arguments to a cwise op must have same number of elements, got "
+        f"{first} and {second}",
+    )
+
+
+def require_same_shape(x: Any, y: Any) -> None:
+    """What TF asks of element-wise ops that do not broadcast."""
+    require(
+        x.shape == y.shape,
+        f"Inputs to operation must have the same size and shape.  Input 0: {show(x.shape)} != input "
+        f"1: {show(y.shape)}",
     )
 
 

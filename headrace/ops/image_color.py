@@ -44,14 +44,19 @@ def check_channels(images):
 
 def hsv(rgb):
     """Hue, saturation and value in [0, 1]; a grey has hue 0."""
-    r, g, b = np.moveaxis(rgb, -1, 0)
     value, span = rgb.max(axis=-1), np.ptp(rgb, axis=-1)
+    hue, saturation = _hue_and_saturation(rgb, value, span)
+    return np.stack([np.where(span > 0, hue, 0), saturation, value], -1)
+
+
+def _hue_and_saturation(rgb, value, span):
+    """Given the largest channel, and how far the smallest is from it."""
+    r, g, b = np.moveaxis(rgb, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         saturation = np.where(value > 0, span / value, 0)
         blue_or_green = np.where(g == value, (b - r) / span + 2, (r - g) / span + 4)
         hue = np.where(r == value, (g - b) / span, blue_or_green) / 6
-    hue = np.where(span > 0, hue, 0)
-    return np.stack([np.where(hue < 0, hue + 1, hue), saturation, value], -1)
+    return np.where(hue < 0, hue + 1, hue), saturation
 
 
 def rgb(hsv):
@@ -174,8 +179,11 @@ def _(rng):
     yield ErrorSample(x[0, 0], np.float32(2), raises="at least rank 3 but is rank 2")
 
 
+NOT_NUMBERS = np.array([[[0.1, 0.2, np.nan], [np.nan, 0.2, 0.1], [0.1, np.inf, 0.3]]], np.float32)
+
 # Which of (largest, middle, smallest) is red, green, blue, for each sixth of the circle of hues.
 ORDER = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 2, 1]])
+PLACES = np.argsort(ORDER, axis=1)  # and where the largest, middle and smallest are
 
 
 @op("AdjustHue", "images: T, delta: float32 -> output: T", T=HALVES, shape=image_shape)
@@ -185,18 +193,19 @@ def adjust_hue(images, delta):
     check_rgb(images)
     x = widen(images)
     r, g, b = np.moveaxis(x, -1, 0)
-    low, mid, high = np.moveaxis(np.sort(x, axis=-1), -1, 0)
     sixth = np.where(
         r < g, np.where(b < r, 1, np.where(b > g, 3, 2)), np.where(b < g, 0, np.where(b > r, 4, 5))
     )
-    span = np.where(high == low, 1, high - low)
-    share = (mid - low) / span
-    hue = np.where(high == low, 0, sixth + np.where(sixth % 2, 1 - share, share))
-    hue = np.mod(hue + delta * np.float32(6), np.float32(6))
-    hue = np.where(hue >= 6, 0, hue)  # a remainder may round up
-    sixth = hue.astype(int)
-    share = hue - sixth
-    mid = low + np.where(sixth % 2, 1 - share, share) * (high - low)
+    high, mid, low = np.moveaxis(np.take_along_axis(x, PLACES[sixth], -1), -1, 0)
+    with np.errstate(invalid="ignore"):
+        span = np.where(high == low, 1, high - low)
+        share = (mid - low) / span
+        hue = np.where(high == low, 0, sixth + np.where(sixth % 2, 1 - share, share))
+        hue = np.mod(hue + delta * np.float32(6), np.float32(6))
+        hue = np.where(hue >= 6, 0, hue)  # a remainder may round up
+        sixth = np.where(np.isnan(hue), 5, hue).astype(int)  # TF's last case takes what fits none
+        share = hue - sixth
+        mid = low + np.where(sixth % 2, 1 - share, share) * (high - low)
     return np.take_along_axis(np.stack([high, mid, low], -1), ORDER[sixth], -1)
 
 
@@ -206,6 +215,7 @@ def _(rng):
     for delta in (0.0, 0.3, -0.7, 1.0):
         yield Sample(x, np.float32(delta))
     yield Sample(x[:0], np.float32(0.1), note="empty")
+    yield Sample(NOT_NUMBERS, np.float32(0.1), note="NaN", grad=False)
     yield ErrorSample(x[..., :2], np.float32(0.1), raises="must have 3 channels")
 
 
@@ -214,9 +224,26 @@ def adjust_saturation(images, scale):
     """Colours with their saturation times scale, at most 1."""
     check_adjusted(images, "scale", scale)
     check_rgb(images)
-    found = hsv(widen(images))
-    found[..., 1] = np.clip(found[..., 1] * scale, 0, 1)
-    return rgb(found)
+    x = widen(images)
+    r, g, b = np.moveaxis(x, -1, 0)
+    value = _larger(r, _larger(g, b))
+    with np.errstate(invalid="ignore"):
+        span = value - _smaller(r, _smaller(g, b))
+        hue, saturation = _hue_and_saturation(x, value, span)
+        hue = np.where(span <= 0, 0, hue)
+        saturation = np.minimum(_larger(np.float32(0), saturation * scale), 1)
+        grey = (value - value * saturation)[..., np.newaxis]
+        found = rgb(np.stack([hue, saturation, value], -1))
+    return np.where(np.isnan(hue)[..., np.newaxis], grey, found)
+
+
+# TF's kernel compares channels one by one: a NaN is passed over, unless it is the first.
+def _larger(x, y):
+    return np.where(x < y, y, x)
+
+
+def _smaller(x, y):
+    return np.where(y < x, y, x)
 
 
 @adjust_saturation.samples
@@ -225,3 +252,4 @@ def _(rng):
     for scale in (0.0, 0.5, 3.0):
         yield Sample(x, np.float32(scale))
     yield Sample(x[:0], np.float32(0.1), note="empty")
+    yield Sample(NOT_NUMBERS, np.float32(0.5), note="NaN", grad=False)

@@ -143,6 +143,8 @@ def forward_samples(rng, more=({},)):
         for size in SIZES:
             yield Sample(x, np.array(size, np.int32), **mode, tolerance=1e-3, grad=False)
         yield Sample(x.astype(np.uint8), np.array([7, 3], np.int32), **mode, grad=False)
+        yield Sample(x[:, :1], np.array([3, 4], np.int32), **mode, note="one row", grad=False)
+        yield Sample(x[:, :, :1], np.array([3, 4], np.int32), **mode, note="one column", grad=False)
     yield Sample(x[:0], np.array([2, 3], np.int32), note="empty", grad=False)
     yield ErrorSample(x, np.array([0, 3], np.int32), raises="output dimensions must be positive")
     yield ErrorSample(x[0], np.array([2, 3], np.int32), raises="must be rank 4 but is rank 3")

@@ -153,7 +153,10 @@ def cubic(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: bo
 
 
 def area(inputs: int, outputs: int, align_corners: bool) -> Taps:
-    """The mean of what an output pixel covers."""
+    """The mean of what an output pixel covers; of a single input that is always the input, although
+    with aligned corners nothing of it would be covered."""
+    if inputs == 1:
+        return Taps(np.zeros((outputs, 1), np.int64), np.ones((outputs, 1), F))
     scale = scale_of(inputs, outputs, align_corners)
     start = np.arange(outputs, dtype=F) * scale
     end = np.arange(1, outputs + 1, dtype=F) * scale

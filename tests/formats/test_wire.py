@@ -58,9 +58,8 @@ def test_other_values(message, packed):
 
 def test_a_default_value_is_written():
     """What TensorFlow 1.15 and 2.21 give; a message of proto3 would leave it out."""
-    made = tf.io.encode_proto if hasattr(tf.io, "encode_proto") else tf.raw_ops.EncodeProto
     with tf.Graph().as_default(), tf.Session() as sess:
-        data = made(
+        data = tf.io.encode_proto(
             sizes=np.ones((1, 1), np.int32), values=[np.array([[False]])],
             field_names=["unknown_rank"], message_type="tensorflow.TensorShapeProto",
         )  # fmt: skip
