@@ -8,6 +8,7 @@ import pytest
 from headrace.core import options
 
 os.environ.setdefault("HEADRACE_WITHOUT", "kept")
+os.environ.setdefault("HEADRACE_FAULTS", "raise")  # also in processes that a test starts
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from headrace.codegen.assembly import Assembly, Step
 from headrace.codegen.cache import kernel_soon
 from headrace.codegen.channels import ChannelGroup
 from headrace.codegen.columns import schedule_columns
-from headrace.codegen.compile import naming
+from headrace.codegen.faults import naming
 from headrace.codegen.fusion import (
     AssembleItem,
     CallItem,

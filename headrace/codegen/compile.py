@@ -5,31 +5,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from headrace.codegen.target import host
 
 _lock = threading.RLock()
-
-
-class CompilerFault(Exception):
-    """A kernel that should compile does not."""
-
-    def __init__(self, kernel: str, error: Exception) -> None:
-        super().__init__(f"kernel {kernel}: {error!r}")
-        self.kernel = kernel
-
-
-@contextmanager
-def naming(kernel: str) -> Iterator[None]:
-    """What fails in here is a fault of the compiler, and names the kernel."""
-    try:
-        yield
-    except Exception as error:  # whatever it is: the reference can still run
-        raise CompilerFault(kernel, error) from error
 
 
 def to_object(text: str) -> bytes:

@@ -6,14 +6,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from headrace.codegen import target
-from headrace.codegen.compile import CompilerFault
+from headrace.codegen import faults, target
 from headrace.codegen.refusals import NEVER, Declined
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.core import forks
@@ -125,9 +123,7 @@ class CompiledRegion:
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise
-            if os.environ.get("HEADRACE_COMPILE") == "always":
-                raise
-            self._warn(error)
+            self._report(error)
             return None
         finally:
             notice.cancel()
@@ -152,16 +148,16 @@ class CompiledRegion:
             maker = Specializer(self.plan, self.region, self.keys, cancel)
             made = maker.run(shapes[: len(self.region.inputs)], held, values)
         except Declined as refusal:
-            shelf.keep(refusal.reasons)
+            if not refusal.is_fault:
+                shelf.keep(refusal.reasons)
             raise
         shelf.keep(made)
         return made
 
-    def _warn(self, error: Exception) -> None:
+    def _report(self, error: Exception) -> None:
         """Once per region, however many shapes it meets."""
-        if not self.failed:
-            what = str(error) if isinstance(error, CompilerFault) else repr(error)
-            warnings.warn(f"{self.region.name} runs uncompiled: {what}", stacklevel=2)
+        if not self.failed or faults.are_fatal():
+            faults.report(self.region.name, error)
         self.failed = True
 
     def _forget(self, table: Any) -> None:

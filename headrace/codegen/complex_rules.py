@@ -158,18 +158,31 @@ def lower(
     assert rule is not None
     e = ComplexEmitter(emitter)
     chosen = {name: attrs[name] for name in real.wanted(rule, op)}
-    if ELEMENTWISE not in op.traits:
-        return _flat(rule(e, *arguments, **chosen))
-    real.require_broadcast(arguments, shapes[0])
-    loops = tuple(Var(n) for n in shapes[0])
+    try:
+        if ELEMENTWISE not in op.traits:
+            return _flat(rule(e, *arguments, **chosen))
+        return _lower_elements(e, rule, arguments, chosen, shapes[0])
+    except ir.NotScalar as error:  # the rule compares, or calls what is for real numbers alone
+        raise Decline("its rule is one for real numbers") from error
+
+
+def _lower_elements(
+    e: ComplexEmitter,
+    rule: Callable[..., Any],
+    arguments: Sequence[Any],
+    attrs: dict[str, Any],
+    shape: tuple[int, ...],
+) -> list[Any]:
+    real.require_broadcast(arguments, shape)
+    loops = tuple(Var(n) for n in shape)
     index = tuple(map(var, loops))
     elements = [
         [_element(x, index) for x in a] if isinstance(a, (list, tuple)) else _element(a, index)
         for a in arguments
     ]
-    results = rule(e, *elements, **chosen)
+    results = rule(e, *elements, **attrs)
     results = results if isinstance(results, (list, tuple)) else (results,)
-    return [_stage(shapes[0], loops, r) for r in results]
+    return [_stage(shape, loops, r) for r in results]
 
 
 def _element(x: Any, index: tuple[Expr, ...]) -> Any:

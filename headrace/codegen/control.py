@@ -66,7 +66,7 @@ def part_of(s: Any) -> Iterator[Part]:
 
 
 def walk(s: Any, plan: Plan, given: list[Given]) -> list[Given]:
-    """The plan's results."""
+    """The plan's results; None for one whose branch is known not to run."""
     with scope(s, plan, given):
         feeds = set(plan.feeds)
         for node in plan.nodes.values():
@@ -75,7 +75,7 @@ def walk(s: Any, plan: Plan, given: list[Given]) -> list[Given]:
             if node.name not in feeds:
                 s.emitter.node = node
                 s.add(node)
-        return [s.given(e) for e in plan.fetches]
+        return [s.given_or_none(e) for e in plan.fetches]
 
 
 # -- loops -----------------------------------------------------------------------------------------
@@ -167,6 +167,8 @@ class _Loop:
 
     def settled(self, found: list[Tensor]) -> list[Tensor]:
         """The next values of what varies; something that does after all changes the loop."""
+        if any(t is None for t in found):
+            raise Decline(f"{self.node.name} carries a value that its body does not make")
         wrong = {i for i in self.same if not is_flow(found[i])}
         if wrong:
             self.same -= wrong
@@ -213,7 +215,7 @@ def _add_branch(s: Any, node: PlanNode) -> None:
         side = 1 if predicate.value else 0
         found = walk(s, branch.sides[side], [s.given_or_none(e) for e in captured[side]])
         for i, place in enumerate(branch.gives[side]):
-            if place is not None:
+            if place is not None and found[place] is not None:
                 _deliver(s, Edge(node.name, i), found[place])
         return
     before = dict(s.current)
@@ -242,17 +244,14 @@ def _add_branch(s: Any, node: PlanNode) -> None:
     merged: list[tuple[Any, tuple[Tensor | None, Tensor | None]]] = []
     for i, (no, yes) in enumerate(zip(*branch.gives)):
         edge = Edge(node.name, i)
-        if no is None or yes is None:
-            side, place = (0, no) if no is not None else (1, yes)
-            assert place is not None
-            value = results[side][place]
-            if isinstance(value, Tensor) and value.serial >= parts[0].first:
-                merged.append((edge, (value, None) if side == 0 else (None, value)))
-            else:
+        pair = _result(results[0], no), _result(results[1], yes)
+        if pair[0] is None or pair[1] is None:
+            value = pair[1] if pair[0] is None else pair[0]
+            if value is not None and _is_made_inside(value, parts[0]):
+                merged.append((edge, pair))
+            elif value is not None:
                 _deliver(s, edge, value)
-            continue
-        pair = results[0][no], results[1][yes]
-        if not _is_same(s, edge, *pair):
+        elif not _is_same(s, edge, *pair):
             merged.append((edge, pair))
     for key in before:
         pair = states[0][key], states[1][key]
@@ -276,6 +275,16 @@ def _add_branch(s: Any, node: PlanNode) -> None:
             s.values[where] = made
         else:
             s.current[where] = made
+
+
+def _result(found: list[Given], place: int | None) -> Given:
+    """What a side gives; None for nothing, whether nobody asks for it or it is known not to be made."""
+    return None if place is None else found[place]
+
+
+def _is_made_inside(value: Given, first: Part) -> bool:
+    """Who uses a value of one side alone knows that this side ran: a constant stays one outside."""
+    return isinstance(value, Tensor) and value.serial >= first.first and value.value is None
 
 
 def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:

@@ -248,13 +248,17 @@ def size(n: int, kind: Kind) -> Expr:
     return make("size", (), kind, int(n))
 
 
+class NotScalar(TypeError):
+    """A rule computes with something that is no scalar expression."""
+
+
 def as_expr(value: Any, kind: Kind) -> Expr:
     """A Python or NumPy number becomes a constant of this kind."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, (bool, int, float, np.generic)):
         return const(value, kind)
-    raise TypeError(f"not a scalar expression: {value!r}")
+    raise NotScalar(f"not a scalar expression: {value!r}")
 
 
 def pair(x: Any, y: Any) -> tuple[Expr, Expr]:

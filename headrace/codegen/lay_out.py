@@ -14,7 +14,7 @@ import numpy as np
 
 from headrace.codegen import branches, memory, threads
 from headrace.codegen.assembly import Assembly, Step
-from headrace.codegen.compile import naming
+from headrace.codegen.faults import naming
 from headrace.codegen.kernel_ir import Tensor
 from headrace.codegen.postpone import postpone
 from headrace.codegen.program import CheckInfo, Entry, Form, Program, Result

@@ -11,11 +11,12 @@ class CheckFailed(InvalidArgumentError):
 
 
 class Declined(Exception):
-    """Nodes of the region that cannot be compiled with these shapes, with the reasons."""
+    """Nodes of the region that cannot be compiled with these shapes, with the reasons.  Where one is
+    a fault of the compiler, that is not kept: another version may have mended it."""
 
-    def __init__(self, reasons: dict[str, str]) -> None:
+    def __init__(self, reasons: dict[str, str], is_fault: bool = False) -> None:
         super().__init__("; ".join(f"{node}: {reason}" for node, reason in reasons.items()))
-        self.reasons = reasons
+        self.reasons, self.is_fault = reasons, is_fault
 
 
 class Never:

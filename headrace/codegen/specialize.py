@@ -19,6 +19,7 @@ from headrace.codegen import (
     complex_rules,
     control,
     fallback,
+    faults,
     layouts,
     library,
     packing,
@@ -42,7 +43,7 @@ from headrace.codegen.regions import (
 from headrace.codegen.stages import Called, Update
 from headrace.codegen.trips import Trips
 from headrace.core.dtypes import DType
-from headrace.core.errors import OpError
+from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.build import group
 from headrace.ops.emit import Decline, LibraryCall
@@ -54,11 +55,8 @@ from headrace.plan.units import is_unit
 KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
 
 
-# What a rule, or a reference that computes ahead, may say of values that it can not take: the node
-# then fails in its own place, if it fails.
-_REFUSALS = (
-    Decline, OpError, ValueError, TypeError, IndexError, NotImplementedError, MemoryError,
-)  # fmt: skip
+# What a rule says of values that it cannot take: the node then fails in its own place, if it fails.
+_REFUSALS = (Decline, OpError, MemoryError)
 
 
 class Concrete(Input):
@@ -133,6 +131,7 @@ class Specializer:
         """Walk the region.  Nodes behind one that is declined are skipped, the others tried."""
         declined: dict[str, str] = {}
         missing: set[str] = set()
+        is_fault = False
         for node in self.region.nodes:
             if self.cancel.reason is not None:
                 raise self.cancel.reason
@@ -142,11 +141,16 @@ class Specializer:
                 continue
             try:
                 self.add(node)
-            except _REFUSALS as e:
+            except Exception as e:
+                if e is self.cancel.reason:
+                    raise
                 missing.add(node.name)
                 declined[node.name] = f"{type(e).__name__}: {e}"
+                if not isinstance(e, _REFUSALS):  # a fault in one rule is not one of the others
+                    is_fault = True
+                    faults.report(f"{node.name} ({node.op.name})", e)
         if declined:
-            raise Declined(declined)
+            raise Declined(declined, is_fault)
 
     def assembled(self, inputs: list[Tensor]) -> Specialized:
         changed = [k for k, t in self.current.items() if t is not self.first[k]]
@@ -228,14 +232,17 @@ class Specializer:
     def operand(self, edge: Edge) -> Any:
         """The array, or, if it is complex, its parts."""
         dtype = self.plan.dtype(edge)
-        tensor = self.current[self.keys[edge]] if is_handle(dtype) else self.values[edge]
+        tensor = self.current[self.given(edge)] if is_handle(dtype) else self.given(edge)
         if not is_complex(tensor.outer[1] if tensor.outer else dtype):
             return tensor
         return self.planes.get(tensor) or complex_numbers.split(tensor)
 
     def given(self, edge: Edge) -> Any:
         """A value, or the key of what a handle names."""
-        return self.keys[edge] if is_handle(self.plan.dtype(edge)) else self.values[edge]
+        found = self.given_or_none(edge)
+        if found is None:
+            raise Decline(f"{edge.node} is known not to run, its user is not")
+        return found
 
     def given_or_none(self, edge: Edge) -> Any:
         """None where a value is missing because its branch is known not to run."""
@@ -290,8 +297,11 @@ class Specializer:
         if any(is_handle(self.plan.dtype(e)) for e in node.inputs):
             return None
         arguments = group([t.value for t in operands], op, dict(node.attrs))
-        with np.errstate(all="ignore"):
-            results = op.compute(arguments, dict(node.attrs))
+        try:
+            with np.errstate(all="ignore"):
+                results = op.compute(arguments, dict(node.attrs))
+        except KERNEL_ERRORS as error:  # it fails in its own place, with its own line, when it runs
+            raise Decline(f"the reference says {error!r}") from error
         if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
             results = (results,)
         flat: list[Any] = []
@@ -346,9 +356,11 @@ class Specializer:
             held = (tensor.dtype, make_shape(tensor.shape)) if dtype.base.kind == "r" else None
             inputs.append(Concrete.make(tensor, dtype.base, held))
         attrs = dict(node.attrs)
-        found = node.op.shape_rule(
-            *group(inputs, node.op, attrs), **{w: attrs[w] for w in node.op.shape_wants}
-        )
+        wants = {w: attrs[w] for w in node.op.shape_wants}
+        try:
+            found = node.op.shape_rule(*group(inputs, node.op, attrs), **wants)
+        except ValueError as error:  # what a user is told who builds such a graph
+            raise Decline(str(error)) from error
         shapes: list[tuple[int, ...] | None] = []
         for s in [found] if isinstance(found, Shape) else found:
             sizes = s._sizes

@@ -248,6 +248,8 @@ _FOREIGN: tuple[tuple[type[Exception], type[_CodedError]], ...] = (
     (ArithmeticError, InvalidArgumentError),
     (OSError, UnknownError),
 )
+# All that a kernel may raise for a fault of the user's.
+KERNEL_ERRORS: tuple[type[Exception], ...] = (OpError, *(foreign for foreign, _ in _FOREIGN))
 
 
 def at(error: BaseException, node: Any) -> BaseException:

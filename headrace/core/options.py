@@ -3,6 +3,7 @@
 HEADRACE_SHOW     words of: plan passes place pieces regions kernels llvm memory step
 HEADRACE_VERIFY   1: verify every stage and run the reference beside the compiled program
 HEADRACE_COMPILE  0: never compile, run the NumPy reference
+HEADRACE_FAULTS   raise: a fault of the compiler ends the step, where else it is a warning
 HEADRACE_WITHOUT  words of: llvm onednn gomp winograd; as if these were not there.
                   kept: programs on disk are neither read nor written
 HEADRACE_DATA     a directory with data sets

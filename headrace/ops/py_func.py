@@ -9,9 +9,9 @@ import numpy as np
 
 from headrace.core.denormals import flushed
 from headrace.core.errors import (
-    AbortedError,
     InvalidArgumentError,
     OutOfRangeError,
+    ResourceExhaustedError,
     UnimplementedError,
     UnknownError,
     require,
@@ -49,14 +49,15 @@ class Functions:
 
 FUNCTIONS = Functions()
 
-# What a Python exception of the user's function means to the step.
+# What a Python exception of the user's function means to the step; any other one is unknown to it,
+# tf.errors' own among them.
 _MEANINGS = (
     (StopIteration, OutOfRangeError),
     (TypeError, InvalidArgumentError),
     (ValueError, InvalidArgumentError),
-    (MemoryError, None),
+    (MemoryError, ResourceExhaustedError),
     (NotImplementedError, UnimplementedError),
-    (InterruptedError, AbortedError),
+    (Exception, UnknownError),
 )
 
 
@@ -85,14 +86,8 @@ def _argument(array):
 
 
 def _translated(error):
-    for kind, ours in _MEANINGS:
-        if isinstance(error, kind) and ours is not None:
-            return ours(None, None, f"{type(error).__name__}: {error}")
-    from headrace.core.errors import OpError
-
-    if isinstance(error, OpError):
-        return error
-    return UnknownError(None, None, f"{type(error).__name__}: {error}")
+    ours = next(ours for kind, ours in _MEANINGS if isinstance(error, kind))
+    return ours(None, None, f"{type(error).__name__}: {error}")
 
 
 def _value(position, result, dtype):

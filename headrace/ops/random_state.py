@@ -14,7 +14,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX
 from headrace.core.errors import require
-from headrace.ops import sampling, state
+from headrace.ops import sampling
 from headrace.ops.declare import op
 from headrace.ops.philox import Philox
 from headrace.ops.random import sizes_of
@@ -33,9 +33,9 @@ _TRAITS = {STATEFUL, WRITES, DIFFERENT_EACH_TIME}
 # -- the state ----------------------------------------------------------------------------------
 def _advance(resource, algorithm, outputs, tag=0):
     """The generator as it stands; the variable then holds it `outputs` further."""
-    slot = resource.get()
+    slot = resource.variable()
     with slot.lock:
-        held = state.read_slot(resource)
+        held = slot.value
         require(
             slot.dtype is dtypes.int64,
             f"dtype of RNG state variable must be int64, not {slot.dtype.name}",

@@ -171,10 +171,19 @@ class Handle:
 
     def get(self) -> Any:
         if self.target is None:
-            raise NotFoundError(
-                None, None, f"Resource {self.container or 'localhost'}/{self.name} does not exist."
-            )
+            raise self.missing()
         return self.target
+
+    def variable(self) -> Slot:
+        """The slot of a variable that has a value: to TF, one without is not there at all."""
+        slot: Slot = self.get()
+        if slot.value is None:
+            raise self.missing()
+        return slot
+
+    def missing(self) -> NotFoundError:
+        where = f"{self.container or 'localhost'}/{self.name}"
+        return NotFoundError(None, None, f"Resource {where} does not exist.")
 
     def __repr__(self) -> str:
         return f"<handle {self.kind} {self.container or 'localhost'}/{self.name}>"

@@ -25,9 +25,10 @@ from headrace.ops.traits import STATEFUL, WRITES
 # -- checks --------------------------------------------------------------------------------------
 def _slot(target):
     """The variable behind a reference or a handle, which must have a value."""
-    slot = target.get() if isinstance(target, Handle) else target
-    slot.read()
-    return slot
+    if isinstance(target, Handle):
+        return target.variable()
+    target.read()
+    return target
 
 
 def _check_update(params, indices, updates):

@@ -56,7 +56,7 @@ strided_slice_assign.no_gradient()
     **_NO_MASKS, traits={STATEFUL, WRITES}, shape=none)  # fmt: skip
 def resource_strided_slice_assign(ref, begin, end, strides, value, **masks):
     """Give a part of a resource variable a new value."""
-    _assign(ref.get(), begin, end, strides, value, masks)
+    _assign(ref.variable(), begin, end, strides, value, masks)
     return ()
 
 

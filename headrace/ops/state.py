@@ -185,7 +185,8 @@ def read_shape(resource, *, dtype):
     return shape
 
 
-def _slot(resource, dtype=None) -> Slot:
+def slot_behind(resource, dtype=None) -> Slot:
+    """The slot of a handle's variable, which must hold values of this type."""
     slot = resource.get()
     if dtype is not None and slot.dtype is not dtype:
         require(
@@ -196,9 +197,15 @@ def _slot(resource, dtype=None) -> Slot:
     return slot
 
 
+def variable_behind(resource, dtype) -> Slot:
+    """The same, of a variable that has a value."""
+    resource.variable()
+    return slot_behind(resource, dtype)
+
+
 def read_slot(resource, dtype=None):
     """The value behind a handle, or TF's error for a variable without one."""
-    slot = _slot(resource, dtype)
+    slot = slot_behind(resource, dtype)
     value = slot.value
     if value is None:
         raise FailedPreconditionError(
@@ -206,8 +213,7 @@ def read_slot(resource, dtype=None):
             None,
             f"Error while reading resource variable {slot.name} from Container: "
             f"{resource.container or 'localhost'}. This could mean that the variable was "
-            f"uninitialized. Not found: Resource {resource.container or 'localhost'}/{slot.name} "
-            "does not exist.",
+            f"uninitialized. Not found: {resource.missing().message}",
         )
     return value
 
@@ -241,7 +247,7 @@ def assign_variable_shape(resource, value, *, dtype):
     traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
 def assign_variable(resource, value, *, dtype):
     """Give the variable a new value."""
-    _slot(resource, dtype).assign(value)
+    slot_behind(resource, dtype).assign(value)
     return ()
 
 
@@ -251,8 +257,7 @@ def _(e, resource, value):
 
 
 def _update(resource, value, dtype, function):
-    read_slot(resource, dtype)
-    slot = _slot(resource)
+    slot = variable_behind(resource, dtype)
     require(
         np.shape(value) == slot.value.shape,
         f"Cannot update variable with shape {list(slot.value.shape)} using a Tensor with shape "
@@ -305,7 +310,7 @@ def variable_shape_rule(input, *, out_type):
     out_type=Type(INDEX, default=dtypes.int32), shape=variable_shape_rule)  # fmt: skip
 def variable_shape(input, *, out_type):
     """The shape of the variable's value."""
-    return np.array(read_slot(input).shape, out_type.numpy)
+    return np.array(input.variable().value.shape, out_type.numpy)
 
 
 variable_shape.no_gradient()
@@ -354,7 +359,7 @@ def count_up_to(ref, *, limit):
     traits={STATEFUL, WRITES}, shape=scalar)  # fmt: skip
 def resource_count_up_to(resource, *, limit):
     """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
-    return _count(resource.get(), limit)
+    return _count(resource.variable(), limit)
 
 
 count_up_to.no_gradient()

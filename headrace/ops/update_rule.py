@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS
-from headrace.core.errors import FailedPreconditionError, require
+from headrace.core.errors import FailedPreconditionError, InternalError, require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.ops.declare import Op, op
 from headrace.ops.resources import Handle, Slot
@@ -196,7 +196,7 @@ def _dense_body(made: Update, by_handle: bool) -> Callable[..., Any]:
     def body(*inputs: Any, **attrs: Any) -> Any:
         slots, others = _split(made, inputs, by_handle)
         with _locked(slots):
-            values = _values(made, slots)
+            values = _values(made, slots, by_handle)
             _check_scalars(made, others)
             grad = others[made.gradient]
             require(
@@ -222,7 +222,7 @@ def _sparse_body(made: Update, by_handle: bool) -> Callable[..., Any]:
         grad = others[made.gradient]
         with _locked(slots):
             _check_scalars(made, others)
-            _check_rows(_values(made, slots)[0], grad, indices)
+            _check_rows(_values(made, slots, by_handle)[0], grad, indices)
             chosen = {w: attrs[w] for w in wants}
             for at in _rounds(indices):
                 rows = indices[at]
@@ -256,8 +256,10 @@ def _locked(slots: Sequence[Slot]) -> ExitStack:
     return stack
 
 
-def _values(made: Update, slots: Sequence[Slot]) -> list[Any]:
+def _values(made: Update, slots: Sequence[Slot], by_handle: bool) -> list[Any]:
     for slot in slots:
+        if slot.value is None and by_handle:
+            raise InternalError(None, None, f"Invalid variable reference. {slot.name} has no value")
         if slot.value is None:
             raise FailedPreconditionError(
                 None, None, f"Attempting to use uninitialized variables: {slot.name}"

@@ -41,7 +41,7 @@ def _gather_shape(resource, indices, *, batch_dims):
     shape=_gather_shape)  # fmt: skip
 def resource_gather(resource, indices, *, batch_dims, dtype):
     """The rows of a variable at `indices`, batch by batch over the first dimensions."""
-    params = state.read_slot(resource, dtype)
+    params = state.variable_behind(resource, dtype).value
     require(params.ndim >= 1, "params must be at least 1 dimensional")
     require(
         params.ndim >= batch_dims,
@@ -111,7 +111,7 @@ def _gather_nd_shape(resource, indices):
     Tindices=INDEX, traits={STATEFUL, READS}, shape=_gather_nd_shape)  # fmt: skip
 def resource_gather_nd(resource, indices, *, dtype):
     """The elements or slices of a variable that the vectors in `indices` name."""
-    params = state.read_slot(resource, dtype)
+    params = state.variable_behind(resource, dtype).value
     require(params.ndim >= 1, "params must be at least a vector")
     require(indices.ndim >= 1, "indices must be at least a vector")
     at = check_vectors(params.shape, indices)

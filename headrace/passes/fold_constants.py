@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.denormals import flushing
-from headrace.core.errors import OpError
+from headrace.core.errors import KERNEL_ERRORS
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.build import group
@@ -92,7 +92,7 @@ def _values(plan: Plan, node: PlanNode, known: dict[Edge, Any]) -> list[Any] | N
         with np.errstate(all="ignore"):
             attrs = dict(node.attrs)
             result = op.compute(group([known[e] for e in node.inputs], op, attrs), attrs)
-    except (OpError, ValueError, IndexError, TypeError, ArithmeticError, MemoryError):
+    except KERNEL_ERRORS:
         return None  # it fails in its own place, with its own line, when it runs
     parts = result if isinstance(result, (tuple, list)) else (result,)
     flat = [x for p in parts for x in (p if isinstance(p, list) else (p,))]

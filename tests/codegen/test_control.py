@@ -177,6 +177,40 @@ def test_which_input_a_merge_took(x):
         check([merged, index], {x: X, p: np.bool_(taken)})
 
 
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_a_value_of_a_side_that_is_known_not_to_run(x, n, in_loop):
+    """The inner condition follows from a shape; the gradient asks for what the untaken side makes."""
+
+    def inner(v):
+        return tf.cond(tf.size(v) > 5, lambda: tf.sin(v) * v, lambda: tf.exp(v) * x)
+
+    def outer(i, v):
+        return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: inner(v), lambda: v * v)
+
+    y = tf.while_loop(lambda i, v: i < n, outer, [0, x])[1] if in_loop else outer(n, x)[1]
+    slope = tf.gradients(y * y, x)[0]
+    for count in (2, 3):
+        check([y, slope], {x: X * 0.25, n: np.int32(count)})
+
+
+@pytest.mark.parametrize("kind", ["BasicLSTMCell", "GRUCell", "BasicRNNCell"])
+def test_static_rnn_with_lengths_and_its_gradient(kind):
+    rng = np.random.default_rng(0)
+    xs = [tf.placeholder(tf.float32, [4, 3]) for _ in range(5)]
+    lengths = tf.placeholder(tf.int32, [4])
+    cell = getattr(tf.nn.rnn_cell, kind)(6, dtype=tf.float32)
+    cell.build(xs[0].shape)
+    weights = cell.trainable_weights
+    outputs, _ = tf.nn.static_rnn(cell, xs, sequence_length=lengths, dtype=tf.float32)
+    slopes = tf.gradients(tf.add_n([tf.reduce_sum(o * o) for o in outputs]), xs + weights)
+    feeds = {v: rng.normal(size=v.shape.as_list()).astype(np.float32) for v in xs}
+    feeds |= {
+        w.value(): rng.normal(size=w.shape.as_list()).astype(np.float32) * 0.5 for w in weights
+    }
+    for several in ([1, 3, 2, 4], [0, 0, 0, 0], [5, 5, 5, 5]):
+        check(outputs + slopes, feeds | {lengths: np.int32(several)}, tolerance=1e-4)
+
+
 # -- arrays ----------------------------------------------------------------------------------------
 def test_scan_map_and_folds(x):
     rows = tf.reshape(tf.range(12.0), [4, 3]) * x
