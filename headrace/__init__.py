@@ -15,6 +15,7 @@ from headrace.version import __version__ as __version__
 def _become_namespace() -> None:
     from headrace import api
     from headrace.api.namespace import Namespace
+    from headrace.api.stand_in import OwnPlaces
     from headrace.core import sources
 
     sources.note_start()
@@ -23,6 +24,7 @@ def _become_namespace() -> None:
     root.__dict__.update(old.__dict__ | {"_homes": {}})
     sys.modules[__name__] = root
     api.fill(root)
+    sys.meta_path.append(OwnPlaces())
 
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ or what stands behind "=" ("." for the module itself).
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import Any
 
 from headrace.api.namespace import Home, Namespace, expand
@@ -37,6 +38,17 @@ def fill(root: Any) -> None:
     spaces: dict[str, Any] = {"": root}
     for place in sorted(homes):
         _space(spaces, place)._homes.update(homes[place])
+
+
+@cache
+def public_places() -> dict[str, list[str]]:
+    """Where a public name is found, by its last word."""
+    places: dict[str, list[str]] = {}
+    for family in FAMILIES:
+        for text in importlib.import_module(f"headrace.api.{family}").NAMES.values():
+            for place, name, _ in expand(text):
+                places.setdefault(name, []).append(place)
+    return places
 
 
 def _space(spaces: dict[str, Any], place: str) -> Any:

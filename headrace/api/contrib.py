@@ -7,10 +7,9 @@ def _all(places: str, names: str) -> str:
 
 
 _SEQ2SEQ = "headrace.layers.contrib.seq2seq"
-_OPS = "contrib.seq2seq.python.ops"
 _LEGACY_SEQ2SEQ = "headrace.layers.contrib.legacy_seq2seq"
-_LEGACY = "contrib.legacy_seq2seq.,contrib.legacy_seq2seq.python.ops.seq2seq."
-_CRF = "contrib.crf.,contrib.crf.python.ops.crf."
+_LEGACY = "contrib.legacy_seq2seq."
+_CRF = "contrib.crf."
 
 _RNN = "headrace.layers.contrib.rnn"
 
@@ -60,43 +59,38 @@ NAMES: dict[str, str] = {
         "contrib.framework.convolutional_orthogonal_3d=ConvolutionOrthogonal3D"
     ),
     f"{_SEQ2SEQ}.helpers": _all(
-        f"contrib.seq2seq.,{_OPS}.helper.",
+        "contrib.seq2seq.",
         "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper "
         "InferenceHelper",
     ),
     f"{_SEQ2SEQ}.scheduled": _all(
-        f"contrib.seq2seq.,{_OPS}.helper.",
+        "contrib.seq2seq.",
         "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper",
     ),
-    f"{_SEQ2SEQ}.sampling": _all(f"{_OPS}.helper.", "bernoulli_sample categorical_sample"),
-    f"{_SEQ2SEQ}.decoder": _all(f"contrib.seq2seq.,{_OPS}.decoder.", "Decoder dynamic_decode"),
-    f"{_SEQ2SEQ}.basic_decoder": _all(
-        f"contrib.seq2seq.,{_OPS}.basic_decoder.", "BasicDecoder BasicDecoderOutput"
-    ),
-    f"{_SEQ2SEQ}.loss": _all(f"contrib.seq2seq.,{_OPS}.loss.", "sequence_loss SequenceLoss"),
+    f"{_SEQ2SEQ}.decoder": _all("contrib.seq2seq.", "Decoder dynamic_decode"),
+    f"{_SEQ2SEQ}.basic_decoder": _all("contrib.seq2seq.", "BasicDecoder BasicDecoderOutput"),
+    f"{_SEQ2SEQ}.loss": _all("contrib.seq2seq.", "sequence_loss SequenceLoss"),
     f"{_SEQ2SEQ}.attention": _all(
-        f"contrib.seq2seq.,{_OPS}.attention_wrapper.",
+        "contrib.seq2seq.",
         "AttentionMechanism LuongAttention BahdanauAttention hardmax",
     ),
     f"{_SEQ2SEQ}.monotonic": _all(
-        f"contrib.seq2seq.,{_OPS}.attention_wrapper.",
+        "contrib.seq2seq.",
         "safe_cumprod monotonic_attention BahdanauMonotonicAttention LuongMonotonicAttention",
     ),
     f"{_SEQ2SEQ}.attention_wrapper": _all(
-        f"contrib.seq2seq.,{_OPS}.attention_wrapper.", "AttentionWrapper AttentionWrapperState"
+        "contrib.seq2seq.", "AttentionWrapper AttentionWrapperState"
     ),
-    f"{_SEQ2SEQ}.beams": _all(
-        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.", "tile_batch gather_tree_from_array"
-    ),
+    f"{_SEQ2SEQ}.beams": _all("contrib.seq2seq.", "tile_batch gather_tree_from_array"),
     f"{_SEQ2SEQ}.beam_step": _all(
-        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.",
+        "contrib.seq2seq.",
         "BeamSearchDecoderState BeamSearchDecoderOutput",
     ),
     f"{_SEQ2SEQ}.beam_search": _all(
-        f"contrib.seq2seq.,{_OPS}.beam_search_decoder.",
+        "contrib.seq2seq.",
         "BeamSearchDecoder FinalBeamSearchDecoderOutput",
     ),
-    "headrace.ops.beam_search": _all(f"contrib.seq2seq.,{_OPS}.beam_search_ops.", "gather_tree"),
+    "headrace.ops.beam_search": _all("contrib.seq2seq.", "gather_tree"),
     f"{_LEGACY_SEQ2SEQ}.losses": _all(_LEGACY, "sequence_loss sequence_loss_by_example"),
     f"{_LEGACY_SEQ2SEQ}.buckets": _all(_LEGACY, "model_with_buckets"),
     f"{_LEGACY_SEQ2SEQ}.decoders": _all(_LEGACY, "rnn_decoder embedding_rnn_decoder"),

@@ -6,30 +6,28 @@ def _everywhere(places: str, names: str) -> str:
     return " ".join(f"{{{places}}}{name}" for name in names.split())
 
 
-_LAYERS = "contrib.layers.,contrib.slim.,contrib.layers.python.layers.layers."
+_LAYERS = "contrib.layers.,contrib.slim."
 _FRAMEWORK = "contrib.framework.,contrib.slim."
-_VARIABLES = f"{_FRAMEWORK},contrib.framework.python.ops.variables."
-_SCOPES = f"{_FRAMEWORK},contrib.framework.python.ops."
 
 NAMES: dict[str, str] = {
     "headrace.layers.contrib.arg_scope": _everywhere(
-        _SCOPES,
+        _FRAMEWORK,
         "arg_scope add_arg_scope current_arg_scope has_arg_scope arg_scoped_arguments "
         "arg_scope_func_key",
     ),
     "headrace.layers.contrib.variables": _everywhere(
-        _VARIABLES,
+        _FRAMEWORK,
         "add_model_variable assert_or_get_global_step filter_variables get_local_variables "
         "get_model_variables get_trainable_variables get_unique_variable get_variables_by_name "
         "get_variables_by_suffix get_variable_full_name get_variables_to_restore get_variables "
         "global_variable local_variable model_variable variable VariableDeviceChooser",
     ),
     "headrace.layers.contrib.restoring": _everywhere(
-        _VARIABLES,
+        _FRAMEWORK,
         "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn",
     ),
     "headrace.train.step_count": _everywhere(
-        _VARIABLES,
+        _FRAMEWORK,
         "assert_global_step create_global_step get_global_step get_or_create_global_step",
     ),
     "headrace.train.checkpoint_reader": (
@@ -67,11 +65,11 @@ NAMES: dict[str, str] = {
         _LAYERS, "legacy_fully_connected legacy_relu legacy_linear"
     ),
     "headrace.layers.contrib.initializers": _everywhere(
-        "contrib.layers.,contrib.slim.,contrib.layers.python.layers.initializers.",
+        "contrib.layers.,contrib.slim.",
         "xavier_initializer xavier_initializer_conv2d variance_scaling_initializer",
     ),
     "headrace.layers.contrib.regularizers": _everywhere(
-        "contrib.layers.,contrib.slim.,contrib.layers.python.layers.regularizers.",
+        "contrib.layers.,contrib.slim.",
         "l1_regularizer l2_regularizer l1_l2_regularizer sum_regularizer apply_regularization",
     ),
     "headrace.layers.contrib.summaries": _everywhere(
@@ -87,9 +85,7 @@ NAMES: dict[str, str] = {
         "contrib.layers.,contrib.slim.",
         "optimize_loss adaptive_clipping_fn OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES",
     ),
-    "headrace.layers.contrib.utils": (
-        "contrib.layers.python.layers.utils=. contrib.layers.utils=."
-    ),
+    "headrace.layers.contrib.utils": "contrib.slim.utils=.",
     "headrace.layers.contrib.losses": _everywhere(
         "contrib.losses.,contrib.slim.losses.",
         "absolute_difference add_loss cosine_distance compute_weighted_loss get_losses "

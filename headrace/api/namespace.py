@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from headrace.api import absent
+from headrace.api.absent import Absent
 from headrace.core.collecting import paused
 
 _BRACES = re.compile(r"\{([^}]*)\}")
@@ -60,16 +62,29 @@ class Namespace(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         home = self.__dict__["_homes"].get(name)
-        if home is None:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        value = home.find()
+        value = self._elsewhere(name) if home is None else home.find()
         setattr(self, name, value)
         return value
 
+    def _elsewhere(self, name: str) -> Any:
+        """An internal module that is asked for as an attribute (tf.python.ops), or an error."""
+        if name.startswith("_"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        from headrace.api import modules
+
+        place = self.__name__.partition(".")[2]
+        child = f"{place}.{name}".lstrip(".")
+        if modules.find(child) is None:
+            raise absent.error(self, place, name)
+        return importlib.import_module(f"headrace.{child}")
+
     def __setattr__(self, name: str, value: Any) -> None:
-        own = isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
-        if not own or isinstance(value, Namespace) or name not in self._homes:
-            super().__setattr__(name, value)
+        if isinstance(value, ModuleType):
+            own = value.__name__ == f"{self.__name__}.{name}"
+            hides = own and name in self._homes and not isinstance(value, Namespace)
+            if hides or isinstance(value, Absent):
+                return
+        super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         public = (n for n in self.__dict__ if not n.startswith("_"))

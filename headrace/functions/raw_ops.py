@@ -7,7 +7,7 @@ A name resolves on first use.  A few arguments have other names here than in the
 
 from __future__ import annotations
 
-import inspect
+import functools
 import typing  # "Any" here is an op
 from collections.abc import Callable
 
@@ -48,17 +48,10 @@ def __dir__() -> list[str]:
 
 
 def _keyword_only(op: Op) -> Callable[..., typing.Any]:
-    names = RENAMED.get(op.name, {})
+    build = op.as_function(__name__, op.name, RENAMED.get(op.name))
 
+    @functools.wraps(build)
     def call(**kwargs: typing.Any) -> typing.Any:
-        given = {names.get(key, key): value for key, value in kwargs.items()}
-        return op._apply((), given, op.name)
+        return build(**kwargs)
 
-    shown = {theirs: ours for ours, theirs in names.items()}
-    parameters = [
-        p.replace(name=shown.get(p.name, p.name)) for p in op.__signature__.parameters.values()
-    ]
-    call.__name__ = call.__qualname__ = op.name
-    call.__doc__ = op.__doc__
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call

@@ -108,18 +108,29 @@ class Op:
         assert _apply is not None
         return _apply(self, args, kwargs, called)
 
-    def as_function(self, module: str, name: str) -> Callable[..., Any]:
+    def as_function(
+        self, module: str, name: str, renamed: dict[str, str] | None = None
+    ) -> Callable[..., Any]:
         """The builder as a function of Python: what a user gets under the public name module.name.
 
-        A user's function has no rules of ours as attributes, and pickles by its name.
+        A user's function has no rules of ours as attributes, and pickles by its name.  `renamed` has
+        the arguments that are called otherwise: {name there: name in the OpDef}.
         """
+        names = renamed or {}
 
         def build(*args: Any, **kwargs: Any) -> Any:
+            if names:
+                kwargs = {names.get(key, key): value for key, value in kwargs.items()}
             return self._apply(args, kwargs, name)
 
         build.__module__, build.__name__, build.__qualname__ = module, name, name
         build.__doc__ = self.__doc__
-        build.__signature__ = self.__signature__  # type: ignore[attr-defined]
+        shown = {theirs: ours for ours, theirs in names.items()}
+        parameters = [
+            p.replace(name=shown.get(p.name, p.name))
+            for p in self.__signature__.parameters.values()
+        ]
+        build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return build
 
     def compute(self, arrays: Iterable[Any], attrs: Any, ctx: Any = None) -> Any:
@@ -168,7 +179,7 @@ class Op:
     @property
     def __name__(self) -> str:
         """What TF calls the builder: mat_mul for MatMul."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=.)(?=[A-Z][a-z])", "_", self.name).lower()
+        return snake_case(self.name)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -178,6 +189,11 @@ class Op:
         from headrace.ops.catalog import find
 
         return find, (self.name,)
+
+
+def snake_case(name: str) -> str:
+    """mat_mul for MatMul, as TF's generated functions are called."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=.)(?=[A-Z][a-z])", "_", name).lower()
 
 
 def op(

@@ -51,7 +51,7 @@ def test_outputs_by_name():
     slim.fully_connected(x, 4, scope="a", outputs_collections="ends")
     with tf.variable_scope("b"):
         slim.fully_connected(x, 4, scope="c", outputs_collections="ends")
-    ends = tf.contrib.layers.utils.convert_collection_to_dict("ends")
+    ends = slim.utils.convert_collection_to_dict("ends")
     assert list(ends) == ["a", "b/c"]
 
 

@@ -1,0 +1,98 @@
+"""tensorflow.python.framework."""
+
+MODULES: dict[str, str] = {
+    "python.framework.composite_tensor": "headrace.functions.composite/ CompositeTensor",
+    "python.framework.config": (
+        "config/ get_soft_device_placement set_soft_device_placement config.experimental/ "
+        "get_device_policy get_memory_growth get_synchronous_execution "
+        "get_virtual_device_configuration get_visible_devices list_logical_devices "
+        "list_physical_devices set_device_policy set_memory_growth set_synchronous_execution "
+        "set_virtual_device_configuration set_visible_devices config.optimizer/ "
+        "get_optimizer_experimental_options=get_experimental_options get_optimizer_jit=get_jit "
+        "set_optimizer_experimental_options=set_experimental_options set_optimizer_jit=set_jit "
+        "config.threading/ get_inter_op_parallelism_threads get_intra_op_parallelism_threads "
+        "set_inter_op_parallelism_threads set_intra_op_parallelism_threads"
+    ),
+    "python.framework.constant_op": "constant constant_v1=constant",
+    "python.framework.device": "DeviceSpec",
+    "python.framework.device_spec": "DeviceSpecV1=DeviceSpec",
+    "python.framework.dtypes": (
+        "as_dtype bfloat16 bool complex128 complex64 double DType float16 float32 float64 half "
+        "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 "
+        "uint64 uint8 variant dtypes/ QUANTIZED_DTYPES"
+    ),
+    "python.framework.errors": "*python.framework.errors_impl",
+    "python.framework.errors_impl": (
+        "OpError errors/ ABORTED AbortedError ALREADY_EXISTS AlreadyExistsError CANCELLED "
+        "CancelledError DATA_LOSS DataLossError DEADLINE_EXCEEDED DeadlineExceededError "
+        "error_code_from_exception_type exception_type_from_error_code FAILED_PRECONDITION "
+        "FailedPreconditionError INTERNAL InternalError INVALID_ARGUMENT InvalidArgumentError "
+        "NOT_FOUND NotFoundError OK OUT_OF_RANGE OutOfRangeError PERMISSION_DENIED "
+        "PermissionDeniedError raise_exception_on_not_ok_status RESOURCE_EXHAUSTED "
+        "ResourceExhaustedError UNAUTHENTICATED UnauthenticatedError UNAVAILABLE "
+        "UnavailableError UNIMPLEMENTED UnimplementedError UNKNOWN UnknownError"
+    ),
+    "python.framework.framework_lib": (
+        "*python.framework.dtypes *python.framework.load_library add_to_collection "
+        "add_to_collections container control_dependencies convert_to_tensor "
+        "convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device "
+        "DeviceSpec Dimension get_collection get_collection_ref get_default_graph get_seed Graph "
+        "GraphKeys import_graph_def IndexedSlices make_ndarray make_tensor_proto name_scope "
+        "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
+        "RegisterGradient reset_default_graph set_random_seed SparseTensor SparseTensorValue "
+        "Tensor TensorShape"
+    ),
+    "python.framework.function": (
+        "headrace.variables.defun/ Defun get_extra_args get_extra_inputs get_extra_vars"
+    ),
+    "python.framework.graph_io": "io/ write_graph",
+    "python.framework.graph_util": (
+        "graph_util/ convert_variables_to_constants extract_sub_graph must_run_on_cpu "
+        "remove_training_nodes tensor_shape_from_node_def_name"
+    ),
+    "python.framework.graph_util_impl": (
+        "graph_util/ convert_variables_to_constants extract_sub_graph must_run_on_cpu "
+        "remove_training_nodes tensor_shape_from_node_def_name"
+    ),
+    "python.framework.importer": "import_graph_def",
+    "python.framework.indexed_slices": (
+        "convert_to_tensor_or_indexed_slices IndexedSlices IndexedSlicesSpec "
+        "headrace.ops.indexed_slices/ IndexedSlicesValue"
+    ),
+    "python.framework.load_library": "load_file_system_library load_library load_op_library",
+    "python.framework.meta_graph": "headrace.train.meta_graph_export/ create_meta_graph_def",
+    "python.framework.ops": (
+        "_colocate_with=colocate_with add_to_collection add_to_collections container "
+        "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
+        "disable_eager_execution disable_tensor_equality enable_eager_execution "
+        "enable_tensor_equality get_collection get_collection_ref get_default_graph "
+        "get_default_session Graph GraphKeys IndexedSlices init_scope name_scope no_gradient "
+        "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
+        "RegisterGradient reset_default_graph Tensor headrace.ops.indexed_slices/ "
+        "IndexedSlicesValue"
+    ),
+    "python.framework.random_seed": "get_seed set_random_seed",
+    "python.framework.sparse_tensor": (
+        "convert_to_tensor_or_sparse_tensor SparseTensor SparseTensorSpec SparseTensorValue"
+    ),
+    "python.framework.tensor_conversion_registry": "register_tensor_conversion_function",
+    "python.framework.tensor_shape": (
+        "Dimension dimension_at_index dimension_value disable_v2_tensorshape "
+        "enable_v2_tensorshape TensorShape"
+    ),
+    "python.framework.tensor_spec": "TensorSpec",
+    "python.framework.tensor_util": (
+        "constant_value=get_static_value is_tensor make_tensor_proto MakeNdarray=make_ndarray"
+    ),
+    "python.framework.test_util": (
+        "test/ assert_equal_graph_def_v1=assert_equal_graph_def gpu_device_name is_gpu_available "
+        "TensorFlowTestCase=TestCase"
+    ),
+    "python.framework.type_spec": (
+        "TypeSpec headrace.functions.composite/ BatchableTypeSpec type_spec_from_value"
+    ),
+    "python.framework.versions": (
+        "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
+        "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION"
+    ),
+}

@@ -1,0 +1,64 @@
+"""tensorflow.python itself, its sessions, files, flags, logs, tests and helpers."""
+
+MODULES: dict[str, str] = {
+    "examples.tutorials.mnist.input_data": "=headrace.datasets",
+    "python": "*python.framework.framework_lib *python.client.client_lib *python.ops.standard_ops",
+    "python.client.client_lib": "get_default_session InteractiveSession OpError Session",
+    "python.client.session": "InteractiveSession Session",
+    "python.compat.compat": "compat/ forward_compatibility_horizon forward_compatible",
+    "python.compat.v2_compat": "disable_v2_behavior enable_v2_behavior",
+    "python.lib.io.file_io": (
+        "gfile/ copy=Copy create_dir=MkDir delete_file=Remove "
+        "delete_recursively=DeleteRecursively file_exists=Exists get_matching_files=Glob "
+        "is_directory=IsDirectory list_directory=ListDirectory recursive_create_dir=MakeDirs "
+        "rename=Rename stat=Stat walk=Walk io.gfile/ copy_v2=copy create_dir_v2=mkdir "
+        "delete_file_v2=remove delete_recursively_v2=rmtree file_exists_v2=exists "
+        "get_matching_files_v2=glob is_directory_v2=isdir list_directory_v2=listdir "
+        "recursive_create_dir_v2=makedirs rename_v2=rename stat_v2=stat walk_v2=walk"
+    ),
+    "python.lib.io.python_io": "*python.lib.io.tf_record",
+    "python.lib.io.tf_record": (
+        "io/ tf_record_iterator TFRecordCompressionType TFRecordOptions TFRecordWriter"
+    ),
+    "python.module.module": "Module",
+    "python.platform.app": "app/ run",
+    "python.platform.benchmark": "test/ benchmark_config TensorFlowBenchmark=Benchmark",
+    "python.platform.flags": (
+        "flags/ DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
+        "DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi_enum DEFINE_multi_float "
+        "DEFINE_multi_integer DEFINE_multi_string DEFINE_spaceseplist DEFINE_string "
+        "DuplicateFlagError Error Flag FLAGS FlagValues IllegalFlagValueError "
+        "mark_flag_as_required mark_flags_as_required register_validator UnparsedFlagAccessError "
+        "UnrecognizedFlagError ValidationError validator"
+    ),
+    "python.platform.gfile": "*gfile",
+    "python.platform.googletest": "test/ Benchmark mock StubOutForTesting",
+    "python.platform.resource_loader": (
+        "resource_loader/ get_data_files_path get_path_to_datafile "
+        "get_root_dir_with_all_resources load_resource readahead_file_path"
+    ),
+    "python.platform.sysconfig": "sysconfig/ get_compile_flags get_include get_lib get_link_flags",
+    "python.platform.test": (
+        "test/ Benchmark compute_gradient compute_gradient_error get_temp_dir gpu_device_name "
+        "is_built_with_cuda is_built_with_gpu_support is_built_with_rocm is_gpu_available main "
+        "StubOutForTesting test_src_dir_path TestCase"
+    ),
+    "python.platform.tf_logging": "get_logger *logging",
+    "python.profiler.profiler": (
+        "profiler/ AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto"
+    ),
+    "python.pywrap_tensorflow": "train/ NewCheckpointReader",
+    "python.tools.freeze_graph": "=headrace.tools.freeze_graph",
+    "python.tools.inspect_checkpoint": "=headrace.tools.inspect_checkpoint",
+    "python.tools.optimize_for_inference_lib": "=headrace.tools.optimize_for_inference",
+    "python.tools.strip_unused_lib": "=headrace.tools.strip_unused",
+    "python.util.compat": (
+        "compat/ as_bytes as_str as_str_any as_text bytes_or_text_types complex_types "
+        "integral_types path_to_str real_types"
+    ),
+    "python.util.nest": (
+        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as "
+        "is_sequence=is_nested"
+    ),
+    "tools.graph_transforms": "=headrace.tools.transforms.transform_graph",
+}
