@@ -12,12 +12,13 @@ from math import prod
 
 from headrace.codegen.float_ranges import BOUNDED, FloatRanges, coarse
 from headrace.codegen.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, make
-from headrace.codegen.loops import Acc, Accumulate, Kernel, Store
+from headrace.codegen.loops import Acc, Accumulate, Kernel, Store, Sweep
 from headrace.codegen.ranges import in_bounds
 from headrace.codegen.stages import memory
 from headrace.codegen.walks import walk
 
 STRUCTURAL = (0, 1, -1)
+BLOCK = 64  # rounds of a loop with float sums after which these are put aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class LiftedSweep:
     actions: tuple[LiftedStore | LiftedAccumulate, ...]
     is_vector: bool
     tile: tuple[int, ...] | None
+    is_long: bool  # its float sums are added up in pairs of blocks (codegen.llvm_pairwise)
 
 
 @dataclass(slots=True)
@@ -90,7 +92,8 @@ class _Lift:
             loops = tuple(self.loop(v) for v in sweep.loops)
             actions = tuple(self.action(a) for a in sweep.actions)
             tile = None if sweep.tile is None else tuple(map(self.loop, sweep.tile))
-            out.sweeps.append(LiftedSweep(loops, actions, sweep.is_vector, tile))
+            is_long = self.is_long(sweep)
+            out.sweeps.append(LiftedSweep(loops, actions, sweep.is_vector, tile, is_long))
         out.width = kernel.width
         out.text = describe(out)
         return out
@@ -128,6 +131,15 @@ class _Lift:
         offset, guard = self.address(action.tensor, action.index)
         return LiftedStore(number, offset, guard, value, action.how)
 
+    def is_long(self, sweep: Sweep) -> bool:
+        """Whether an accumulator has many rounds."""
+        k = self.kernel
+        sums = [a.acc for a in sweep.actions if isinstance(a, Accumulate)]
+        each = k.unroll * k.lanes if sweep.is_vector else k.unroll if k.width > 1 else 1
+        *outer, last = [v.extent for v in sweep.loops] or [1]
+        rounds = prod(outer) * -(-last // each)
+        return rounds > BLOCK and any(s.how == "sum" and s.kind.is_float for s in sums)
+
     # -- expressions -------------------------------------------------------------------------
     def expr(self, root: Expr) -> Expr:
         for x in walk(root):
@@ -155,7 +167,9 @@ class _Lift:
             case "reduce":
                 how, loops = x.extra
                 numbers = tuple(self.loop(v) for v in loops)
-                return make("fold", (self.memo[id(x.args[0])],), x.kind, (how, numbers))
+                rounds = prod(v.extent for v in loops)
+                is_long = how == "sum" and x.kind.is_float and rounds > BLOCK
+                return make("fold", (self.memo[id(x.args[0])],), x.kind, (how, numbers, is_long))
         extra = coarse(self.ranges.of(x.args[0])) if x.op in BOUNDED else x.extra
         return make(x.op, tuple(self.memo[id(a)] for a in x.args), x.kind, extra)
 
@@ -244,7 +258,8 @@ def describe(k: Lifted) -> str:
     lines.append(f"rows {k.rows} loops {extents}")
     for sweep in k.sweeps:
         tile = "" if sweep.tile is None else f" tile {sweep.tile}"
-        lines.append(f"sweep {sweep.loops}{' vector' if sweep.is_vector else ''}{tile}")
+        form = f"{' vector' if sweep.is_vector else ''}{' long' if sweep.is_long else ''}"
+        lines.append(f"sweep {sweep.loops}{form}{tile}")
         for a in sweep.actions:
             if isinstance(a, LiftedStore):
                 guard = "" if a.guard is None else f" if {show(a.guard)}"

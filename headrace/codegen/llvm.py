@@ -16,6 +16,7 @@ from headrace.codegen.lift import Lifted, LiftedAccumulate, LiftedStore, LiftedS
 from headrace.codegen.llvm_expressions import ExpressionWriter
 from headrace.codegen.llvm_fold import Fold
 from headrace.codegen.llvm_ops import from_memory, memory_type, to_memory
+from headrace.codegen.llvm_pairwise import Pairwise
 from headrace.codegen.llvm_scope import Pack, Scope, split_offset
 from headrace.codegen.llvm_squares import Squares
 from headrace.codegen.llvm_text import Value, constant, vector
@@ -88,7 +89,7 @@ class KernelWriter(ExpressionWriter):
         for a in sweep.actions:
             if isinstance(a, LiftedAccumulate):
                 folds[a.acc] = Fold(self.b, a.how, a.value.kind, lanes, copies)
-
+        pairwise = self.pairwise(list(folds.values()), sweep.is_long)
         ahead = self.next_row(sweep)
 
         def act(inner: Scope) -> None:
@@ -107,7 +108,11 @@ class KernelWriter(ExpressionWriter):
         if last is None:
             act(scope)
         else:
-            self.sequential(scope, tuple(outer), lambda s: self.innermost(last, s, lanes, act))
+            self.sequential(
+                scope, tuple(outer), lambda s: self.innermost(last, s, lanes, act, pairwise)
+            )
+        if pairwise is not None:
+            pairwise.finish(scope)
         scope.block = self.b.block
         for a in sweep.actions:
             if isinstance(a, LiftedAccumulate):
@@ -121,6 +126,7 @@ class KernelWriter(ExpressionWriter):
         for a in sweep.actions:
             if isinstance(a, LiftedAccumulate):
                 folds[a.acc] = Fold(self.b, a.how, a.value.kind, self.k.width, self.k.unroll)
+        pairwise = self.pairwise(list(folds.values()), sweep.is_long)
 
         def act(inner: Scope, copy: int) -> None:
             for a in sweep.actions:
@@ -138,14 +144,18 @@ class KernelWriter(ExpressionWriter):
         if last is None:
             act(scope, 0)
         else:
-            self.sequential(scope, tuple(outer), lambda s: self.rounds(last, s, act))
+            self.sequential(scope, tuple(outer), lambda s: self.rounds(last, s, act, pairwise))
+        if pairwise is not None:
+            pairwise.finish(scope)
         scope.block = self.b.block
         for number, fold in folds.items():
             result = make("lane_result", (), fold.result_kind, number)
             scope.known.add(("result", number))
             scope.memo[result] = Pack((fold.together(),), False, scope)
 
-    def rounds(self, n: int, scope: Scope, act: Callable[[Scope, int], None]) -> None:
+    def rounds(
+        self, n: int, scope: Scope, act: Callable[[Scope, int], None], pairwise: Pairwise | None
+    ) -> None:
         """A loop, `unroll` rounds at a time, and what is left of it."""
         b, step = self.b, self.k.unroll
         end = self.scalar(self.extent(n), scope)
@@ -161,8 +171,8 @@ class KernelWriter(ExpressionWriter):
 
             return write
 
-        self.counted(scope, constant(0, "i64"), whole, step, several(step))
-        self.counted(scope, whole, end, 1, several(1))
+        self.counted_in(pairwise, scope, constant(0, "i64"), whole, step, several(step))
+        self.counted_in(pairwise, scope, whole, end, 1, several(1))
 
     def next_row(self, sweep: LiftedSweep) -> list[tuple[int, Expr, Expr]]:
         """What the first sweep will read of the next rows, while the longest of the others computes:
@@ -192,10 +202,17 @@ class KernelWriter(ExpressionWriter):
             here = self.contiguous(buffer, row, copy, scope)
             self.b.prefetch(self.b.offset(here, element, distance))
 
-    def innermost(self, n: int, scope: Scope, lanes: int, act: Callable[[Scope], None]) -> None:
+    def innermost(
+        self,
+        n: int,
+        scope: Scope,
+        lanes: int,
+        act: Callable[[Scope], None],
+        pairwise: Pairwise | None,
+    ) -> None:
         first, end = self.bounds(n, scope)
         if lanes == 1:
-            self.counted(scope, first, end, 1, lambda s, i: self.enter(s, n, i, act))
+            self.counted_in(pairwise, scope, first, end, 1, lambda s, i: self.enter(s, n, i, act))
             return
         b, step = self.b, lanes * self.k.unroll
         whole = b.op("sub", end, b.op("srem", b.op("sub", end, first), constant(step, "i64")))
@@ -209,9 +226,8 @@ class KernelWriter(ExpressionWriter):
             inner.vector, inner.copies = n, 1
             self.enter(inner, n, i, act)
 
-        self.counted(scope, first, whole, step, full)
-
-        self.counted(scope, whole, end, lanes, masked)
+        self.counted_in(pairwise, scope, first, whole, step, full)
+        self.counted_in(pairwise, scope, whole, end, lanes, masked)
 
     def below(self, first: Value, end: Value) -> Value:
         """Which lanes, counted from `first`, are before `end`."""
@@ -223,12 +239,6 @@ class KernelWriter(ExpressionWriter):
         if self.k.is_ranged:
             return Value("%begin", "i64"), Value("%end", "i64")
         return constant(0, "i64"), self.scalar(self.extent(n), scope)
-
-    def enter(self, scope: Scope, n: int, index: Value, act: Callable[[Scope], None]) -> None:
-        scope.loops[n] = index
-        scope.known.add(("loop", n))
-        act(scope)
-        scope.block = self.b.block
 
     # -- actions -----------------------------------------------------------------------------
     def accumulate(self, fold: Fold, value: Expr, scope: Scope, loops: tuple[int, ...]) -> None:

@@ -15,6 +15,7 @@ from headrace.codegen.lift import Lifted
 from headrace.codegen.llvm_fold import Fold
 from headrace.codegen.llvm_loops import LoopWriter
 from headrace.codegen.llvm_ops import from_memory, memory_type, number
+from headrace.codegen.llvm_pairwise import Pairwise
 from headrace.codegen.llvm_scope import PTR, Pack, Scope, split_lane, split_offset
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
 from headrace.codegen.walks import walk
@@ -50,12 +51,34 @@ class ExpressionWriter(LoopWriter):
         end = self.scalar(self.extent(loops[0]), scope)
 
         def inside(inner: Scope, index: Value) -> None:
-            inner.loops[loops[0]] = index
-            inner.known.add(("loop", loops[0]))
-            self.sequential(inner, loops[1:], body)
-            inner.block = self.b.block
+            self.enter(inner, loops[0], index, lambda s: self.sequential(s, loops[1:], body))
 
         self.counted(scope, constant(0, "i64"), end, 1, inside)
+
+    def enter(self, scope: Scope, n: int, index: Value, act: Callable[[Scope], None]) -> None:
+        """The body of a loop, which `scope` is."""
+        scope.loops[n] = index
+        scope.known.add(("loop", n))
+        act(scope)
+        scope.block = self.b.block
+
+    def pairwise(self, folds: list[Fold], is_long: bool) -> Pairwise | None:
+        """For those of the reductions that are float sums, where there is much to add up."""
+        sums = [f for f in folds if f.how == "sum" and f.inner.is_float]
+        return Pairwise(self, sums) if is_long else None
+
+    def counted_in(
+        self,
+        pairwise: Pairwise | None,
+        scope: Scope,
+        first: Value,
+        end: Value,
+        step: int,
+        body: Callable[[Scope, Value], None],
+    ) -> None:
+        """A loop whose sums may be added up in blocks."""
+        loop = self.counted if pairwise is None else pairwise.loop
+        loop(scope, first, end, step, body)
 
     def emit(self, x: Expr, scope: Scope) -> Pack:
         """The value of x, computed where its loops allow; `scope` is being written."""
@@ -293,11 +316,12 @@ class ExpressionWriter(LoopWriter):
     # -- reductions inside a vector --------------------------------------------------------------
     def fold(self, x: Expr, scope: Scope) -> Pack:
         """Sequential loops; each lane has its own result."""
-        how, loops = x.extra
+        how, (*outer, last), is_long = x.extra
         varies = scope.vector is not None and ("loop", scope.vector) in x.free
         lanes = self.k.lanes if varies else 1
         copies = scope.copies if varies else 1
-        fold = Fold(self.b, how, x.args[0].kind, lanes, copies)
+        fold = Fold(self.b, how, x.args[0].kind, lanes, copies, is_each=True)
+        pairwise = self.pairwise([fold], is_long)
 
         def inside(inner: Scope) -> None:
             if not varies:
@@ -305,11 +329,19 @@ class ExpressionWriter(LoopWriter):
             pack = self.emit(x.args[0], inner)
             positions = None
             if fold.is_arg:
-                at = self.emit(make("loop", (), INDEX, loops[-1]), inner)
+                at = self.emit(make("loop", (), INDEX, last), inner)
                 positions = self.lanes_of(at, inner)
             # Lanes beyond the end compute garbage that is never stored.
             fold.add(self.lanes_of(pack, inner), None, positions)
 
-        self.sequential(scope, loops, inside)
+        def along(s: Scope) -> None:
+            first, end = constant(0, "i64"), self.scalar(self.extent(last), s)
+            self.counted_in(
+                pairwise, s, first, end, 1, lambda inner, i: self.enter(inner, last, i, inside)
+            )
+
+        self.sequential(scope, tuple(outer), along)
+        if pairwise is not None:
+            pairwise.finish(scope)
         scope.block = self.b.block
         return Pack(fold.per_lane(), not varies, scope)

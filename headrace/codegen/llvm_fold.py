@@ -26,9 +26,12 @@ def identity(how: str, kind: Kind) -> float | int | bool:
 
 
 class Fold:
-    """One reduction: `copies` accumulators of `lanes` lanes on the stack, later in registers."""
+    """One reduction: `copies` accumulators of `lanes` lanes on the stack, later in registers.
+    `is_each`: every copy is a result of its own."""
 
-    def __init__(self, b: Builder, how: str, kind: Kind, lanes: int, copies: int) -> None:
+    def __init__(
+        self, b: Builder, how: str, kind: Kind, lanes: int, copies: int, is_each: bool = False
+    ) -> None:
         self.b, self.how, self.lanes, self.copies = b, how, lanes, copies
         self.is_arg = how.startswith("arg")
         self.kind = kind
@@ -36,11 +39,12 @@ class Fold:
         self.inner = F32 if kind in (F16, BF16) else kind
         self.result_kind = I64 if self.is_arg else kind
         self.type = register_type(self.inner, lanes)
-        start = number(identity(how, kind), self.inner, lanes)
+        self.start = number(identity(how, kind), self.inner, lanes)
         self.cells = [b.stack(self.type) for _ in range(copies)]
+        self.groups = [[cell] for cell in self.cells] if is_each else [self.cells]
         self.places = [b.stack(vector("i64", lanes)) for _ in range(copies)] if self.is_arg else []
         for cell in self.cells:
-            self._put(cell, start)
+            self._put(cell, self.start)
         for place in self.places:
             self._put(place, constant(0, vector("i64", lanes)))
 
@@ -93,11 +97,36 @@ class Fold:
 
     def together(self) -> Value:
         """All copies combined, lane by lane."""
+        return self._total(self.cells)
+
+    def _total(self, cells: list[Value]) -> Value:
+        """In pairs, and pairs of pairs."""
         combine = llvm_ops.OPS[_CODES[self.how]]
-        total, *rest = (self._get(c, self.type) for c in self.cells)
-        for other in rest:
-            total = combine(self.b, self.inner, total, other)
-        return total
+        values = [self._get(c, self.type) for c in cells]
+        while len(values) > 1:
+            pairs = [combine(self.b, self.inner, x, y) for x, y in zip(values[::2], values[1::2])]
+            values = pairs + values[len(pairs) * 2 :]
+        return values[0]
+
+    # -- accumulators that are emptied now and then (codegen.llvm_pairwise) -----------------------
+    def gather(self) -> None:
+        """The first accumulator of each group takes what the others have."""
+        for first, *others in self.groups:
+            self._put(first, self._total([first, *others]))
+            for cell in others:
+                self._put(cell, self.start)
+
+    def add_to_group(self, group: int, value: Value) -> None:
+        first = self.groups[group][0]
+        old = self._get(first, self.type)
+        self._put(first, llvm_ops.OPS[_CODES[self.how]](self.b, self.inner, value, old))
+
+    def take_group(self, group: int) -> Value:
+        """What a group has; it is empty then."""
+        first = self.groups[group][0]
+        value = self._get(first, self.type)
+        self._put(first, self.start)
+        return value
 
     def finish(self) -> Value:
         """All copies and lanes combined into one scalar."""

@@ -111,10 +111,12 @@ class Quick:
             return lambda arrays: _given(result.constant)
         if result.group == "fresh":
             number += len(program.inputs)
-            if shape == ():
-                return lambda arrays: arrays[number][()]
             if shape == program.fresh[result.number][0]:
+                if shape == ():
+                    return lambda arrays: arrays[number][()]
                 return lambda arrays: arrays[number]
+            if shape == ():
+                return lambda arrays: result.shown(arrays[number])[()]
             return lambda arrays: result.shown(arrays[number])
         if program.inputs[number][0] == shape:
             return lambda arrays: _given(arrays[number])

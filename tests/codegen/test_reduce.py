@@ -156,7 +156,7 @@ def test_long_reductions_are_done_in_parts(kind, shape, axes):
 
 
 @pytest.mark.parametrize(
-    "shape", [(4096, 64), (130, 1000), (96, 8, 96), (35, 2000), (8, 9, 10, 128)]
+    "shape", [(4096, 264), (130, 1000), (96, 8, 160), (35, 2000), (8, 9, 10, 200)]
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_long_columns_are_added_row_by_row(shape, dtype):

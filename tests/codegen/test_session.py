@@ -92,6 +92,15 @@ def test_what_was_fetched_never_changes():
             np.testing.assert_array_equal(w, copy)
 
 
+@pytest.mark.parametrize("shape", [[], [1], [1, 1]])
+def test_a_fetched_reshape_has_its_own_shape(shape):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [2, 300])
+        total = tf.reshape(tf.reduce_sum(x, [0, 1], keepdims=True), shape)
+        for _ in range(3):
+            assert session.run(total, {x: np.ones((2, 300))}).shape == tuple(shape)
+
+
 def test_an_error_in_the_middle_leaves_variables_alone():
     with tf.Graph().as_default(), tf.Session() as session:
         w = tf.Variable(np.zeros(3, np.float32))
