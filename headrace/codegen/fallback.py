@@ -7,7 +7,7 @@ views are in the library's order.  Out: the array it writes, as stages.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from headrace.codegen import kernel_ir as ir
@@ -230,15 +230,23 @@ def _avg_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
 def _max_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
     """First where each window's maximum is, then every place collects from the windows over it."""
     g, src, grad = _Geometry(call), call.views["src"], call.views["diff_dst"]
+    zero = ir.const(0, ir.INDEX)
     steps = [prod(g.window[i + 1 :]) for i in range(len(g.window))]
 
     def winner(n: Expr, c: Expr, *out: Expr) -> Expr:
+        """The first element of the window, or a larger one: NaN stays there, and never is larger."""
+        corner = zip(out, g.strides, g.before, steps)
+        first = sum((ir.binary("max", p - o * s, 0) * m for o, s, p, m in corner), zero)
+
         def term(r: Expr) -> Expr:
             at = g.source(out, [r // s % w for s, w in zip(steps, g.window)])
             x = read(src, [n, c, *at])
-            return ir.select(inside(at, src.shape[2:]), x, _lowest(src.operand.kind))
+            if x.kind.is_float:
+                top = ir.select(r == first, ir.const(inf, x.kind), _lowest(x.kind))
+                x = ir.select(e.is_nan(x), top, x)
+            return ir.select(inside(at, src.shape[2:]), x, _lowest(x.kind))
 
-        return e.reduce("argmax", prod(g.window), term)
+        return e.max(e.reduce("argmax", prod(g.window), term), ir.cast(first, ir.I64))
 
     where = e.compute(grad.shape, winner)
 
@@ -246,7 +254,7 @@ def _max_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
         def term(*k: Expr) -> Expr:
             places, whole = g.target(at, k)
             dy = read(grad, [n, c, *places])
-            mine = sum((j * s for j, s in zip(k, steps)), ir.const(0, ir.INDEX))
+            mine = sum((j * s for j, s in zip(k, steps)), zero)
             held = whole & inside(places, grad.shape[2:])
             won = where[(n, c, *places)] == ir.cast(mine, ir.I64)
             return ir.select(held & won, dy, 0)

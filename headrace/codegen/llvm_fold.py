@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import sys
+
 from headrace.codegen import llvm_ops
-from headrace.codegen.kernel_ir import BF16, BOOL, F16, F32, I64, Kind
+from headrace.codegen.kernel_ir import BF16, BOOL, F16, F32, F64, I64, Kind
 from headrace.codegen.llvm_ops import number, register_type
 from headrace.codegen.llvm_text import Builder, Value, constant, vector
 
 _CODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
+_FARTHEST = {
+    F16: (2 - 2**-10) * 2.0**15, BF16: (2 - 2**-7) * 2.0**127, F32: (2 - 2**-23) * 2.0**127,
+    F64: sys.float_info.max,
+}  # fmt: skip
 
 
 def identity(how: str, kind: Kind) -> float | int | bool:
@@ -18,7 +25,9 @@ def identity(how: str, kind: Kind) -> float | int | bool:
         return 1
     largest = how in ("min", "argmin")
     if kind.is_float:
-        return float("inf") if largest else float("-inf")
+        # The first place of all wins where nothing is beyond the largest number: as in Eigen's reducers.
+        far = _FARTHEST[kind] if how.startswith("arg") else math.inf
+        return far if largest else -far
     if kind is BOOL:
         return largest
     low = -(1 << (kind.bits - 1)) if kind.is_signed else 0
@@ -72,14 +81,9 @@ class Fold:
             self._put(self.cells[copy], new if mask is None else b.select(mask, new, old))
 
     def _beats(self, x: Value, y: Value) -> Value:
-        """x comes before y: it is larger (smaller), or the first NaN."""
-        b = self.b
+        """x is larger (smaller); a NaN never is."""
         code = "gt" if self.how == "argmax" else "lt"
-        better = llvm_ops.OPS[code](b, self.inner, x, y)
-        if not self.inner.is_float:
-            return better
-        x_nan, y_number = b.compare("fcmp uno", x, x), b.compare("fcmp ord", y, y)
-        return b.op("or", better, b.op("and", x_nan, y_number))
+        return llvm_ops.OPS[code](self.b, self.inner, x, y)
 
     def per_lane(self) -> tuple[Value, ...]:
         """The results, one vector per copy, nothing combined."""
@@ -159,14 +163,7 @@ class Fold:
         best, at = pairs[0]
         for value, place in pairs[1:]:
             earlier = b.compare("icmp slt", place, at)
-            tie = b.op("and", self._same(value, best), earlier)
+            tie = b.op("and", llvm_ops.OPS["eq"](b, self.inner, value, best), earlier)
             better = b.op("or", self._beats(value, best), tie)
             best, at = b.select(better, value, best), b.select(better, place, at)
         return at
-
-    def _same(self, x: Value, y: Value) -> Value:
-        equal = llvm_ops.OPS["eq"](self.b, self.inner, x, y)
-        if not self.inner.is_float:
-            return equal
-        x_nan, y_nan = self.b.compare("fcmp uno", x, x), self.b.compare("fcmp uno", y, y)
-        return self.b.op("or", equal, self.b.op("and", x_nan, y_nan))

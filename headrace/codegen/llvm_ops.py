@@ -114,9 +114,8 @@ def _sign(b: Builder, kind: Kind, x: Value) -> Value:
         if not kind.is_signed:
             return above
         return b.select(b.compare("icmp slt", x, zero), constant(-1, x.type), above)
-    # What is neither above nor below is NaN, or a zero; a denormal counts as zero.
-    level = b.select(b.compare("fcmp uno", x, x), x, b.intrinsic("copysign", zero, x))
-    below = b.select(b.compare("fcmp olt", x, zero), constant(-1.0, x.type), level)
+    # What is neither above nor below is 0: NaN, as in TF 1.15, and a denormal.
+    below = b.select(b.compare("fcmp olt", x, zero), constant(-1.0, x.type), zero)
     return b.select(b.compare("fcmp ogt", x, zero), constant(1.0, x.type), below)
 
 

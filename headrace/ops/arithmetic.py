@@ -167,8 +167,8 @@ neg = unary(
 
 
 def _sign(x):
-    if x.dtype.kind != "c":
-        return np.sign(x)
+    if x.dtype.kind != "c":  # of NaN, 0, as in TF 1.15
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
     size = np.abs(x)
     return np.where(size == 0, np.zeros((), x.dtype), x / np.where(size == 0, 1, size))
 
@@ -181,7 +181,7 @@ def _sign_gradient(node, dy):
 
 
 sign = unary(
-    "Sign", _sign, T=SIGNED, doc="-1, 0 or 1; x / |x| for a complex x.", emit="sign",
+    "Sign", _sign, T=SIGNED, doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.", emit="sign",
     gradient=_sign_gradient, samples=normal(3, 4),
 )  # fmt: skip
 abs_ = unary(

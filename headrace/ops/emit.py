@@ -197,7 +197,7 @@ class Emitter(Protocol):
     def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Any]) -> Expr:
         """Inside a stage: rule(r, s, ...) over all r, s, ... below the extents.  kind: sum, prod,
         max, min, any, all; argmax and argmin give the first best place as int64 (one extent; NaN
-        is best, as in NumPy)."""
+        is never best, and 0 is the place where nothing is)."""
 
     def checked(self, index: Expr, extent: int, message: str) -> Expr:
         """The index, known to be in [0, extent) from here on; else the step fails with

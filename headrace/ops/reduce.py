@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import ml_dtypes
 import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS, float32, int32, int64, uint64
@@ -375,6 +376,15 @@ def _arg(choose, x, dimension, output_type):
     return choose(x, axis).astype(output_type.numpy)
 
 
+def _first_best(x, axis, sign):
+    """Where the largest (times sign) element is.  Eigen's reducers start with the farthest finite number
+    at place 0 and go on to what is beyond: a NaN never is, nor an infinity on the other side."""
+    if x.dtype.kind in "fV":
+        far = -sign * ml_dtypes.finfo(x.dtype).max
+        x = np.where((x > far) if sign > 0 else (x < far), x, far)
+    return np.argmax(x, axis) if sign > 0 else np.argmin(x, axis)
+
+
 def _arg_op(name, choose, doc, kind):
     @op(name, "input: T, dimension: Tidx -> output: output_type", T=NUMBERS, Tidx=_TIDX,
         output_type=Type(INDEX, default=int64), shape=arg_shape)  # fmt: skip
@@ -414,5 +424,11 @@ def _arg_op(name, choose, doc, kind):
     return reference
 
 
-argmax = _arg_op("ArgMax", np.argmax, "The index of the largest along an axis.", "argmax")
-argmin = _arg_op("ArgMin", np.argmin, "The index of the smallest along an axis.", "argmin")
+argmax = _arg_op(
+    "ArgMax", lambda x, axis: _first_best(x, axis, 1),
+    "The index of the largest along an axis; NaN does not count.", "argmax",
+)  # fmt: skip
+argmin = _arg_op(
+    "ArgMin", lambda x, axis: _first_best(x, axis, -1),
+    "The index of the smallest along an axis; NaN does not count.", "argmin",
+)  # fmt: skip
