@@ -36,6 +36,7 @@ from headrace.codegen.kinds import kind_of as kind_of
 from headrace.codegen.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
+from headrace.ops.emit import Decline
 
 _serial = itertools.count()
 
@@ -372,6 +373,9 @@ def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Any]) -> Expr:
 
 
 # -- arrays --------------------------------------------------------------------------------------
+_MOST_BYTES = 2**63 - 1
+
+
 class Tensor:
     """An array that expressions read: an input, or what a `source` makes."""
 
@@ -390,6 +394,8 @@ class Tensor:
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
         self.kind = kind_of(dtype)
+        if min(self.shape, default=0) < 0 or self.nbytes > _MOST_BYTES:
+            raise Decline(f"no array has the shape {list(self.shape)}")
         self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
         self.outer = None  # shape and type outside of the program, where they differ

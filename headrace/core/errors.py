@@ -252,6 +252,10 @@ _FOREIGN: tuple[tuple[type[Exception], type[_CodedError]], ...] = (
 KERNEL_ERRORS: tuple[type[Exception], ...] = (OpError, *(foreign for foreign, _ in _FOREIGN))
 
 
+# NumPy's words for an array whose bytes cannot be counted; its other ValueErrors are the user's.
+_TOO_LARGE = ("array is too big", "Maximum allowed size exceeded")
+
+
 def at(error: BaseException, node: Any) -> BaseException:
     """The same failure, naming the node it happened in.  Ctrl-C and exits stay what they are."""
     if isinstance(error, OpError):
@@ -260,6 +264,8 @@ def at(error: BaseException, node: Any) -> BaseException:
         return error
     if not isinstance(error, Exception):
         return error
+    if isinstance(error, ValueError) and str(error).startswith(_TOO_LARGE):
+        return _caused(ResourceExhaustedError(None, node, f"OOM: {error}"), error)
     for foreign, ours in _FOREIGN:
         if isinstance(error, foreign):
             return _caused(ours(None, node, str(error) or type(error).__name__), error)

@@ -6,17 +6,15 @@ from typing import Any
 
 
 def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> bytes:
-    """Bytes as they are; text encoded.
+    """Bytes as they are, NumPy's as Python's; text encoded.
 
     Raises:
       TypeError: it is neither.
     """
-    if isinstance(bytes_or_text, bytes):
-        return bytes_or_text
+    if isinstance(bytes_or_text, (bytes, bytearray)):
+        return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
-    if isinstance(bytes_or_text, bytearray):
-        return bytes(bytes_or_text)
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 

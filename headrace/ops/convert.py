@@ -12,6 +12,7 @@ from headrace.core.shapes import Dimension, Shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.tensor import Tensor
+from headrace.ops.literals import holds
 
 Conversion = Callable[..., Any]
 _CONVERSIONS: list[tuple[int, Any, Conversion]] = []  # priority, type(s), function
@@ -95,7 +96,8 @@ def _constant(value: Any, dtype: DType | None, name: str | None, preferred: Any)
 
     if dtype is None and preferred is not None:
         try:
-            return constant(value, as_dtype(preferred), name=name or "Const")
+            if holds(as_dtype(preferred), value):
+                return constant(value, as_dtype(preferred), name=name or "Const")
         except (TypeError, ValueError):
             pass
     return constant(value, dtype, name=name or "Const")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, float32, int32
-from headrace.core.errors import NotFoundError, require
+from headrace.core.dtypes import INDEX, bool_, float32, int32
+from headrace.core.errors import NotFoundError, UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.rows import combine
@@ -84,6 +84,11 @@ def _(rng):
 )  # fmt: skip
 def immutable_const(ctx, *, dtype, shape, memory_region_name):
     """A constant whose bytes are read from a file, without a copy."""
+    if dtype.numpy.hasobject:  # bytes of a file must not become addresses of objects
+        raise UnimplementedError(
+            None, None, f"Sorry, {dtype.name} is not currently supported for ImmutableConstOp."
+        )
+    require(shape.is_full, f"shape must be fully defined, got {shape}")
     path = Path(memory_region_name)
     if not path.exists():
         raise NotFoundError(None, None, f"{memory_region_name}; No such file or directory")
@@ -95,6 +100,8 @@ def immutable_const(ctx, *, dtype, shape, memory_region_name):
     )
     if needed == 0:
         return np.zeros(sizes, dtype.numpy)
+    if dtype is bool_:  # any byte but 0 is true: compiled code relies on 0 and 1
+        return np.memmap(path, np.uint8, "r", shape=sizes) != 0
     return np.memmap(path, dtype.numpy, "r", shape=sizes)
 
 

@@ -63,6 +63,21 @@ def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
     return _dense(value, found), found
 
 
+def holds(dtype: DType, value: Any) -> bool:
+    """Not an integer type with an integer beyond its range: that would wrap around."""
+    if dtype.kind not in "iu":
+        return True
+    low, high = int(dtype.min), int(dtype.max)
+    for leaf in _leaves(_plain(value)):
+        if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iu" and leaf.size:
+            fits = low <= int(leaf.min()) and int(leaf.max()) <= high
+        else:
+            fits = not isinstance(leaf, (int, np.integer)) or low <= int(leaf) <= high
+        if not fits:
+            return False
+    return True
+
+
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> Any:
     if array.dtype.kind in "SUO":
         if dtype not in (None, dtypes.string):

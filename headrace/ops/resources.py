@@ -178,12 +178,12 @@ class Handle:
         """The slot of a variable that has a value: to TF, one without is not there at all."""
         slot: Slot = self.get()
         if slot.value is None:
-            raise self.missing()
+            raise self.missing(" The variable is uninitialized.")
         return slot
 
-    def missing(self) -> NotFoundError:
+    def missing(self, hint: str = "") -> NotFoundError:
         where = f"{self.container or 'localhost'}/{self.name}"
-        return NotFoundError(None, None, f"Resource {where} does not exist.")
+        return NotFoundError(None, None, f"Resource {where} does not exist.{hint}")
 
     def __repr__(self) -> str:
         return f"<handle {self.kind} {self.container or 'localhost'}/{self.name}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -39,12 +39,16 @@ from headrace.session.settings import Configuration, configuration
 class _Signature:
     """One prepared signature with its fetch structure."""
 
-    __slots__ = ("prepared", "only", "feeds", "dtypes", "rebuild")
+    __slots__ = ("prepared", "only", "feeds", "dtypes", "rebuild", "returned")
 
     def __init__(self, prepared: Prepared, feeds: list[Tensor], fetches: Fetches) -> None:
         self.prepared, self.feeds, self.rebuild = prepared, feeds, fetches.rebuild
-        self.only: Any = prepared.only if hasattr(prepared.only, "quick") else _Slow
         self.dtypes = [t.dtype.base for t in fetches.tensors]
+        # Places of what is fed and fetched: in the fetches, in the feeds.
+        places = {t: i for i, t in enumerate(feeds) if t.dtype.kind not in "rv"}
+        self.returned = [(i, places[t]) for i, t in enumerate(fetches.tensors) if t in places]
+        has_quick = hasattr(prepared.only, "quick") and not self.returned
+        self.only: Any = prepared.only if has_quick else _Slow
 
 
 class _Slow:
@@ -153,21 +157,20 @@ class BaseSession:
             if found is not None:
                 return signature.rebuild(found)
             del values  # it may hold variables: they would be copied instead of changed
-        arguments = []
-        if feed_dict:
-            arguments = [
-                feeding.to_value(t, v) for t, v in zip(signature.feeds, feed_dict.values())
-            ]
-        return self._execute(signature, arguments, None, None)
+        fed = list(feed_dict.values()) if feed_dict else []
+        arguments = [feeding.to_value(t, v) for t, v in zip(signature.feeds, fed)]
+        return self._execute(signature, arguments, None, None, fed)
 
     def _run_new(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         self._check_usable()
         structure = Fetches(self._graph, fetches)
         tensors: list[Tensor] = []
         arguments: list[Any] = []
+        fed: list[Any] = []
         plain = True
         for key, value in self._feed_pairs(feed_dict):
             tensor = feeding.feed_tensor(self._graph, key)
+            fed.append(value)
             value = self._feed_value(tensor, value)
             plain = plain and (key is tensor or _stands_for(key, tensor))
             if tensor in tensors:
@@ -177,7 +180,7 @@ class BaseSession:
         signature = self._prepare(tensors, structure)
         if plain and options is None and len(tensors) == len(feed_dict or ()):
             self._remember(fetches, feed_dict, signature)
-        return self._execute(signature, arguments, options, run_metadata)
+        return self._execute(signature, arguments, options, run_metadata, fed)
 
     def _feed_pairs(self, feed_dict: Any) -> list[tuple[Any, Any]]:
         if not feed_dict:
@@ -219,8 +222,9 @@ class BaseSession:
             self._checked_nodes = len(nodes)
 
     def _execute(
-        self, signature: _Signature, arguments: list[Any], options: Any, run_metadata: Any
-    ) -> Any:
+        self, signature: _Signature, arguments: list[Any], options: Any, run_metadata: Any,
+        fed: Sequence[Any] = (),
+    ) -> Any:  # fmt: skip
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         step = Step(self._containers, self)
@@ -232,6 +236,8 @@ class BaseSession:
             values = self._run_step(signature, step, arguments)
         for place, dtype in enumerate(signature.dtypes):
             values[place] = to_user(values, place, dtype)
+        for place, source in signature.returned if fed else ():
+            values[place] = feeding.as_fed(arguments[source], fed[source])
         return signature.rebuild(values)
 
     def _run_step(self, signature: _Signature, step: Step, arguments: list[Any]) -> list[Any]:

@@ -88,6 +88,13 @@ def to_value(tensor: Tensor, value: Any) -> Any:
     return array
 
 
+def as_fed(array: Any, value: Any) -> Any:
+    """What is fed and fetched comes back as TF gives it: text stays text, a number is an array."""
+    if array.dtype == object and not hasattr(value, "session_handle_value"):
+        array = np.asarray(value, dtype=object)
+    return np.array(array)
+
+
 def _is_like(shape: tuple[int, ...], sizes: tuple[int | None, ...]) -> bool:
     if len(shape) != len(sizes):
         return False

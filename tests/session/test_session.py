@@ -37,6 +37,32 @@ def test_any_tensor_can_be_fed():
         assert session.run(b) == 2 and ran == [1]
 
 
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize(
+    "fed", ["abc", b"abc", ["a", "b"], [b"a", "é"], np.array(["a", "b"]), np.array([b"a", b"bc"])], ids=repr
+)  # fmt: skip
+def test_fed_text_comes_back_as_it_was_fed(fed, beside):
+    p = tf.placeholder(tf.string)
+    with tf.Session() as session:
+        for _ in range(3):
+            got, computed = session.run([p, tf.identity(p)], {p: fed}) if beside else (
+                session.run(p, {p: fed}), None
+            )  # fmt: skip
+            assert type(got) is np.ndarray and got.dtype == object
+            assert got.tolist() == np.asarray(fed, object).tolist()
+            if beside:  # what is computed is bytes
+                assert all(type(x) is bytes for x in np.asarray(computed, object).reshape(-1))
+        assert session.make_callable(p, [p])("abc") == b"abc"
+
+
+def test_a_fed_number_comes_back_as_an_array():
+    x = tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        for _ in range(3):
+            got, more = session.run([x, x + 1.0], {x: 2})
+            assert type(got) is np.ndarray and got.dtype == np.float32 and got == 2 and more == 3
+
+
 @pytest.mark.parametrize(
     "feed, error, message",
     [
