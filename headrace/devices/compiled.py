@@ -30,7 +30,7 @@ from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import KernelContext, Step
-from headrace.runtime.straight import StraightProgram
+from headrace.runtime.straight import inner_program
 from headrace.runtime.units import unit_call
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 class MixedProgram:
     """A straight piece.  `declined` grows when a node turns out not to compile; then it is cut
-    anew, with that node on the host."""
+    anew, with that node on the host.  `is_inner`: see StraightProgram."""
 
-    def __init__(self, piece: Plan) -> None:
-        self.plan = piece
+    def __init__(self, piece: Plan, is_inner: bool = False) -> None:
+        self.plan, self.is_inner = piece, is_inner
         edges = (Edge(n.name, i) for n in piece.nodes.values() for i in range(len(n.outputs)))
         self.registers = {edge: i for i, edge in enumerate(edges)}
         self.arguments = [self.registers[Edge(name, 0)] for name in piece.feeds]
@@ -78,7 +78,9 @@ class MixedProgram:
         if len(self.units) != 1 or not isinstance(self.units[0], RegionUnit):
             return None
         unit = self.units[0]
-        if unit.handles:
+        if unit.handles or (
+            self.is_inner and any(self.plan.dtype(e).is_ref for e in self.plan.fetches)
+        ):
             return None
         try:
             inputs = [self.arguments.index(r) for r in unit.inputs]
@@ -139,7 +141,7 @@ class MixedProgram:
         return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
 
     def _result(self, value: Any, edge: Edge) -> Any:
-        if isinstance(value, Slot):
+        if isinstance(value, Slot) and not self.is_inner:
             try:
                 return value.read()
             except Exception as error:
@@ -152,7 +154,7 @@ class MixedProgram:
             if is_unit(node):
                 from headrace.devices.growing import GrowingProgram
 
-                found = unit_call(node, StraightProgram, MixedProgram, GrowingProgram)
+                found = unit_call(node, inner_program, inner_mixed_program, GrowingProgram)
             else:
                 found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
             self.kernels[node.name] = found
@@ -182,6 +184,10 @@ class MixedProgram:
                 registers[index] = value.result() if isinstance(value, Future) else value
         except BaseException as error:
             raise at(error, node) from error.__cause__
+
+
+def inner_mixed_program(plan: Plan) -> MixedProgram:
+    return MixedProgram(plan, is_inner=True)
 
 
 class HostUnit:

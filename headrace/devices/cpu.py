@@ -10,27 +10,35 @@ from headrace.plan.plan import Plan
 from headrace.plan.segments import segmented
 from headrace.plan.structure import structured
 from headrace.runtime.executor import DataflowProgram
-from headrace.runtime.straight import has_control_flow, is_straight
+from headrace.runtime.straight import StraightProgram, has_control_flow, inner_program, is_straight
+from headrace.runtime.units import Prepare
 
 
 def prepare(piece: Plan) -> Program:
-    """May be slow; the result is kept."""
-    if not options.compile_enabled():
-        return reference.prepare(piece)
-    from headrace.codegen import boosts, target
-
-    if not target.is_installed():
-        return reference.prepare(piece)
-    from headrace.devices.compiled import MixedProgram
-
-    boosts.install()
+    """May be slow; the result is kept.  Interpreted and compiled programs have the same form, so that
+    what edges leave open happens in the same order in both."""
     found = _structured(piece)
     if found is None:
         return reference.prepare(piece)
+    whole, inner = _makers()
     if is_straight(found):
-        return MixedProgram(found)
+        program: Program = whole(found)
+        return program
     parts = segmented(found)
-    return reference.prepare(piece) if parts is None else DataflowProgram(parts, MixedProgram)
+    return reference.prepare(piece) if parts is None else DataflowProgram(parts, inner)
+
+
+def _makers() -> tuple[Prepare, Prepare]:
+    """What makes a program of a whole piece, and of a part of one."""
+    if options.compile_enabled():
+        from headrace.codegen import boosts, target
+
+        if target.is_installed():
+            from headrace.devices.compiled import MixedProgram, inner_mixed_program
+
+            boosts.install()
+            return MixedProgram, inner_mixed_program
+    return StraightProgram, inner_program
 
 
 def _structured(piece: Plan) -> Plan | None:

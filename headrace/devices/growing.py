@@ -27,7 +27,7 @@ class GrowingProgram(MixedProgram):
         self.looks = LOOKS
         self.sizes: dict[int, tuple[int, ...]] = {}  # of registers, when last seen
         self.changed: set[int] = set()
-        super().__init__(piece)
+        super().__init__(piece, is_inner=True)
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         return self.look(step, arguments) if self.looks else super().run(step, arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.plan.plan import Plan, PlanNode
+from headrace.plan.plan import Plan, PlanNode, is_handle
 
 
 class Groups:
@@ -25,6 +25,11 @@ class Groups:
         self._parent[self.find(a)] = self.find(b)
 
 
+def uses_state(node: PlanNode) -> bool:
+    """Takes a reference or a handle: its place is where that state is, whatever it asks for."""
+    return any(map(is_handle, node.input_types))
+
+
 def colocated(plan: Plan) -> dict[str, list[PlanNode]]:
     """Groups of nodes that need one device, keyed by a member."""
     groups = Groups(list(plan.nodes))
@@ -37,7 +42,7 @@ def colocated(plan: Plan) -> dict[str, list[PlanNode]]:
             else:  # the node itself was pruned: its class still holds together
                 groups.join(node.name, classes.setdefault(target, node.name))
         for edge, declared in zip(node.inputs, node.input_types):
-            if declared.is_ref or declared.kind == "r":  # state is used where it is
+            if is_handle(declared):  # state is used where it is
                 groups.join(node.name, edge.node)
     out: dict[str, list[PlanNode]] = {}
     for node in plan.nodes.values():

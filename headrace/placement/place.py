@@ -10,7 +10,7 @@ from typing import Any
 from headrace.core import options
 from headrace.core.device_name import DeviceSpec, parse
 from headrace.core.errors import InvalidArgumentError
-from headrace.placement.constraints import colocated
+from headrace.placement.constraints import colocated, uses_state
 from headrace.plan.plan import Plan, PlanNode
 
 
@@ -51,12 +51,13 @@ def _placed(plan: Plan, chosen: dict[str, str]) -> Plan:
 
 def _request(members: Sequence[PlanNode], soft: bool) -> DeviceSpec:
     """What the members of a group ask for together.  Two that contradict are an error; soft
-    placement forgets the devices about which they do."""
+    placement forgets the devices about which they do.  Who only uses state asks last, and is
+    passed over where the state is elsewhere."""
     request, said_by = DeviceSpec(), members[0]
-    for node in members:
-        if not node.device:
-            continue
+    for node in sorted((n for n in members if n.device), key=uses_state):
         asked = parse(node.device)
+        if uses_state(node) and not _agree(request, asked):
+            continue
         for number, field in enumerate(DeviceSpec.__slots__):
             have, want = getattr(request, field), getattr(asked, field)
             if have is None or want is None or have == want:
@@ -74,6 +75,11 @@ def _request(members: Sequence[PlanNode], soft: bool) -> DeviceSpec:
         request.merge_from(asked)
         said_by = node
     return request
+
+
+def _agree(one: DeviceSpec, other: DeviceSpec) -> bool:
+    pairs = [(getattr(one, field), getattr(other, field)) for field in DeviceSpec.__slots__]
+    return all(a is None or b is None or a == b for a, b in pairs)
 
 
 def _match(request: DeviceSpec, available: Sequence[tuple[str, DeviceSpec]]) -> str | None:

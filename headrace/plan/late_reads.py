@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 
 from headrace.ops.control_flow import ref_enter, ref_switch
 from headrace.ops.source import identity
-from headrace.ops.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, VARIABLE
+from headrace.ops.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
+from headrace.plan.state_order import Variable, variables_of
 
-Variable = tuple[str, ...]  # names the state that a reference leads to
 _BORDERS = frozenset({ENTER, EXIT, MERGE})  # where paths enter and leave iterations
 _NONE: frozenset[str] = frozenset()
 _LED = {"Switch": ref_switch, "Enter": ref_enter}
@@ -42,26 +42,10 @@ class _Alias:
 
 
 def late_reads(plan: Plan) -> Plan:
-    variables = _variables(plan)
-    if not variables or not any(n.writes for n in plan.nodes.values()):
+    if not any(n.writes for n in plan.nodes.values()):
         return plan
-    return _LateReads(plan, variables).run()
-
-
-def _variables(plan: Plan) -> dict[Edge, Variable]:
-    """The variable that every reference of the plan leads to."""
-    found: dict[Edge, Variable] = {}
-    for node in plan.nodes.values():
-        for i, output in enumerate(node.outputs):
-            if output.dtype.is_ref:
-                found[Edge(node.name, i)] = _variable(node, found)
-    return found
-
-
-def _variable(node: PlanNode, known: dict[Edge, Variable]) -> Variable:
-    if VARIABLE in node.op.traits:
-        return node.device, node.attrs["container"], node.attrs["shared_name"] or node.name
-    return next((known[e] for e in node.inputs if e in known), (node.name,))
+    variables = {e: v for e, v in variables_of(plan).items() if plan.dtype(e).is_ref}
+    return _LateReads(plan, variables).run() if variables else plan
 
 
 class _LateReads:

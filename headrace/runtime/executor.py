@@ -33,7 +33,7 @@ from headrace.plan.units import is_unit
 from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
-from headrace.runtime.straight import StraightProgram
+from headrace.runtime.straight import inner_program
 from headrace.runtime.units import Prepare, unit_call
 
 _KINDS = {
@@ -53,7 +53,7 @@ class DataflowProgram:
     """A piece as items and kernels; each run has its own StepState.  `prepare` makes programs of
     the plans inside of units."""
 
-    def __init__(self, plan: Plan, prepare: Prepare = StraightProgram) -> None:
+    def __init__(self, plan: Plan, prepare: Prepare = inner_program) -> None:
         frames_of(plan)  # refuses what is not well formed
         self.plan = plan
         self.nodes = list(plan.nodes.values())

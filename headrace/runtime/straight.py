@@ -22,10 +22,11 @@ from headrace.runtime.units import unit_call
 
 
 class StraightProgram:
-    """A list of calls over registers."""
+    """A list of calls over registers.  `is_inner`: a part of a larger program, which gives on
+    references as such; else what a reference leads to is read when everything has run."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, is_inner: bool = False) -> None:
+        self.plan, self.is_inner = plan, is_inner
         registers = _number(plan)
         self.count = len(registers)
         self.arguments = [registers[Edge(name, 0)] for name in plan.feeds]
@@ -40,7 +41,7 @@ class StraightProgram:
             if node.name in feeds:
                 continue
             call = (
-                unit_call(node, StraightProgram)
+                unit_call(node, inner_program)
                 if is_unit(node)
                 else kernel_of(node, [plan.dtype(e) for e in node.inputs])
             )
@@ -77,12 +78,16 @@ class StraightProgram:
         return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
 
     def _result(self, value: Any, edge: Edge) -> Any:
-        if isinstance(value, Slot):
+        if isinstance(value, Slot) and not self.is_inner:
             try:
                 return value.read()
             except Exception as error:
                 raise at(error, self.plan.nodes[edge.node]) from None
         return value
+
+
+def inner_program(plan: Plan) -> StraightProgram:
+    return StraightProgram(plan, is_inner=True)
 
 
 def _number(plan: Plan) -> dict[Edge, int]:

@@ -19,6 +19,7 @@ from headrace.passes.pipeline import PIPELINE, Pass, improve
 from headrace.placement.place import place
 from headrace.plan.late_reads import late_reads
 from headrace.plan.prune import prune
+from headrace.plan.state_order import order_state
 from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
 
@@ -87,7 +88,7 @@ def prepare(
 
     plan = inline(prune(graph, feeds, fetches, targets))
     # Placed first: what a node asks for counts even if the node is folded away afterwards.
-    plan = late_reads(place(plan, settings.devices, settings.soft_placement))
+    plan = order_state(late_reads(place(plan, settings.devices, settings.soft_placement)))
     if settings.optimize:
         plan = improve(plan, settings.pipeline)
     if settings.log_placement:

@@ -274,3 +274,71 @@ def test_a_writer_that_only_a_constant_waits_for_runs(mode, use_resource):
     with tf.control_dependencies([add]):
         y = old * 1.0  # the constant waits, the product does not
     assert steps(y) == [1.0, 2.0, 3.0, 4.0]
+
+
+# -- where the order is open -----------------------------------------------------------------------------
+def test_a_fetched_reference_is_what_the_step_leaves(mode):
+    v, u = variable(1.0), variable(5.0)
+    first = v.assign_add(1.0)
+    with tf.control_dependencies([first]):
+        between = tf.py_func(lambda x: x, [u], tf.float32)
+        with tf.device("/cpu:2"):
+            ten = u + 5.0
+    with tf.control_dependencies([between, ten]):
+        second = v.assign_add(ten)
+    wanted = [[k, k] for k in (12.0, 23.0, 34.0, 45.0)]
+    assert steps([first, second], device_count={"CPU": 3}) == wanted
+
+
+def test_of_two_writers_the_one_that_was_made_first_is_first(mode):
+    v, u = variable(1.0), variable(6.0)
+    with tf.device("/cpu:1"):
+        x = u + 1.0
+    first, second = v.assign_sub(x), v.assign(u - 1.0)
+    assert [f[2] for f in steps([first.op, second.op, v], device_count={"CPU": 2})] == [5.0] * 4
+
+
+def in_a_branch(v, use_resource):
+    p = tf.py_func(lambda x: x, [v], tf.float32)
+    yes, no = lambda: tf.identity(v.assign(v + 1.0)), lambda: tf.identity(v.assign_add(p))
+    return [tf.cond(tf.greater(v, 0.0), yes, no), v.assign(10.0)]
+
+
+def in_a_loop(v, use_resource):
+    def body(i, x):
+        with tf.control_dependencies([v.assign_sub(1.0)]):
+            return i + 1, x + tf.identity(v)
+
+    loop = tf.while_loop(lambda i, x: i < 1, body, [0, tf.identity(v)], parallel_iterations=1)
+    return [loop[1], v.assign(tf.clip_by_value(v, -2.0, 2.0))]
+
+
+@pytest.mark.parametrize("build", [in_a_branch, in_a_loop])
+def test_modes_agree_on_writers_inside_and_outside(monkeypatch, use_resource, build):
+    found = []
+    for setting in MODES.values():
+        monkeypatch.setenv("HEADRACE_COMPILE", setting)
+        with tf.Graph().as_default():
+            v = variable(3.0, use_resource)
+            found.append(steps([*build(v, use_resource), v]))
+    assert found[0] == found[1] == found[2]
+
+
+# -- where state is ------------------------------------------------------------------------------------
+USES = {
+    "gather": lambda v: tf.gather(v, 1),
+    "read": lambda v: v.read_value(),
+    "assign": lambda v: v.assign_add([1.0, 1.0]),
+    "scatter": lambda v: tf.scatter_update(v, [0], [5.0]),
+    "slice": lambda v: v[0].assign(3.0),
+    "train": lambda v: tf.train.MomentumOptimizer(0.1, 0.5).minimize(tf.reduce_sum(v * v)),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_state_is_used_where_it_is(use_resource, use):
+    with tf.device("/cpu:1"):
+        v = variable([1.0, 1.0], use_resource)
+    with tf.device("/cpu:2"):
+        done = USES[use](v)
+    steps(done, 2, device_count={"CPU": 3})

@@ -1,0 +1,37 @@
+"""Where edges leave the order of a variable's reads and writes open, it becomes edges."""
+
+from headrace.plan.state_order import order_state
+from tests.passes.test_passes import rewrites
+
+ONE, OTHER = "@/cpu:0", "@/cpu:1"
+X = f"x = Placeholder() {{dtype=f32; shape=[2]}} {OTHER} : f32[2]\n"
+W = f"w = VariableV2() {{shape=[2]; dtype=f32}} {ONE} : f32&[2]\n"
+
+
+def test_two_writers_and_a_reader_on_several_devices():
+    rewrites(
+        order_state,
+        X + W + f"r = Identity(w) {ONE} : f32[2]\ny = Neg(r) {OTHER} : f32[2]\n"
+        f"a = Assign(w, x) {ONE} : f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\n"
+        "feed x\nreturn y\ntarget a, b",
+        X + W + f"r = Identity(w) {ONE} : f32[2]\ny = Neg(r) {OTHER} : f32[2]\n"
+        f"a = Assign(w, x) ^r {ONE} : f32&[2]\nb = AssignAdd(w, x) ^a {ONE} : f32&[2]\n"
+        "feed x\nreturn y\ntarget a, b",
+    )  # fmt: skip
+
+
+def test_one_device_keeps_its_order_anyway():
+    text = (X + W).replace(OTHER, ONE) + (
+        f"a = Assign(w, x) {ONE} : f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\n"
+        "feed x\ntarget a, b"
+    )
+    rewrites(order_state, text, text)
+
+
+def test_nodes_on_a_branch_are_left_alone():
+    text = (
+        X + W + f"p = Placeholder() {{dtype=bool; shape=[]}} {ONE} : bool[]\n"
+        f"s = RefSwitch(w, p) {ONE} : f32&[2], f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\n"
+        f"a = Assign(s:1, x) {ONE} : f32&[2]\nfeed x, p\ntarget b, a"
+    )
+    rewrites(order_state, text, text)
