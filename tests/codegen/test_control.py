@@ -442,7 +442,9 @@ def test_a_short_loop_of_the_host_is_compiled_after_many_steps(x, monkeypatch):
     made = []
     prepare = MixedProgram.__init__
     monkeypatch.setattr(
-        MixedProgram, "__init__", lambda self, *a: (made.append(self), prepare(self, *a))[1]
+        MixedProgram,
+        "__init__",
+        lambda self, *a, **k: (made.append(self), prepare(self, *a, **k))[1],
     )
     y = tf.map_fn(lambda v: tf.sin(v) * v, x)
     y = tf.py_func(lambda a: a * np.float32(2.0), [y], tf.float32) + y
