@@ -8,10 +8,13 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.errors import NotFoundError, require
 from headrace.core.shapes import UNKNOWN, Shape
+from headrace.graph.defaults import get_default_graph
 from headrace.ops.declare import op
 from headrace.ops.resources import Slot
 from headrace.ops.shape_rules import none, require_rank
 from headrace.ops.signature import ShapeAttr, String, Type
+from headrace.ops.source import identity
+from headrace.ops.tensor_array import gradient_source
 from headrace.ops.tensor_array_access import (
     concat,
     gather,
@@ -223,3 +226,56 @@ for _op in (
     tensor_array_size_v2, tensor_array_close, tensor_array_close_v2,
 ):  # fmt: skip
     _op.no_gradient()
+
+
+# -- gradients: those of the third version (ops.tensor_array), each in its own --------------------
+def _gradients(make, write, read, scatter, gather, split, concat):
+    """Hang them on the ops of one version; `make` makes the array of gradients."""
+
+    def array_of(node, flow, dy):
+        """The array of gradients, and a flow that waits for it."""
+        handle, graph = node.inputs[0], get_default_graph()
+        with graph.name_scope("TensorArrayGrad"), graph.colocate_with(handle.op):
+            found = make(handle, flow, source=gradient_source(dy))
+            with graph.control_dependencies([found]):
+                return found, identity(flow, name="gradient_flow")
+
+    @read.gradient
+    def _(node, dy):
+        found, waited = array_of(node, node.inputs[2], dy)
+        return None, None, write(found, node.inputs[1], dy, waited)
+
+    @write.gradient
+    def _(node, flow):
+        found, waited = array_of(node, flow, flow)
+        return None, None, read(found, node.inputs[1], waited, dtype=node.attrs["T"]), flow
+
+    @gather.gradient
+    def _(node, dy):
+        found, waited = array_of(node, node.inputs[2], dy)
+        return None, None, scatter(found, node.inputs[1], dy, waited)
+
+    @scatter.gradient
+    def _(node, flow):
+        found, waited = array_of(node, flow, flow)
+        return None, None, gather(found, node.inputs[1], waited, dtype=node.attrs["T"]), flow
+
+    @concat.gradient
+    def _(node, dy, _):
+        found, waited = array_of(node, node.inputs[1], dy)
+        return None, split(found, dy, node.outputs[1], waited)
+
+    @split.gradient
+    def _(node, flow):
+        found, waited = array_of(node, flow, flow)
+        return None, concat(found, waited, dtype=node.attrs["T"])[0], None, flow
+
+
+_gradients(
+    tensor_array_grad, tensor_array_write, tensor_array_read, tensor_array_scatter,
+    tensor_array_gather, tensor_array_split, tensor_array_concat,
+)  # fmt: skip
+_gradients(
+    tensor_array_grad_v2, tensor_array_write_v2, tensor_array_read_v2, tensor_array_scatter_v2,
+    tensor_array_gather_v2, tensor_array_split_v2, tensor_array_concat_v2,
+)  # fmt: skip
