@@ -113,6 +113,8 @@ def lower_backward(taps):
     def rule(e, grads, original, **options):
         if 0 in original.shape or 0 in grads.shape:
             raise Decline("there is nothing")
+        if original.dtype is float64:
+            raise Decline("sums in float64")
         check_centers(options["align_corners"], options["half_pixel_centers"])
         chosen = {name: options[name] for name in OPTIONS}
         rows, columns = (
@@ -190,7 +192,7 @@ def resize_bilinear_grad(grads, original_image, *, align_corners, half_pixel_cen
     height, width = original_image.shape[1:3]
     rows = linear(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = linear(width, grads.shape[2], align_corners, half_pixel_centers)
-    return apply_back(grads, rows, columns, height, width)
+    return apply_back(grads, rows, columns, height, width, widen(original_image).dtype)
 
 
 resize_bilinear_grad.lower(lower_backward(linear))
@@ -229,7 +231,8 @@ def resize_bicubic_grad(grads, original_image, *, align_corners, half_pixel_cent
     height, width = original_image.shape[1:3]
     rows = cubic(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = cubic(width, grads.shape[2], align_corners, half_pixel_centers)
-    return apply_back(grads, rows, columns, height, width)
+    wide = original_image.dtype
+    return apply_back(grads.astype(wide), rows, columns, height, width, wide)
 
 
 resize_bicubic_grad.lower(lower_backward(cubic))

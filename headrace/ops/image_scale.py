@@ -86,7 +86,7 @@ def scale_and_translate_grad(grads, original_image, scale, translation, *, kerne
     )
     sizes = original_image.shape[1:3]
     rows, columns = taps_of(sizes, grads.shape[1:3], scale, translation, kernel_type, antialias)
-    return apply_back(grads, rows, columns, *sizes)
+    return apply_back(grads, rows, columns, *sizes, np.float32)
 
 
 @scale_and_translate_grad.samples

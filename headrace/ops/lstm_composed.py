@@ -12,6 +12,7 @@ from headrace.core.dtypes import float32
 from headrace.ops import (
     arithmetic,
     concat,
+    fill,
     exponential,
     matrix,
     reduce,
@@ -93,7 +94,7 @@ def backward(cs_prev, peepholes, states, cs_grad, h_grad, options):
 def peephole_grads(gates, cs_prev, cs, peepholes, options):
     """All steps and members of the batch together."""
     if not options.use_peephole:
-        return [w * 0 for w in peepholes]
+        return [fill.zeros_like(w) for w in peepholes]
     parts = split.split(constant(1), gates, num_split=4)
     di, _, df, do = (parts[place] for place in options.layout)
     return [reduce.sum_(a * b, [0]) for a, b in ((di, cs_prev), (df, cs_prev), (do, cs))]

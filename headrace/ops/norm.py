@@ -24,10 +24,9 @@ LRN_ATTRS = {
 
 def neighbours(x, radius):
     """Per channel, the sum over the channels at most `radius` away."""
-    total = np.cumsum(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(1, 0)]), axis=-1, dtype=np.float64)
-    at = np.arange(x.shape[-1])
-    high, low = np.minimum(at + radius + 1, x.shape[-1]), np.maximum(at - radius, 0)
-    return (total[..., high] - total[..., low]).astype(x.dtype)
+    reach = min(radius, max(x.shape[-1] - 1, 0))
+    wide = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(reach, reach)])
+    return sum(wide[..., j : j + x.shape[-1]] for j in range(2 * reach + 1))
 
 
 @op("LRN", "input: T -> output: T", shape=lambda x: with_rank(x, 4), attrs=LRN_ATTRS)
@@ -109,6 +108,7 @@ def _(rng):
     for wide, chosen in wide_samples(rng):
         yield Sample(wide, **chosen, grad=False)
     yield Sample(x, depth_radius=1, bias=2.0, alpha=0.3, beta=0.75)
+    yield Sample(x[..., :1], depth_radius=2, note="one channel", grad=False)
     yield Sample(x[:0], note="empty")
     yield ErrorSample(x[0], raises="must be rank 4 but is rank 3")
 
@@ -156,6 +156,9 @@ def _(rng):
     chosen = {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
     y = lrn.reference(x, **chosen).astype(np.float32)
     yield Sample(rng.normal(size=x.shape).astype(np.float32), x, y, **chosen)
+    x = x[..., :1]
+    y = lrn.reference(x, **chosen).astype(np.float32)
+    yield Sample(rng.normal(size=x.shape).astype(np.float32), x, y, **chosen, note="one channel")
 
 
 @op("L2Loss", "t: T -> output: T", T=FLOATS, shape=scalar)

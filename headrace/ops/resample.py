@@ -17,7 +17,8 @@ F = np.float32
 
 @dataclass(frozen=True, slots=True)
 class Taps:
-    """Output i is the sum over k of weight[i, k] * input[index[i, k]]."""
+    """Output i is the sum over k of weight[i, k] * input[index[i, k]]; an index of -1 is no input.  A
+    weight of 0 counts: times a NaN it is NaN, as in TF."""
 
     index: Any
     weight: Any
@@ -31,39 +32,38 @@ class Taps:
         """The gradient: each of `size` inputs is a weighted sum of the outputs that it is in."""
         count = self.index.shape[1]
         order = np.argsort(self.index, axis=None, kind="stable")
-        order = order[self.weight.reshape(-1)[order] != 0]
         places = self.index.reshape(-1)[order]
         number = np.arange(len(places)) - np.searchsorted(places, places)
-        index = np.zeros((size, int(number.max(initial=0)) + 1), np.int64)
+        index = np.full((size, int(number.max(initial=0)) + 1), -1, np.int64)
         weight = np.zeros(index.shape, F)
         index[places, number] = order // count
         weight[places, number] = np.asarray(self.weight, F).reshape(-1)[order]
         return Taps(index, weight)
 
-    def matrix(self, size: int) -> Any:
-        """The same as a matrix (outputs, inputs)."""
-        dense = np.zeros((len(self.index), size), F)
-        np.add.at(dense, (np.arange(len(self.index))[:, None], self.index), self.weight)
-        return dense
-
 
 def apply(x: Any, rows: Taps, columns: Taps) -> Any:
     """Images (batch, height, width, channels) resampled along height and width, as float32."""
+    x = np.asarray(x, F)
     for axis, taps in ((1, rows), (2, columns)):
         shape = [-1 if i == axis else 1 for i in range(4)]
         total: Any = 0
         for k in range(taps.index.shape[1]):
-            total = total + np.take(x, taps.index[:, k], axis) * taps.weight[:, k].reshape(shape)
+            index, weight = taps.index[:, k], taps.weight[:, k].reshape(shape)
+            share = np.take(x, np.maximum(index, 0), axis) * weight
+            total = total + np.where(index.reshape(shape) >= 0, share, F(0))
         x = total
     return x
 
 
-def apply_back(dy: Any, rows: Taps, columns: Taps, height: int, width: int) -> Any:
-    """The gradient of `apply` with respect to images of this height and width."""
-    down, across = rows.matrix(height), columns.matrix(width)
-    dx = np.tensordot(dy, down, ((1,), (0,)))  # (batch, out width, channels, height)
-    dx = np.tensordot(dx, across, ((1,), (0,)))  # (batch, channels, height, width)
-    return np.ascontiguousarray(dx.transpose(0, 2, 3, 1))
+def apply_back(dy: Any, rows: Taps, columns: Taps, height: int, width: int, dtype: Any) -> Any:
+    """The gradient of `apply` with respect to images of this height and width, added up in `dtype`."""
+    dx = np.zeros((len(dy), height, width, dy.shape[3]), dtype)
+    for k in range(rows.index.shape[1]):
+        down = dy * rows.weight[:, k].reshape(-1, 1, 1)
+        for j in range(columns.index.shape[1]):
+            share = down * columns.weight[:, j].reshape(-1, 1)
+            np.add.at(dx, (slice(None), rows.index[:, k, None], columns.index[:, j]), share)
+    return dx
 
 
 UNROLLED = 12  # terms that are written out
@@ -80,12 +80,14 @@ def _lowered_along(e: Any, x: Any, axis: int, taps: Taps) -> Any:
     index, weight = e.known(taps.index), e.known(np.asarray(taps.weight, F))
     outputs, count = taps.index.shape
     last = x.shape[axis] - 1
+    some_are_missing = bool((taps.index < 0).any())
 
     def element(*i: Any) -> Any:
         def term(k: Any) -> Any:
-            at = e.max(e.min(index[(i[axis], k)], last), 0)
-            pixel = e.cast(x[(*i[:axis], at, *i[axis + 1 :])], F)
-            return pixel * weight[(i[axis], k)]
+            place = index[(i[axis], k)]
+            at = e.max(e.min(place, last), 0)
+            share = e.cast(x[(*i[:axis], at, *i[axis + 1 :])], F) * weight[(i[axis], k)]
+            return e.select(place >= 0, share, 0) if some_are_missing else share
 
         if count > UNROLLED:
             return e.reduce("sum", count, term)
@@ -163,8 +165,9 @@ def area(inputs: int, outputs: int, align_corners: bool) -> Taps:
     first, last = np.floor(start).astype(np.int64), np.ceil(end).astype(np.int64)
     cell = first[:, None] + np.arange(int((last - first).max()))
     low, high = np.maximum(cell, start[:, None]), np.minimum(cell + 1, end[:, None])
-    weight = np.where(cell < last[:, None], high - low, 0) / scale
-    return Taps(np.clip(cell, 0, inputs - 1), weight.astype(F))
+    covered = cell < last[:, None]
+    weight = np.where(covered, high - low, 0) / scale
+    return Taps(np.where(covered, np.clip(cell, 0, inputs - 1), -1), weight.astype(F))
 
 
 # -- windows of any width -----------------------------------------------------------------------
