@@ -12,8 +12,8 @@ from headrace.core.dtypes import float32
 from headrace.ops import (
     arithmetic,
     concat,
-    fill,
     exponential,
+    fill,
     matrix,
     reduce,
     reshape,
