@@ -84,7 +84,7 @@ def _exp(z: Complex) -> Complex:
 def _expm1(z: Complex) -> Complex:
     half = _fn("sin", z.im * 0.5)
     re = _fn("expm1", z.re) * _fn("cos", z.im) - 2.0 * half * half
-    return Complex(re, _scaled(_fn("exp", z.re), _fn("sin", z.im)))
+    return Complex(re, _fn("exp", z.re) * _fn("sin", z.im))
 
 
 def _sqrt(z: Complex) -> Complex:

@@ -143,8 +143,9 @@ def _convolution_data(e: Emitter, call: LibraryCall) -> Tensor:
         def term(*r: Expr) -> Expr:
             *k, o = r
             places, whole = g.target(at, k)
+            held = whole & inside(places, dst.shape[2:])
             dy = read(dst, [n, group * outs + o, *places])
-            return ir.select(whole, dy, 0) * g.filter(weights, group, o, i, k)
+            return ir.select(held, dy * g.filter(weights, group, o, i, k), 0)
 
         return e.reduce("sum", [*g.window, outs], term)
 

@@ -250,6 +250,8 @@ class Emitter:
         loops = tuple(Var(n) for n in extents)
         at = place(*map(var, loops))
         where = tuple(map(ir.index_expr, at if isinstance(at, tuple) else (at,)))
+        if len(where) != len(into.shape):
+            raise IndexError(f"{len(where)} indices for an array of shape {list(into.shape)}")
         made = value(*map(var, loops))
         if made.kind is not into.kind:
             raise TypeError(f"an array of {into.kind} cannot take {made.kind}")

@@ -91,7 +91,9 @@ def _convert_scalar(name: str, kind: str, value: Any) -> Any:
             return _integer(name, value)
         case "float":
             try:
-                return float(value)
+                # A NodeDef holds 32 bits: a node computes what it would after a journey through one.
+                with np.errstate(over="ignore"):
+                    return float(np.float32(float(value)))
             except (TypeError, ValueError):
                 raise TypeError(f"Expected float for argument '{name}' not {value!r}.") from None
         case "bool":

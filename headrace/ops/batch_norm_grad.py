@@ -131,7 +131,7 @@ def lowered(e, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_tra
         c, found = i[axis], e.cast(dy[i], float32)
         if is_training:
             found = found - (doffset[c] + hat(i) * dscale[c]) / e.size(count, float32)
-        return e.cast(found * scale[c] * r[c], x.dtype)
+        return e.cast(found * (scale[c] * r[c]), x.dtype)
 
     spare = e.compute((0 if is_training else x.shape[axis],), lambda c: e.const(0, float32))
     return e.compute(x.shape, element), dscale, doffset, spare, spare

@@ -179,7 +179,13 @@ def _(node, dy):
     return resize_bilinear_grad(dy, node.inputs[0], **options(node)), None
 
 
-resize_bilinear.lower(lower_forward(linear))
+@resize_bilinear.lower
+def _(e, images, size, **options):
+    if size.value is not None and images.shape[1:3] == tuple(size.value):
+        return e.compute(images.shape, lambda *i: e.cast(images[i], float32))
+    return lower_forward(linear)(e, images, size, **options)
+
+
 resize_bilinear.samples(lambda rng: forward_samples(rng, modes()))
 
 

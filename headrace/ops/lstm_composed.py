@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from headrace.core.dtypes import float32
 from headrace.ops import (
     arithmetic,
+    comparison,
     concat,
     exponential,
     fill,
@@ -19,6 +22,7 @@ from headrace.ops import (
     reshape,
     split,
     trigonometry,
+    where,
 )
 from headrace.ops.cast import cast
 from headrace.ops.constant import constant
@@ -141,6 +145,12 @@ def _before(first, rows):
     return concat.concat_v2([reshape.expand_dims(first, 0), earlier], 0)
 
 
+def _below(count, rows):
+    """The first `count` rows, zeros after them: what is not seen must not count, not even times 0."""
+    steps = constant(np.arange(rows.shape.dim(0), dtype=np.int64).reshape(-1, 1, 1))
+    return where.select_v2(comparison.less(steps, count), rows, fill.zeros_like(rows))
+
+
 def sequence(e, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, options):
     check(x, cs_prev, h_prev, w, wci, wcf, wco, b)
 
@@ -179,9 +189,8 @@ def sequence_grad(e, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, state
         (dcs, dh), (gates,) = build.scan(step, [nothing] * 2, rows, count, backwards=True)
         gates = _flat(gates)
         dx = reshape.reshape(matrix.matmul(gates, for_input, transpose_b=True), x.shape.as_list())
-        dw = [
-            matrix.matmul(_flat(seen), gates, transpose_a=True) for seen in (x, _before(h_prev, h))
-        ]
+        seen = [_flat(_below(count, rows)) for rows in (x, _before(h_prev, h))]
+        dw = [matrix.matmul(rows, gates, transpose_a=True) for rows in seen]
         rest = peephole_grads(gates, _flat(memories), _flat(cs), peepholes, options)
         return dx, dcs, dh, concat.concat_v2(dw, 0), *rest, reduce.sum_(gates, [0])
 

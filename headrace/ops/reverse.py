@@ -124,9 +124,14 @@ def sequence_shape(input, seq_lengths, *, seq_dim, batch_dim):
     if input.rank is None:
         return UNKNOWN
     rank = input.rank
-    require(batch_dim < rank, f"batch_dim must be < input rank: {batch_dim} vs. {rank}")
-    require(seq_dim < rank, f"seq_dim must be < input rank: {seq_dim} vs. {rank}")
+    _check_dims(seq_dim, batch_dim, rank, "input rank:")
     return replaced(input, batch_dim, merge_sizes(input.sizes[batch_dim], lengths.sizes[0]))
+
+
+def _check_dims(seq_dim, batch_dim, rank, what):
+    """A negative one is no dimension from the end: TF's kernel reads memory that is not its own."""
+    for name, dim in (("batch_dim", batch_dim), ("seq_dim", seq_dim)):
+        require(0 <= dim < rank, f"{name} must be < {what} {dim} vs. {rank}, and not negative")
 
 
 @op("ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", seq_dim=Int(), batch_dim=0,
@@ -136,8 +141,7 @@ def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
     rank = input.ndim
     require(seq_lengths.ndim == 1, f"seq_lens input must be 1-dim, not {seq_lengths.ndim}")
     require(batch_dim != seq_dim, f"batch_dim == seq_dim == {seq_dim}")
-    require(seq_dim < rank, f"seq_dim must be < input.dims()( {seq_dim} vs. {rank})")
-    require(batch_dim < rank, f"batch_dim must be < input.dims()( {batch_dim} vs. {rank})")
+    _check_dims(seq_dim, batch_dim, rank, "input.dims()")
     count, size = input.shape[batch_dim], input.shape[seq_dim]
     require(
         seq_lengths.size == count,
@@ -185,6 +189,7 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3)), np.array([4, 0]), seq_dim=1, raises=r"seq_lens\(0\) > input")
     yield ErrorSample(np.ones((2, 3)), np.array([1]), seq_dim=1, raises="must be equal|len")
     yield ErrorSample(np.ones((2, 3)), np.array([1, 1]), seq_dim=2, raises="seq_dim must be <")
+    yield ErrorSample(np.ones((2, 3)), np.array([1, 1]), seq_dim=-1, raises="not negative")
 
 
 # -- Roll ---------------------------------------------------------------------------------------

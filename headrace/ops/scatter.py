@@ -137,7 +137,11 @@ def _(e, indices, updates, shape):
 
 
 def _scattered(e, kind, into, indices, updates):
+    if not indices.shape:
+        raise Decline("indices that are no vectors")
     outer, depth = len(indices.shape) - 1, indices.shape[-1]
+    if depth > len(into.shape) or updates.shape != (*indices.shape[:-1], *into.shape[depth:]):
+        raise Decline("shapes that do not fit")
     message = f"indices{{at}}: {{value}} does not index into shape {list(into.shape)}"
 
     def place(*i):

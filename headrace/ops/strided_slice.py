@@ -22,7 +22,7 @@ from headrace.ops import constant, constants, reshape
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
 from headrace.ops.emit import Decline
-from headrace.ops.fill import checked_sizes
+from headrace.ops.fill import checked_sizes, zeros_array
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import described_by, merge, with_rank
 from headrace.ops.signature import Type
@@ -185,7 +185,7 @@ def _check_value(found, wanted):
     Index=INDEX, **_NO_MASKS, shape=lambda shape, *rest: described_by(shape))  # fmt: skip
 def strided_slice_grad(shape, begin, end, strides, dy, **masks):
     """The gradient of StridedSlice: `dy` where the slice was taken, zeros elsewhere."""
-    out = np.zeros(checked_sizes(shape), dtype=dy.dtype)
+    out = zeros_array(checked_sizes(shape), as_dtype(dy.dtype))
     view = out[index_of(out.shape, begin, end, strides, masks)]
     _check_value(dy.shape, view.shape)
     view[...] = dy
@@ -212,6 +212,9 @@ def _(e, shape, begin, end, strides, dy, **masks):
         count = None if entry.shrink else next(counts, None)
         if entry.axis is not None:
             places[entry.axis] = lowered_places(e, entry, sizes[entry.axis], count)
+    kept = [n for n in found if not n.shrink]
+    if dy.shape != tuple(1 if n.axis is None else count_of(places[n.axis]) for n in kept):
+        raise Decline("shapes that do not fit")
 
     def element(*i):
         """dy at the place of the slice that (i, j, ...) is, if it is one."""
@@ -237,6 +240,8 @@ def _(rng):
         masks = _NO_MASKS | masks
         dy = np.zeros(shape)[index_of(shape, *spec, masks)]
         yield Sample(np.array(shape, np.int32), *spec, rng.normal(size=dy.shape), **masks)
+    words = np.array([b"a", b"b"], object)
+    yield Sample(np.array([4], np.int32), *_spec([1], [3], [1]), words, note="strings")
     yield ErrorSample(np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3),
                       raises="shape of dy was")  # fmt: skip
 
