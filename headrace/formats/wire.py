@@ -15,8 +15,9 @@ from headrace.formats.coding import varint
 _VARINT, _FIXED64, _BYTES, _GROUP, _END_GROUP, _FIXED32 = range(6)
 
 
-def field(descriptor: Any, values: Sequence[Any]) -> bytes:
-    """All values of one field; those of a field that is declared packed in one piece."""
+def field(descriptor: Any, values: Sequence[Any], packed: bool = False) -> bytes:
+    """All values of one field; numbers in one piece where the field is declared packed, or said to be
+    (our tables of TF's messages leave out that TF packs their lists)."""
     number, kind = descriptor.number, descriptor.type
     if kind == Field.TYPE_GROUP:
         return b"".join(_tag(number, _GROUP) + v + _tag(number, _END_GROUP) for v in values)
@@ -24,7 +25,7 @@ def field(descriptor: Any, values: Sequence[Any]) -> bytes:
         return b"".join(_tag(number, _BYTES) + _delimited(v) for v in values)
     wire, encode = _NUMBERS[kind]
     written = [encode(v) for v in values]
-    if descriptor.GetOptions().packed:
+    if descriptor.GetOptions().packed or packed:
         return _tag(number, _BYTES) + _delimited(b"".join(written))
     return b"".join(_tag(number, wire) + w for w in written)
 

@@ -17,6 +17,7 @@ from headrace.ops.declare import op
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge_sizes, with_rank
 from headrace.ops.signature import Type
+from headrace.ops.sparse_layout import check_order
 
 NEVER = -np.inf
 
@@ -164,6 +165,8 @@ def ctc_loss(inputs, labels_indices, labels_values, sequence_length, *,
     and its gradient."""
     _check(inputs, labels_indices, labels_values, sequence_length)
     _, batch, classes = inputs.shape
+    places = labels_indices[:, :2]
+    check_order(places, (batch, int(places[:, 1].max(initial=-1)) + 1))
     given = label_lists(labels_indices, labels_values, batch)
     labels = [cleaned(l, b, classes, preprocess_collapse_repeated) for b, l in enumerate(given)]
     used = sequence_length > 0
@@ -244,3 +247,5 @@ def _(rng):
         x, indices[:5], values[:5], lengths, raises="Labels length is zero in batch 2"
     )
     yield ErrorSample(x, indices, values - 1, lengths, raises="nonnegative integers")
+    twice = indices[[0, 1, 2, 2, 4, 5]]
+    yield ErrorSample(x, twice, values, lengths, raises=r"indices\[3\] = \[1,0\] is repeated")

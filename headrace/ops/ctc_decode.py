@@ -74,11 +74,11 @@ def ctc_greedy_decoder(inputs, sequence_length, *, merge_repeated):
     best, top = inputs.argmax(axis=2), inputs.max(axis=2)
     blank = inputs.shape[2] - 1
     sequences, scores = [], np.zeros((inputs.shape[1], 1), inputs.dtype)
-    for b, length in enumerate(sequence_length.tolist()):
+    for b, length in enumerate(np.maximum(sequence_length, 0).tolist()):
         path = best[:length, b].tolist()
         kept = merged(path) if merge_repeated else path
         sequences.append([label for label in kept if label != blank])
-        scores[b] = -top[:length, b].sum()
+        scores[b] = 0 - top[:length, b].sum()
     return *sparse(sequences), scores
 
 

@@ -251,12 +251,12 @@ def _grad_samples(rng):
 inv_grad = of_output(
     "InvGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
     doc="The gradient of Inv: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y), zero=True,
     gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip
 reciprocal_grad = of_output(
     "ReciprocalGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
     doc="The gradient of Reciprocal: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y), zero=True,
     gradient=_reciprocal_grad_gradient, samples=_grad_samples,
 )  # fmt: skip

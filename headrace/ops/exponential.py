@@ -52,7 +52,7 @@ def _sqrt_grad_gradient(node, dy):
 sqrt_grad = grad_op(
     "SqrtGrad", lambda y, dy: dy * dy.dtype.type(0.5) / np.conj(y),
     doc="The gradient of Sqrt: dy / (2 y), where y = sqrt(x).",
-    emit=lambda e, y, dy: dy * 0.5 / e.conj(y), gradient=_sqrt_grad_gradient,
+    emit=lambda e, y, dy: dy * 0.5 / e.conj(y), zero=True, gradient=_sqrt_grad_gradient,
 )  # fmt: skip
 
 sqrt = unary(
@@ -75,7 +75,7 @@ def _lower_rsqrt_grad(e, y, dy):
 rsqrt_grad = grad_op(
     "RsqrtGrad", lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
     doc="The gradient of Rsqrt: dy * y**3 / -2, where y = 1 / sqrt(x).",
-    emit=_lower_rsqrt_grad, gradient=_rsqrt_grad_gradient,
+    emit=_lower_rsqrt_grad, zero=True, gradient=_rsqrt_grad_gradient,
 )  # fmt: skip
 
 rsqrt = unary(

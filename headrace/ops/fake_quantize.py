@@ -12,6 +12,7 @@ from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
 from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.declare import op
+from headrace.ops.precision import clamp
 from headrace.ops.quantize import half_away
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
@@ -44,7 +45,7 @@ class Grid:
         """Every value replaced by the nearest one of the grid."""
         with np.errstate(all="ignore"):
             zero = np.trunc(-self.low / self.scale + F(0.5))
-            steps = np.floor((np.clip(x, self.low, self.high) - self.low) / self.scale + F(0.5))
+            steps = np.floor((clamp(x, self.low, self.high) - self.low) / self.scale + F(0.5))
             return np.where(self.is_empty, F(0), (steps - zero) * self.scale).astype(F)
 
     def split(self, x, dy):

@@ -96,16 +96,24 @@ def _binary(
     )
 
 
-def of_output(name: str, meaning: Callable[..., Any], **options: Any) -> Op:
+def of_output(
+    name: str, meaning: Callable[..., Any], *, emit: Callable[..., Any], zero: bool = False,
+    **options: Any,
+) -> Op:  # fmt: skip
     """An op that gives another op's gradient from its output y and the gradient dy of that.  As TF's
-    kernels, it asks for equally many elements, and the result has the shape of y."""
+    kernels, it asks for equally many elements, and the result has the shape of y.  `zero`: where dy
+    is 0 so is the result, although the slope may be infinite."""
 
     def in_order(y: Any, dy: Any) -> Any:
         require_equal_count(y.size, dy.size)
-        return meaning(y, dy.reshape(y.shape))
+        dy = dy.reshape(y.shape)
+        return np.where(dy == 0, np.zeros((), y.dtype), meaning(y, dy)) if zero else meaning(y, dy)
+
+    def lowered(e: Any, y: Any, dy: Any) -> Any:
+        return e.select(dy == 0, 0, emit(e, y, dy)) if zero else emit(e, y, dy)
 
     given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": _of_first}
-    return _binary(name, in_order, **given | options)
+    return _binary(name, in_order, emit=lowered, **given | options)
 
 
 def _of_first(y: Input, dy: Input) -> Shape:

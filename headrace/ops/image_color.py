@@ -19,7 +19,7 @@ from headrace.core.errors import FailedPreconditionError, require
 from headrace.ops import division, gather, reduce, reshape
 from headrace.ops.convert import convert_to_tensor
 from headrace.ops.declare import op
-from headrace.ops.precision import widen
+from headrace.ops.precision import clamp, widen
 from headrace.ops.samples import ErrorSample, Sample
 from headrace.ops.shape_checks import replaced, with_rank, with_rank_at_least, with_size
 from headrace.ops.signature import Type
@@ -149,7 +149,7 @@ def adjust_contrast(images, contrast_factor, min_value, max_value):
     for name, x in (("min_value", min_value), ("max_value", max_value)):
         require(x.ndim == 0, f"{name} must be scalar: {list(x.shape)}")
     found = adjust_contrast_v2.reference(images.astype(np.float32), contrast_factor)
-    return np.clip(found, min_value, max_value)
+    return clamp(found, min_value, max_value)
 
 
 @op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=HALVES,
@@ -168,6 +168,7 @@ def adjust_contrast_v2(images, contrast_factor):
 def _(rng):
     x = rng.integers(0, 255, size=(2, 3, 4, 3)).astype(np.uint8)
     yield Sample(x, np.float32(1.5), np.float32(10), np.float32(200))
+    yield Sample(x, np.float32(1.5), np.float32(10), np.float32(1), note="crossed")
 
 
 @adjust_contrast_v2.samples

@@ -400,8 +400,7 @@ def max_pool_grad_grad(orig_input, orig_output, grad, *, ksize, strides, padding
         ddx.shape == x.shape,
         f"Expected grad shape to be {list(x.shape)}, but got {list(ddx.shape)}",
     )
-    found = pooling.argmax_pool(x, windows)
-    return from_channels_last(pooling.gather_places(ddx, found), data_format)
+    return from_channels_last(pooling.where_equal(x, y, ddx, windows), data_format)
 
 
 @max_pool_grad_grad.gradient

@@ -316,8 +316,7 @@ def max_pool3d_grad_grad(orig_input, orig_output, grad, *, ksize, strides, paddi
     windows = windows_of(x.shape, ksize, strides, padding, data_format)
     require_shape("orig_output", y, (len(x), *(w.count for w in windows), x.shape[4]))
     require_shape("grad", ddx, x.shape)
-    found = pooling.argmax_pool(x, windows)
-    return from_channels_last(pooling.gather_places(ddx, found), data_format)
+    return from_channels_last(pooling.where_equal(x, y, ddx, windows), data_format)
 
 
 @max_pool3d_grad_grad.gradient

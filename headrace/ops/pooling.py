@@ -59,6 +59,17 @@ def scatter_places(found: Any, dy: Any, shape: Sequence[int]) -> Any:
     return dx.reshape(tuple(shape))
 
 
+def where_equal(x: Any, y: Any, ddx: Any, windows: Sequence[Window]) -> Any:
+    """ddx at the first element under the window that equals y, the maximum; else 0."""
+    inside = padded(np.ones((1, *x.shape[1:-1], 1), bool), windows)
+    x, ddx = padded(x, windows), padded(ddx, windows)
+    out, found = np.zeros(y.shape, ddx.dtype), np.zeros(y.shape, bool)
+    for _, index in taps(windows):
+        here = inside[index] & (x[index] == y) & ~found
+        out, found = np.where(here, ddx[index], out), found | here
+    return out
+
+
 def gather_places(x: Any, found: Any) -> Any:
     """The elements of x at flat spatial indices."""
     batch, *space, channels = x.shape

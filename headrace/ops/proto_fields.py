@@ -47,11 +47,14 @@ _TYPES = {
 _MESSAGES = (Field.TYPE_MESSAGE, Field.TYPE_GROUP)
 
 
+_OURS = (b"", b"local://")
+
+
 # -- descriptors ---------------------------------------------------------------------------------
 @lru_cache(maxsize=64)
 def _message_class(name: str, source: bytes):
     refusal = f"No descriptor found for message type {name}"
-    if source in (b"", b"local://"):
+    if source in _OURS:
         found = _of_ours(name)
         require(found is not None, refusal)
         return found
@@ -114,13 +117,14 @@ def decoded_shapes(bytes, *, output_types):
 def decode_proto_v2(bytes, *, message_type, field_names, output_types, descriptor_source,
                     message_format, sanitize):  # fmt: skip
     """Fields of serialized messages: how many values each message has of every field, and the values,
-    filled up with the field's default to the longest."""
+    filled up with the field's default to the longest, and to one at least."""
     kind = _message_class(message_type, as_bytes(descriptor_source))
     require(
         len(field_names) == len(output_types),
         "field_names and output_types attributes must have the same length",
     )
     require(message_format in ("binary", "text"), "format must be one of binary or text")
+    require(bytes.size > 0, "Bufs argument must contain at least one value")
     fields = _fields(kind, message_type, field_names)
     for field, dtype in zip(fields, output_types):
         require(
@@ -132,8 +136,6 @@ def decode_proto_v2(bytes, *, message_type, field_names, output_types, descripto
     sizes = np.array([[len(v) for v in row] for row in rows], np.int32).reshape(len(fields), -1).T
     tensors = [
         _column(row, dtype, _default(field, dtype)).reshape(*bytes.shape, -1)
-        if messages
-        else np.empty((*bytes.shape, 0), dtype.numpy)
         for row, dtype, field in zip(rows, output_types, fields)
     ]
     return sizes.reshape(*bytes.shape, len(fields)), tensors
@@ -167,7 +169,7 @@ def _values(message, field) -> list:
 
 
 def _column(row, dtype, default):
-    longest = max(map(len, row))
+    longest = max(1, *map(len, row))
     out = np.full((len(row), longest), default, dtype.numpy)
     for place, values in zip(out, row):
         place[: len(values)] = strings(values) if dtype is string else values
@@ -219,10 +221,12 @@ def encode_proto(sizes, values, *, field_names, message_type, descriptor_source,
             f"Size of field {field.name} is not between 0 and {row.shape[1]}",
         )
     order = sorted(range(len(fields)), key=lambda f: fields[f].number)
+    is_ours = as_bytes(descriptor_source) in _OURS
     messages = []
     for i in range(len(counts)):
         given = [(fields[f], rows[f][i, : counts[i, f]].tolist()) for f in order]
-        messages.append(b"".join(wire.field(field, values) for field, values in given if values))
+        parts = [wire.field(f, v, is_ours and _is_repeated(f)) for f, v in given if v]
+        messages.append(b"".join(parts))
     return strings(messages, batch)
 
 
@@ -246,8 +250,8 @@ def _(rng):
                  field_names=["dim", "unknown_rank"], output_types=[string, bool_])  # fmt: skip
     yield Sample(strings([b"dim { size: 3 } unknown_rank: true"]), message_type=_SHAPE,
                  field_names=["unknown_rank"], output_types=[bool_], message_format="text")  # fmt: skip
-    yield Sample(strings([]), message_type=_SHAPE, field_names=["dim"], output_types=[string],
-                 note="empty")  # fmt: skip
+    yield ErrorSample(strings([]), message_type=_SHAPE, field_names=["dim"], output_types=[string],
+                      raises="at least one value")  # fmt: skip
     for change, raises in (
         ({"field_names": ["nothing"]}, "Unknown field: nothing"),
         ({"message_type": "tensorflow.Nobody"}, "No descriptor found for message type"),

@@ -280,9 +280,10 @@ def _(rng):
 def quantize_down_and_shrink_range(input, input_min, input_max, *, Tinput, out_type):
     """Fewer bits: the range shrinks to the values that there are."""
     low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")
-    ends = np.array([input.min(), input.max()])
+    lowest, highest = bounds(Tinput)
+    ends = np.array([input.min(initial=highest), input.max(initial=lowest)])
     found = to_float(ends, Tinput, low, high)
-    new_low, new_high = min(F(0), found[0]), max(F(0), found[1])
+    new_low, new_high = min(F(0), found[0]), found[1]
     out = requantize_many(input, Tinput, low, high, out_type, new_low, new_high)
     return out, new_low, new_high
 
@@ -290,3 +291,5 @@ def quantize_down_and_shrink_range(input, input_min, input_max, *, Tinput, out_t
 @quantize_down_and_shrink_range.samples
 def _(rng):
     yield Sample(WIDE[1:5], F(-256.0), F(256.0), out_type=dtypes.quint8)
+    yield Sample(WIDE[:1], F(-256.0), F(256.0), out_type=dtypes.quint8, note="below zero")
+    yield Sample(WIDE[:0], F(-256.0), F(256.0), out_type=dtypes.quint8, note="empty")

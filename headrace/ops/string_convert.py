@@ -52,15 +52,16 @@ def as_string(input, *, T, precision, scientific, shortest, width, fill):
     form += str(width) if width > -1 else ""
     form += f".{precision}" if precision > -1 else ""
     form += ("g" if shortest else "e" if scientific else "f") if is_float else "d"
+    # Zeros go in front of numbers only.
+    blank = form.replace("0", "", 1) if mark == "0" and is_float else form
+
+    def text(x):
+        return (form if math.isfinite(x) else blank) % x
+
     values = input.reshape(-1).tolist()
     if T.kind == "c":
-        pair = f"({form},{form})"
-        return strings(((pair % (x.real, x.imag)).encode() for x in values), input.shape)
-    if mark == "0" and is_float:  # zeros go in front of numbers only
-        blank = form.replace("0", "", 1)
-        forms = (form if math.isfinite(x) else blank for x in values)
-        return strings(((f % x).encode() for f, x in zip(forms, values)), input.shape)
-    return strings(((form % x).encode() for x in values), input.shape)
+        return strings((f"({text(x.real)},{text(x.imag)})".encode() for x in values), input.shape)
+    return strings((text(x).encode() for x in values), input.shape)
 
 
 def _c_name(dtype):
@@ -80,6 +81,7 @@ def _(rng):
     yield Sample(np.array([[1, -2], [300, 0]], np.int16), width=5, fill="-")
     yield Sample(np.array([True, False]))
     yield Sample(np.array([1 - 2j, 0.5]), precision=1)
+    yield Sample(np.array([complex(np.inf, -1)]), precision=1, width=8, fill="0")
     yield ErrorSample(np.arange(3), precision=2, raises="precision not supported")
     yield ErrorSample(numbers, fill="x", raises='Fill argument not supported: "x"')
 

@@ -138,21 +138,47 @@ def adagrad_da(
     return direction * lr / (l2 * steps * lr + np.sqrt(squares)), total, squares
 
 
-@adagrad_da.lower
-def _(e, var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
-    total = e.assign(gradient_accumulator, lambda *i: gradient_accumulator[i] + grad[i])
-    squares = e.assign(
-        gradient_squared_accumulator,
-        lambda *i: gradient_squared_accumulator[i] + grad[i] * grad[i],
-    )
+@adagrad_da.for_rows
+def _(var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
+    """TF divides rows of several elements by the step, instead of multiplying the rest by it."""
+    if var.ndim == 1:
+        given = (gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step)
+        return adagrad_da.rule(var, *given)
+    total = gradient_accumulator + grad
+    squares = gradient_squared_accumulator + np.square(grad)
+    steps = np.asarray(global_step, var.dtype)
+    direction = -(total / steps)
+    if l1 > 0:
+        direction = -np.sign(total) * np.maximum(np.abs(total) / steps - l1, 0)
+    return direction / (l2 + np.sqrt(squares) / (steps * lr)), total, squares
+
+
+def _lower_adagrad_da(e, var, total, squares, grad, lr, l1, l2, global_step, of_rows):
+    moved = e.assign(total, lambda *i: total[i] + grad[i])
+    spread = e.assign(squares, lambda *i: squares[i] + grad[i] * grad[i])
 
     def element(*i):
-        steps = e.cast(global_step[()], var.dtype)
-        cut = -e.sign(total[i]) * e.max(e.abs(total[i]) - steps * l1[()], 0)
-        direction = e.select(l1[()] > 0, cut, -total[i])
-        return direction * lr[()] / (l2[()] * steps * lr[()] + e.sqrt(squares[i]))
+        steps, x, root = e.cast(global_step[()], var.dtype), moved[i], e.sqrt(spread[i])
+        if of_rows:
+            cut = e.max(e.abs(x) / steps - l1[()], 0)
+            direction = e.select(l1[()] > 0, -e.sign(x) * cut, -(x / steps))
+            return direction / (l2[()] + root / (steps * lr[()]))
+        cut = e.max(e.abs(x) - steps * l1[()], 0)
+        direction = e.select(l1[()] > 0, -e.sign(x) * cut, -x)
+        return direction * lr[()] / (l2[()] * steps * lr[()] + root)
 
     return e.assign(var, element)
+
+
+@adagrad_da.lower
+def _(e, var, total, squares, grad, lr, l1, l2, global_step):
+    return _lower_adagrad_da(e, var, total, squares, grad, lr, l1, l2, global_step, False)
+
+
+@adagrad_da.lower_rows
+def _(e, var, total, squares, grad, lr, l1, l2, global_step):
+    of_rows = len(var.shape) > 1
+    return _lower_adagrad_da(e, var, total, squares, grad, lr, l1, l2, global_step, of_rows)
 
 
 @update("Momentum", "accum", "lr grad momentum", use_nesterov=False)
