@@ -62,7 +62,8 @@ def apply_back(dy: Any, rows: Taps, columns: Taps, height: int, width: int, dtyp
         down = dy * rows.weight[:, k].reshape(-1, 1, 1)
         for j in range(columns.index.shape[1]):
             share = down * columns.weight[:, j].reshape(-1, 1)
-            np.add.at(dx, (slice(None), rows.index[:, k, None], columns.index[:, j]), share)
+            at: Any = (slice(None), rows.index[:, k, None], columns.index[:, j])
+            np.add.at(dx, at, share)
     return dx
 
 
