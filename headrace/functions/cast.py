@@ -38,7 +38,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
       >>> tf.cast(tf.constant([1.8, 2.2]), tf.int32)      # 1 2
     """
     base = as_dtype(dtype).base
-    if isinstance(x, Tensor) and x.dtype == base:
+    # A resource variable stays one: who uses the result later reads it later.
+    if (isinstance(x, Tensor) or hasattr(x, "sparse_read")) and x.dtype == base:
         return x
     with name_scope(name, "Cast", [x]) as scope:
         if isinstance(x, SparseTensor):

@@ -266,6 +266,16 @@ def test_the_old_value_goes_to_a_queue(mode, use_resource):
     assert steps(taken) == [[1.0 + k, 2.0 + k] for k in range(4)]
 
 
+def test_a_cast_to_its_own_type_is_the_variable_itself(mode):
+    w = variable(0.0, use_resource=True)
+    same = tf.cast(w, tf.float32)
+    with tf.control_dependencies([same]):
+        add = w.assign_add(100.0)
+    with tf.control_dependencies([add]):
+        y = same * 1.0
+    assert steps(y) == [100.0, 200.0, 300.0, 400.0]
+
+
 def test_a_writer_that_only_a_constant_waits_for_runs(mode, use_resource):
     w = variable(1.0, use_resource)
     old = w.read_value() * 1.0
