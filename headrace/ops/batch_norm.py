@@ -59,6 +59,12 @@ def normalized(x, scale, offset, mean, variance, epsilon, data_format, is_traini
         require(vector.ndim == 1, f"{name} must be 1-dimensional{list(vector.shape)}")
     x = widen(channels_last(x, data_format))
     channels = x.shape[-1]
+    for name in ("scale", "offset"):
+        require(
+            len(named[name]) == channels,
+            f"{name} must have the same number of elements as the channels of x, got "
+            f"{len(named[name])} and {channels}",
+        )
     if is_training:
         for name in ("estimated_mean", "estimated_variance"):
             shape = list(named[name].shape)

@@ -159,6 +159,9 @@ def second(node, ddx, ddscale, ddoffset, *rest):
         lift(t) for t in (node.inputs[2], node.inputs[3], node.inputs[4], ddscale, ddoffset)
     )
     axes = [i for i in range(len(data_format)) if i != channel_axis(data_format) % len(data_format)]
+    if training:  # as TF does: those of x, whatever was given
+        mean = reduce.mean(x, axes, keep_dims=True)
+        variance = reduce.mean(exponential.square(x - mean), axes, keep_dims=True)
     r = exponential.rsqrt(variance + node.attrs["epsilon"])
     h = (x - mean) * r
     if training:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, bool_, float32, int32
+from headrace.core.dtypes import INDEX, as_dtype, bool_, float32, int32
 from headrace.core.errors import NotFoundError, UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.declare import op
@@ -67,8 +67,14 @@ def _(node, dy):
     return dy
 
 
+def host_const_shape(*, value, dtype):
+    held = as_dtype(value.array.dtype)
+    require(held is dtype, f"Type mismatch between value ({held.name}) and dtype ({dtype.name})")
+    return make_shape(value.array.shape)
+
+
 @op("HostConst", "-> output: dtype", value=TensorAttr(), dtype=Type(),
-    shape=lambda *, value: make_shape(value.array.shape))  # fmt: skip
+    shape=host_const_shape)  # fmt: skip
 def host_const(*, value):
     """A constant that stays in the memory of the host."""
     return value.array

@@ -39,6 +39,8 @@ def fingerprint(data, method):
     require(name == b"farmhash64", f"Unsupported fingerprint method: {name.decode()}")
     require(data.ndim, f"`data` should have at least one dimension: {list(data.shape)}")
     rows = data.shape[0]
+    if not rows:
+        return np.zeros((0, _SIZE), np.uint8)
     if data.dtype == object:
         codes = _as_bytes(of_strings(fingerprint64, data.reshape(-1)))
         if data.size == rows:

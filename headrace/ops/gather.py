@@ -262,12 +262,11 @@ def gather_nd(params, indices):
         f"index innermost dimension length must be <= params rank; saw: {depth} vs. {params.ndim}",
     )
     outer, inner = indices.shape[:-1], params.shape[depth:]
-    if math.prod(outer) and not params.size and 0 in params.shape[:depth]:
-        require(
-            False,
-            "Requested more than 0 entries, but params is empty.  Params shape: "
-            f"[{','.join(map(str, params.shape))}]",
-        )
+    require(
+        params.size > 0 or not math.prod(outer),
+        "Requested more than 0 entries, but params is empty.  Params shape: "
+        f"[{','.join(map(str, params.shape))}]",
+    )
     places = flat_places(indices, params.shape, "param shape")
     rows = params.reshape((math.prod(params.shape[:depth]), *inner))
     if not places.size:
@@ -287,6 +286,8 @@ def _(node, dy):
 @gather_nd.lower
 def _(e, params, indices):
     *outer, depth = indices.shape
+    if 0 in params.shape:
+        raise Decline("there is nothing to read")
     message = f"indices{{at}}: {{value}} does not index into param shape {list(params.shape)}"
 
     def element(*i):
@@ -305,5 +306,6 @@ def _(rng):
     yield Sample(params, np.array([[1], [0]]))
     yield Sample(params, np.zeros((2, 0), np.int32), note="whole")
     yield Sample(params, np.zeros((0, 2), np.int32), note="empty")
+    yield ErrorSample(params[:, :0], np.array([[1], [0]]), raises="but params is empty")
     yield Sample(np.array([b"a", b"b"], object), np.array([[1]]), note="text")
     yield ErrorSample(params, np.array([[0, 3]]), raises=r"indices\[0\] = \[0, 3\] does not index")

@@ -103,6 +103,11 @@ def grad_shape(x, h_prev, w_ru, *others):
 def gru_block_cell_grad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h):
     """The gradient of GRUBlockCell: of input and state, and of what goes into the gates."""
     _check(x, h_prev, w_ru, w_c, b_ru, b_c)
+    for name, array in (("r", r), ("u", u), ("c", c), ("d_h", d_h)):
+        require(
+            array.shape == h_prev.shape,
+            f"{name} has the shape {list(array.shape)}, h_prev {list(h_prev.shape)}",
+        )
     depth = x.shape[1]
     d_c_bar = d_h * (1 - u) * (1 - c * c)
     d_u_bar = d_h * (h_prev - c) * u * (1 - u)

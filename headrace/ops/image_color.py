@@ -62,9 +62,14 @@ def _hue_and_saturation(rgb, value, span):
 def rgb(hsv):
     """The inverse of `hsv`."""
     hue, saturation, value = np.moveaxis(hsv, -1, 0)
+    return np.stack([(1 - saturation + saturation * p) * value for p in _pure(hue)], -1)
+
+
+def _pure(hue):
+    """Red, green and blue of the colour of this hue, as full and light as can be."""
     six = hue * 6
-    pure = (np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4))
-    return np.stack([(1 - saturation + saturation * np.clip(p, 0, 1)) * value for p in pure], -1)
+    shares = (np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4))
+    return [np.clip(p, 0, 1) for p in shares]
 
 
 @op("RGBToHSV", "images: T -> output: T", T=Type(FLOATS, default=float32), shape=color_shape)
@@ -233,9 +238,9 @@ def adjust_saturation(images, scale):
         hue, saturation = _hue_and_saturation(x, value, span)
         hue = np.where(span <= 0, 0, hue)
         saturation = np.minimum(_larger(np.float32(0), saturation * scale), 1)
-        grey = (value - value * saturation)[..., np.newaxis]
-        found = rgb(np.stack([hue, saturation, value], -1))
-    return np.where(np.isnan(hue)[..., np.newaxis], grey, found)
+        chroma = value * saturation
+        shares = np.where(np.isnan(hue), 0, np.stack(_pure(hue))) * chroma + (value - chroma)
+    return np.moveaxis(shares, 0, -1)
 
 
 # TF's kernel compares channels one by one: a NaN is passed over, unless it is the first.

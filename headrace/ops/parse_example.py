@@ -139,10 +139,14 @@ def _(rng):
 
 
 # -- ParseSingleExample --------------------------------------------------------------------------
-def single_shapes(serialized, dense_defaults, *, sparse_keys, dense_keys, sparse_types,
+def single_shapes(serialized, dense_defaults, *, num_sparse, sparse_keys, dense_keys, sparse_types,
                   dense_shapes):  # fmt: skip
     require_rank(serialized, 0)
-    require(len(sparse_keys) == len(sparse_types), "len(sparse_keys) != len(sparse_types)")
+    require(
+        num_sparse == len(sparse_keys) == len(sparse_types),
+        f"num_sparse ({num_sparse}) must match the size of sparse_keys ({len(sparse_keys)}) and "
+        f"sparse_types ({len(sparse_types)})",
+    )
     require(len(dense_keys) == len(dense_defaults), "len(dense_keys) != len(dense_types)")
     require(len(dense_keys) == len(dense_shapes), "len(dense_keys) != len(dense_shapes)")
     n = len(sparse_keys)

@@ -110,6 +110,8 @@ def convolve_ones(x, windows):
     """The sum under a window, channel by channel."""
     channels = [x[..., c : c + 1] for c in range(x.shape[-1])]
     ones = np.ones((*(w.size for w in windows), 1, 1))
+    if not x.size:
+        return np.zeros((len(x), *(w.count for w in windows), x.shape[-1]), x.dtype)
     return np.concatenate([convolve(channel, ones, windows) for channel in channels], axis=-1)
 
 
@@ -157,6 +159,10 @@ def quantized_instance_norm(
     variance = np.square(centred).mean(axis=(1, 2), keepdims=True, dtype=F)
     normed = (centred / np.sqrt(variance + F(variance_epsilon))).astype(F)
     low, high = normed.min(), normed.max()
+    require(
+        not output_range_given or given_y_min < given_y_max,
+        f"given_y_min must be less than given_y_max : {given_y_min:g} >= {given_y_max:g}",
+    )
     if output_range_given:
         low, high = F(given_y_min), F(given_y_max)
     if high - low < F(min_separation):

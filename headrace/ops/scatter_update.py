@@ -10,14 +10,14 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.core.shapes import make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.division import truncated_quotient
 from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle
 from headrace.ops.rows import OUTSIDE, check_places
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_checks import merge
+from headrace.ops.shape_checks import held_shape, merge
 from headrace.ops.signature import Type
 from headrace.ops.traits import STATEFUL, WRITES
 
@@ -31,7 +31,15 @@ def _slot(target):
     return target
 
 
+def _check_type(params, updates):
+    require(
+        params.dtype == updates.dtype,
+        f"Trying to update variable with wrong dtype. Expected {params.dtype} got {updates.dtype}",
+    )
+
+
 def _check_update(params, indices, updates):
+    _check_type(params, updates)
     require(params.ndim >= 1, f"params must be at least 1-D, got shape {show(params.shape)}")
     require(
         updates.ndim == 0 or updates.shape == indices.shape + params.shape[1:],
@@ -122,9 +130,9 @@ def _scatter_shape(ref, indices, updates):
     return ref.plain()
 
 
-def _resource_scatter_shape(resource, indices, updates):
-    if resource.handle is not None and resource.handle[1].rank is not None:
-        shape = resource.handle[1]
+def _resource_scatter_shape(resource, indices, updates, *, dtype):
+    shape = held_shape(resource, dtype)
+    if shape.rank is not None:
         if indices.rank is not None and updates.rank not in (None, 0):
             merge(make_shape((*indices.sizes, *shape.sizes[1:])), updates)
     return []
@@ -234,6 +242,7 @@ def check_vectors(params_shape, indices):
 def _scatter_nd(kind, target, indices, updates):
     slot = _slot(target)
     with slot.lock:
+        _check_type(slot.value, updates)
         shape = slot.value.shape
         require(len(shape) >= 1, f"Output must be at least 1-D, got shape: {show(shape)}")
         require(indices.ndim >= 1, f"Indices shape must have rank at least one. Found:{show(())}")
@@ -259,8 +268,8 @@ def _scatter_nd_shape(ref, indices, updates):
     return ref.plain()
 
 
-def _resource_scatter_nd_shape(ref, indices, updates):
-    _check_nd(ref.handle[1] if ref.handle else UNKNOWN, indices, updates)
+def _resource_scatter_nd_shape(ref, indices, updates, *, T):
+    _check_nd(held_shape(ref, T), indices, updates)
     return []
 
 

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import UNKNOWN, Dim, Shape, make_shape, show
 from headrace.ops.shape_rules import Input
+
+
+def held_shape(resource: Input, dtype: DType) -> Shape:
+    """The shape of the variable that a handle leads to, which must hold values of this type."""
+    if resource.handle is None:
+        return UNKNOWN
+    held, shape = resource.handle
+    require(
+        held is dtype,
+        f"Trying to read variable with wrong dtype. Expected {held.name} got {dtype.name}",
+    )
+    return shape
 
 
 def with_rank(x: Shape, rank: int) -> Shape:

@@ -12,7 +12,7 @@ from headrace.core.errors import UnimplementedError
 from headrace.core.shapes import make_shape, show
 from headrace.ops.declare import op
 from headrace.ops.samples import Sample
-from headrace.ops.shape_rules import none
+from headrace.ops.shape_checks import held_shape
 from headrace.ops.signature import Type
 from headrace.ops.strided_slice import MASKS, index_of, strided_slice
 from headrace.ops.traits import STATEFUL, WRITES
@@ -51,9 +51,14 @@ def strided_slice_assign(ref, begin, end, strides, value, **masks):
 strided_slice_assign.no_gradient()
 
 
+def resource_assign_shape(ref, begin, end, strides, value, *, T):
+    held_shape(ref, T)
+    return []
+
+
 @op("ResourceStridedSliceAssign",
     "ref: resource, begin: Index, end: Index, strides: Index, value: T ->", T=Type(), Index=INDEX,
-    **_NO_MASKS, traits={STATEFUL, WRITES}, shape=none)  # fmt: skip
+    **_NO_MASKS, traits={STATEFUL, WRITES}, shape=resource_assign_shape)  # fmt: skip
 def resource_strided_slice_assign(ref, begin, end, strides, value, **masks):
     """Give a part of a resource variable a new value."""
     _assign(ref.variable(), begin, end, strides, value, masks)

@@ -224,12 +224,10 @@ def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indi
         f"got {len(dy)} and {len(inner)}",
     )
     out = np.zeros(len(input_indices), dy.dtype)
-    position = {tuple(row): i for i, row in enumerate((inner + input_start).tolist())}
-    used = 0
-    for i, row in enumerate(input_indices.tolist()):
-        at = position.get(tuple(row))
-        if at is not None:
-            out[i] = dy[at]
+    cut, used = (inner + input_start).tolist(), 0
+    for i, row in enumerate(input_indices.tolist()):  # both in the same order
+        if used < len(cut) and row == cut[used]:
+            out[i] = dy[used]
             used += 1
     if used != len(dy):
         raise InternalError(

@@ -282,7 +282,7 @@ def _(e, indices, values, shape, b, *, adjoint_a, adjoint_b):
     row, column = (1, 0) if adjoint_a else (0, 1)
     rows, inner = int(shape.value[row]), int(shape.value[column])
     axis = 1 if adjoint_b else 0
-    if inner != b.shape[axis] or len(indices.shape) != 2 or indices.shape[1] != 2:
+    if inner != b.shape[axis] or indices.shape != (*values.shape, 2):
         raise Decline("shapes that do not fit")
     count, width = values.shape[0], b.shape[1 - axis]
     zeros = e.compute((rows, width), lambda i, j: e.const(0, b.dtype))

@@ -19,7 +19,7 @@ from headrace.ops.declare import op
 from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle, Slot
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_checks import merge
+from headrace.ops.shape_checks import held_shape, merge, with_rank
 from headrace.ops.shape_rules import none, require_rank, scalar
 from headrace.ops.signature import Int, ShapeAttr, String, Type
 from headrace.ops.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, VARIABLE, WRITES
@@ -175,14 +175,7 @@ var_handle.no_gradient()
 
 
 def read_shape(resource, *, dtype):
-    if resource.handle is None:
-        return UNKNOWN
-    held, shape = resource.handle
-    require(
-        held is dtype,
-        f"Trying to read variable with wrong dtype. Expected {dtype.name} got {held.name}",
-    )
-    return shape
+    return held_shape(resource, dtype)
 
 
 def slot_behind(resource, dtype=None) -> Slot:
@@ -355,8 +348,12 @@ def count_up_to(ref, *, limit):
     return _count(ref, limit)
 
 
+def resource_count_shape(resource, *, T):
+    return with_rank(held_shape(resource, T), 0)
+
+
 @op("ResourceCountUpTo", "resource: resource -> output: T", limit=Int(), T=INDEX,
-    traits={STATEFUL, WRITES}, shape=scalar)  # fmt: skip
+    traits={STATEFUL, WRITES}, shape=resource_count_shape)  # fmt: skip
 def resource_count_up_to(resource, *, limit):
     """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
     return _count(resource.variable(), limit)

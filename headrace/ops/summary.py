@@ -6,6 +6,7 @@ The result is always a scalar string; no gradient flows through.
 from __future__ import annotations
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from headrace.core.dtypes import REALS, as_dtype, float16, float32, float64, uint8
 from headrace.core.errors import InvalidArgumentError, require
@@ -198,7 +199,11 @@ def tensor_summary_v2(tag, tensor, serialized_summary_metadata, *, T):
     summary = proto.Summary()
     value = summary.value.add(tag=text(tag.item()))
     value.tensor.CopyFrom(tensor_proto.to_proto(tensor, as_dtype(T).as_datatype_enum))
-    value.metadata.ParseFromString(serialized_summary_metadata.item())
+    try:
+        value.metadata.ParseFromString(serialized_summary_metadata.item())
+    except DecodeError:
+        value.ClearField("metadata")  # TF, too, writes the summary all the same
+        value.metadata.SetInParent()
     return serialized(summary)
 
 

@@ -104,7 +104,8 @@ def _(e, var, accum, lr, epsilon, grad, *, update_slots):
     return e.assign(var, lambda *i: var[i] - grad[i] * lr[()] / (e.sqrt(accum[i]) + epsilon[()]))
 
 
-@update("ProximalAdagrad", "accum", "lr l1 l2 grad")
+@update("ProximalAdagrad", "accum", "lr l1 l2 grad",
+        signs={"positive": "lr", "non-negative": "l1 l2"})  # fmt: skip
 def proximal_adagrad(var, accum, lr, l1, l2, grad):
     """FOBOS with Adagrad's step size."""
     accum = accum + np.square(grad)

@@ -7,6 +7,8 @@ import numpy as np
 
 from headrace.ops.update_rule import update
 
+SIGNS = {"positive": "lr", "non-negative": "l1 l2 l2_shrinkage", "non-positive": "lr_power"}
+
 
 def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power, settle):
     """`shrunk` is the gradient that moves `linear`; `settle` finds the variable."""
@@ -26,7 +28,7 @@ def _beyond(linear, l1, quadratic):
     return (np.clip(linear, -l1, l1) - linear) / quadratic
 
 
-@update("Ftrl", "accum linear", "grad lr l1 l2 lr_power")
+@update("Ftrl", "accum linear", "grad lr l1 l2 lr_power", signs=SIGNS)
 def ftrl(var, accum, linear, grad, lr, l1, l2, lr_power):
     """Follow the regularised leader, per coordinate."""
     return _ftrl(var, accum, linear, grad, grad, lr, l1, l2, lr_power, _above)
@@ -37,7 +39,7 @@ def _(var, accum, linear, grad, lr, l1, l2, lr_power):
     return _ftrl(var, accum, linear, grad, grad, lr, l1, l2, lr_power, _beyond)
 
 
-@update("FtrlV2", "accum linear", "grad lr l1 l2 l2_shrinkage lr_power")
+@update("FtrlV2", "accum linear", "grad lr l1 l2 l2_shrinkage lr_power", signs=SIGNS)
 def ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power):
     """Follow the regularised leader, with a penalty on the magnitude of the variable."""
     shrunk = grad + 2 * l2_shrinkage * var

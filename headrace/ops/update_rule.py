@@ -23,9 +23,10 @@ from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import FailedPreconditionError, InternalError, require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.ops.declare import Op, op
+from headrace.ops.emit import Decline
 from headrace.ops.resources import Handle, Slot
 from headrace.ops.samples import Sample
-from headrace.ops.shape_checks import merge
+from headrace.ops.shape_checks import held_shape, merge
 from headrace.ops.traits import STATEFUL, WRITES
 from headrace.ops.update_rows import apply_to_rows
 
@@ -35,8 +36,11 @@ Rule = Callable[..., tuple[Any, ...]]
 class Update:
     """The ops of one rule; those that TF does not have are None."""
 
-    def __init__(self, names: Sequence[str], inputs: Sequence[str], rule: Rule) -> None:
+    def __init__(
+        self, names: Sequence[str], inputs: Sequence[str], rule: Rule, signs: dict[str, str]
+    ) -> None:
         self.state, self.inputs, self.rule = tuple(names), tuple(inputs), rule
+        self.signs = {name: kind for kind, names in signs.items() for name in names.split()}
         self.row_rule = rule
         self.gradient = next(i for i, n in enumerate(inputs) if n in ("grad", "delta"))
         self.dense: Op | None = None
@@ -58,6 +62,7 @@ class Update:
         wants = _keywords(compiled)
 
         def by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
+            _lower_signs(e, self, operands[len(self.state) :])
             return compiled(e, *operands, **{w: attrs[w] for w in wants})
 
         def by_handle(e: Any, *operands: Any, **attrs: Any) -> None:
@@ -81,6 +86,8 @@ class Update:
         def rows_by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
             count, chosen = len(self.state), {w: attrs[w] for w in wants}
             states, others = list(operands[:count]), list(operands[count:])
+            without = [x for i, x in enumerate(others) if i != self.gradient + 1]
+            _lower_signs(e, self, without)
             return apply_to_rows(e, compiled, states, others, self.gradient, chosen)
 
         def rows_by_handle(e: Any, *operands: Any, **attrs: Any) -> None:
@@ -101,12 +108,14 @@ def update(
     reference: bool = True,
     sparse: bool = True,
     dense: bool = True,
+    signs: dict[str, str] | None = None,
     **attrs: Any,
 ) -> Callable[[Rule], Update]:
-    """Declare the ops of a rule.  `inputs` names what follows the variable and its slots."""
+    """Declare the ops of a rule.  `inputs` names what follows the variable and its slots; `signs` the
+    scalars that TF refuses otherwise, by sign (`SIGNS`)."""
 
     def declare(rule: Rule) -> Update:
-        made = Update(["var", *slots.split()], inputs.split(), rule)
+        made = Update(["var", *slots.split()], inputs.split(), rule, signs or {})
         for by_handle in (False, True):
             if not by_handle and not reference:
                 continue
@@ -160,11 +169,10 @@ def _signature(made: Update, by_handle: bool, is_sparse: bool) -> str:
 def _shape_rule(made: Update, by_handle: bool, is_sparse: bool) -> Callable[..., Any]:
     count, gradient = len(made.state), len(made.state) + made.gradient
 
-    def rule(*inputs: Any) -> Any:
+    def rule(*inputs: Any, T: Any) -> Any:
         shape = UNKNOWN
         for x in inputs[:count]:
-            held = x.handle[1] if by_handle and x.handle else UNKNOWN
-            shape = merge(shape, held if by_handle else x)
+            shape = merge(shape, held_shape(x, T) if by_handle else x)
         others = list(inputs[count:])
         grad = others.pop(gradient - count)
         if is_sparse:
@@ -273,12 +281,37 @@ def _values(made: Update, slots: Sequence[Slot], by_handle: bool) -> list[Any]:
     return [slot.value for slot in slots]
 
 
+SIGNS: dict[str, Callable[[Any], Any]] = {
+    "positive": lambda x: x > 0,
+    "non-negative": lambda x: x >= 0,
+    "non-positive": lambda x: x <= 0,
+}
+
+
 def _check_scalars(made: Update, others: Sequence[Any]) -> None:
     for i, (name, value) in enumerate(zip(made.inputs, others)):
         require(
             i == made.gradient or np.ndim(value) == 0,
             f"{name} is not a scalar: {show(np.shape(value))}",
         )
+        if name in made.signs:
+            require(bool(SIGNS[made.signs[name]](value)), _wrong_sign(made, name))
+
+
+def _lower_signs(e: Any, made: Update, others: Sequence[Any]) -> None:
+    """The same checks in a compiled step; what is known is checked when it is made."""
+    for name, operand in zip(made.inputs, others):
+        if name not in made.signs:
+            continue
+        test = SIGNS[made.signs[name]]
+        if operand.value is None:
+            e.require(test(operand[()]), _wrong_sign(made, name))
+        elif not test(operand.value):
+            raise Decline(_wrong_sign(made, name))
+
+
+def _wrong_sign(made: Update, name: str) -> str:
+    return f"{name} is not a {made.signs[name]} scalar: []"
 
 
 def _check_rows(var: Any, grad: Any, indices: Any) -> None:

@@ -25,8 +25,7 @@ def where_shape(input):
     shape=where_shape)  # fmt: skip
 def where(input):
     """The indices of the elements that are true (or not zero), one row each, in row-major order."""
-    if input.ndim == 0:
-        return np.zeros((int(bool(input)), 0), np.int64)
+    require(1 <= input.ndim <= 8, f"WhereOp : Unhandled input dimensions: {input.ndim}")
     return np.argwhere(input)
 
 
@@ -37,7 +36,7 @@ where.no_gradient()
 def _(rng):
     yield Sample(np.array([[True, False], [False, True]]), grad=False)
     yield Sample(np.array([0.0, 1.5, np.nan]), grad=False)
-    yield Sample(np.array(True), note="scalar", grad=False)
+    yield ErrorSample(np.array(True), raises="Unhandled input dimensions: 0")
     yield Sample(np.zeros((0, 3), bool), note="empty", grad=False)
 
 
