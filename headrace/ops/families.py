@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.core.shapes import Shape, show
+from headrace.core.shapes import show
 from headrace.ops.declare import Op, op
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_rules import Input, broadcast, same
+from headrace.ops.shape_rules import broadcast, merged, same
 from headrace.ops.traits import ELEMENTWISE, Trait
 
 
@@ -100,35 +100,18 @@ def of_output(
     name: str, meaning: Callable[..., Any], *, emit: Callable[..., Any], zero: bool = False,
     **options: Any,
 ) -> Op:  # fmt: skip
-    """An op that gives another op's gradient from its output y and the gradient dy of that.  As TF's
-    kernels, it asks for equally many elements, and the result has the shape of y.  `zero`: where dy
-    is 0 so is the result, although the slope may be infinite."""
+    """An op that gives another op's gradient from its output y and the gradient dy of that, which have
+    one shape.  `zero`: where dy is 0 so is the result, although the slope may be infinite."""
 
-    def in_order(y: Any, dy: Any) -> Any:
-        require_equal_count(y.size, dy.size)
-        dy = dy.reshape(y.shape)
+    def of_one_shape(y: Any, dy: Any) -> Any:
+        require_same_shape(y, dy)
         return np.where(dy == 0, np.zeros((), y.dtype), meaning(y, dy)) if zero else meaning(y, dy)
 
     def lowered(e: Any, y: Any, dy: Any) -> Any:
         return e.select(dy == 0, 0, emit(e, y, dy)) if zero else emit(e, y, dy)
 
-    given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": _of_first}
-    return _binary(name, in_order, emit=lowered, **given | options)
-
-
-def _of_first(y: Input, dy: Input) -> Shape:
-    counts = y.num_elements(), dy.num_elements()
-    if None not in counts:
-        require_equal_count(*counts)
-    return y.plain()
-
-
-def require_equal_count(first: Any, second: Any) -> None:
-    require(
-        first == second,
-        "The two arguments to a cwise op must have same number of elements, got "
-        f"{first} and {second}",
-    )
+    given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": merged}
+    return _binary(name, of_one_shape, emit=lowered, **given | options)
 
 
 def require_same_shape(x: Any, y: Any) -> None:

@@ -38,7 +38,8 @@ CALLS = [
         "FusedBatchNorm", [np.zeros((0, 3, 3, 2), F), f(1, 1), f(1, 1), f(), f()], {},
         [np.zeros((0, 3, 3, 2), F), f(NAN, NAN), f(NAN, NAN)],
     ),
-    ("TanhGrad", [f(0.5, 0, shape=(1, 2)), f(1, 2)], {}, [f(0.75, 2, shape=(1, 2))]),
+    ("SqrtGrad", [f(0, 0.5), f(0, 2)], {}, [f(0, 2)]),
+    ("ReciprocalGrad", [f(np.inf, 0.5), f(0, 2)], {}, [f(0, -0.5)]),
 ]  # fmt: skip
 
 
