@@ -10,10 +10,9 @@ import numpy as np
 from headrace.core.dtypes import FLOATS, REALS, float32, qint8
 from headrace.ops import exponential, fill, where
 from headrace.ops.declare import op
-from headrace.ops.families import require_same_shape
+from headrace.ops.families import paired, require_same_shape
 from headrace.ops.precision import widen
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_checks import merge
 from headrace.ops.shape_rules import same
 from headrace.ops.signature import Type
 from headrace.ops.traits import ELEMENTWISE
@@ -38,10 +37,6 @@ def backward(rng):
     yield Sample(rng.normal(size=(3, 4)), rng.uniform(-0.9, -0.2, size=(3, 4)))
     yield Sample(np.zeros((0, 3)), np.zeros((0, 3)), note="empty")
     yield ErrorSample(np.ones((2, 3)), np.ones((3, 2)), raises="must be equal")
-
-
-def paired(gradients, other):
-    return merge(gradients, other)
 
 
 @op("Relu", "features: T -> activations: T", T=(*REALS, qint8), shape=same, traits={ELEMENTWISE})

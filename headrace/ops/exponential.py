@@ -20,9 +20,7 @@ SIGNED = (*FLOATS, *INDEX, *COMPLEX)
 def grad_samples(rng):
     yield Sample(rng.uniform(0.5, 2, size=(2, 3)), rng.normal(size=(2, 3)))
     yield Sample(np.zeros((0, 3)), np.zeros((0, 3)), note="empty")
-    yield ErrorSample(
-        np.ones((2, 1)), np.ones((2, 3)), raises="same number of elements, got 2 and 6"
-    )
+    yield ErrorSample(np.ones((2, 1)), np.ones((2, 3)), raises="must be equal|same size and shape")
 
 
 def grad_op(name, meaning, **options):

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.core.shapes import show
+from headrace.core.shapes import Shape, show
 from headrace.ops.declare import Op, op
 from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_rules import broadcast, merged, same
+from headrace.ops.shape_checks import merge
+from headrace.ops.shape_rules import Input, broadcast, same
 from headrace.ops.traits import ELEMENTWISE, Trait
 
 
@@ -110,8 +111,13 @@ def of_output(
     def lowered(e: Any, y: Any, dy: Any) -> Any:
         return e.select(dy == 0, 0, emit(e, y, dy)) if zero else emit(e, y, dy)
 
-    given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": merged}
+    given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": paired}
     return _binary(name, of_one_shape, emit=lowered, **given | options)
+
+
+def paired(x: Input, y: Input) -> Shape:
+    """Both inputs have one shape."""
+    return merge(x, y)
 
 
 def require_same_shape(x: Any, y: Any) -> None:
