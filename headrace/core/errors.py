@@ -42,7 +42,10 @@ UNAUTHENTICATED = 16
 
 
 class OpError(Exception):
-    """A step failed.  `op` is the node it failed in, where that is known."""
+    """A step failed.  `op` is the node it failed in, where that is known; `hint` says what to do,
+    where that is certain."""
+
+    hint: str | None = None
 
     def __init__(self, node_def: Any, op: Any, message: Any, error_code: int) -> None:
         super().__init__()
@@ -69,8 +72,8 @@ class OpError(Exception):
 
     def __str__(self) -> str:
         if self._op is None:
-            return self._message
-        return layout(self._message, self._op.name, [self._op.origin])
+            return hinted(self._message, self.hint)
+        return layout(self._message, self._op.name, [self._op.origin], self.hint)
 
     def __reduce__(self) -> Any:
         # A node belongs to its graph and process: an error travels with its full text instead.
@@ -222,15 +225,20 @@ def layout(message: str, node: str, origins: list[Any], hint: str | None = None)
     """What, which node, which line, and what to do (docs: errors)."""
     lines = [message, f"  node  {node}"]
     lines += [f"  made  {origin}" for origin in origins if origin is not None]
-    if hint:
-        lines.append(f"  hint  {hint}")
-    return "\n".join(lines)
+    return hinted("\n".join(lines), hint)
 
 
-def require(condition: Any, message: str) -> None:
+def hinted(message: str, hint: str | None) -> str:
+    """A message and, on a line of its own, what to do."""
+    return f"{message}\n  hint  {hint}" if hint else message
+
+
+def require(condition: Any, message: str, hint: str | None = None) -> None:
     """The gate of kernels and shape rules: false becomes InvalidArgumentError."""
     if not condition:
-        raise InvalidArgumentError(None, None, message)
+        error = InvalidArgumentError(None, None, message)
+        error.hint = hint
+        raise error
 
 
 # What NumPy and Python raise inside a kernel, and what it means to the user.

@@ -25,8 +25,12 @@ class Origin(NamedTuple):
     def text(self) -> str:
         return linecache.getline(self.filename, self.line).strip()
 
+    @property
+    def place(self) -> str:
+        return f"{os.path.basename(self.filename)}:{self.line}"
+
     def __str__(self) -> str:
-        return f"{os.path.basename(self.filename)}:{self.line}   {self.text}".rstrip()
+        return f"{self.place}   {self.text}".rstrip()
 
 
 UNKNOWN = Origin("?", 0, "?")

@@ -167,7 +167,7 @@ def _constant_if_small(value: Any, shape: Any, dtype: Any, name: Any) -> Tensor 
     try:
         if _holds_tensor(shape) or np.prod(shape, dtype=np.float64) >= _SMALL:  # no overflow
             return None
-    except (NotImplementedError, TypeError):
+    except (NotImplementedError, TypeError, ValueError):
         return None
     try:
         return constant(value, dtype, shape, name)

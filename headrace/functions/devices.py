@@ -46,6 +46,24 @@ def experimental_list_devices() -> list[str]:
     return ["/job:localhost/replica:0/task:0/device:CPU:0"]
 
 
+def list_local_devices(session_config: Any = None) -> list[Any]:
+    """The devices that a session of this process has, as DeviceAttributes.
+
+    Args:
+      session_config: a ConfigProto, which may ask for several CPU devices.
+    """
+    from headrace.formats import proto
+
+    asked = 1 if session_config is None else session_config.device_count.get("CPU", 1)
+    return [
+        proto.DeviceAttributes(
+            name=f"/device:CPU:{number}", device_type="CPU", memory_limit=256 << 20,
+            incarnation=number + 1,
+        )
+        for number in range(max(asked, 1))
+    ]  # fmt: skip
+
+
 def get_visible_devices(device_type: str | None = None) -> list[Any]:
     """The devices that the program may see."""
     visible = _settings["visible"]

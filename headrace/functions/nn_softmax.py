@@ -226,7 +226,8 @@ def _check_sparse(labels: Tensor, logits: Tensor) -> bool:
         if labels.shape.rank != logits.shape.rank - 1:  # type: ignore[operator]
             raise ValueError(
                 f"Rank mismatch: Rank of labels (received {labels.shape.rank}) should equal rank "
-                f"of logits minus 1 (received {logits.shape.rank})."
+                f"of logits minus 1 (received {logits.shape.rank}): the shapes are {labels.shape} "
+                f"and {logits.shape}."
             )
     known = logits.shape[:-1] if logits.shape.rank is not None else logits.shape
     certain = labels.shape.is_full and known.is_full

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
+from headrace.graph.mixing import different_graphs
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops import import_export  # noqa: F401  (gives Graph its GraphDef methods)
@@ -81,7 +82,7 @@ def graph_of_inputs(values: Iterable[Any]) -> Graph:
         if first is None:
             first = value
         elif value.graph is not first.graph:
-            raise ValueError(f"{value} must be from the same graph as {first}.")
+            raise different_graphs(value, first)
     return default if first is None else first.graph
 
 

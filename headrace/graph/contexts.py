@@ -22,6 +22,7 @@ from headrace.graph.scopes import (
     control_inputs_for,
     pushed,
     replaced,
+    rule_of,
 )
 from headrace.graph.tensor import Tensor
 
@@ -75,7 +76,7 @@ class Contexts(Elements):
                 raise TypeError(f"name for name_scope must be a string, not {name!r}.")
             pattern = VALID_SCOPE if self._own.scope else VALID_NODE
             if not pattern.match(name):
-                raise ValueError(f"'{name}' is not a valid scope name")
+                raise ValueError(f"'{name}' is not a valid scope name: {rule_of(pattern)}")
         old = self._own.scope
         if not name:
             new = ""

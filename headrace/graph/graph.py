@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.core import origin
 from headrace.core.dtypes import DType
@@ -22,6 +22,7 @@ from headrace.graph.scopes import (
     ThreadStacks,
     control_inputs_for,
     device_of,
+    rule_of,
 )
 from headrace.graph.tensor import Tensor
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
@@ -132,12 +133,20 @@ class Graph(Collections, Contexts):
             return name
         full = self.unique_name(name)
         if not VALID_NODE.match(full):
-            raise ValueError(f"'{full}' is not a valid node name")
+            raise ValueError(f"'{full}' is not a valid node name: {rule_of(VALID_NODE)}")
         return full
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a graph, its tensors and its sessions belong to one process and can not be pickled or "
+            "copied: graph.as_graph_def() can, tf.train.Saver keeps the values of variables"
+        )
 
     def capture(self, tensor: Tensor) -> Tensor:
         """A tensor of another graph; only the graph of a function can take it in."""
-        raise ValueError(f"{tensor} must be from the same graph as {self}.")
+        raise ValueError(
+            f"{tensor} must be from the same graph as {self}.\n  made  {tensor.op.origin}"
+        )
 
     def _colocate(self, node: Node, stack: Sequence[Node]) -> None:
         groups: set[str] = set()

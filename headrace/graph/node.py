@@ -10,6 +10,7 @@ from headrace.core.dtypes import DType
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.graph import attrs as attr_values
+from headrace.graph.mixing import different_graphs
 from headrace.graph.tensor import Tensor, run_session
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Node:
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Redirect one input: the back edge of a loop is made this way."""
         if tensor.graph is not self.graph:
-            raise ValueError(f"{tensor} must be from the same graph as {self}.")
+            raise different_graphs(tensor, self)
         before = self._inputs[index].op
         self._inputs[index] = tensor
         tensor.op.users[self] = None

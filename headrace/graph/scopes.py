@@ -21,6 +21,12 @@ VALID_NODE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\-/]*\Z")
 VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\-/]*\Z")
 
 
+def rule_of(pattern: re.Pattern[str]) -> str:
+    """What the pattern asks for, in words."""
+    letters = "it may have letters, digits, '_', '.', '-' and '/'"
+    return letters if pattern is VALID_SCOPE else f"{letters}, and not begin with '_', '-' or '/'"
+
+
 class Local(threading.local):
     """What each thread has for itself."""
 

@@ -27,9 +27,9 @@ def sizes(value: Any, count: int, name: str) -> tuple[int, ...]:
     return found
 
 
-def padding_name(value: str) -> str:
+def padding_name(value: Any) -> str:
     """valid, same or causal, in lower case."""
-    padding = value.lower()
+    padding = value.lower() if isinstance(value, str) else str(value)
     if padding not in ("valid", "same", "causal"):
         raise ValueError(
             f'The `padding` argument must be "valid", "same", a list of pairs, or for Conv1D "causal"; not '
@@ -38,9 +38,10 @@ def padding_name(value: str) -> str:
     return padding
 
 
-def format_name(value: str | None) -> str:
+def format_name(value: Any) -> str:
     """channels_last or channels_first, in lower case; the first one if nothing is said."""
-    data_format = (value or "channels_last").lower()
+    value = value or "channels_last"
+    data_format = value.lower() if isinstance(value, str) else str(value)
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError(
             'The `data_format` argument must be one of "channels_first", "channels_last". '

@@ -59,7 +59,11 @@ def _convert_one(
             raise
         raise _mismatch(op, arg, value, expected, inferred_from, error) from None
     except ValueError as error:
-        if expected is None or not isinstance(value, Tensor):
+        if not isinstance(value, Tensor):
+            raise ValueError(
+                f"Tried to convert '{arg.name}' to a tensor and failed. Error: {error}"
+            ) from None
+        if expected is None:
             raise
         raise _mismatch(op, arg, value, expected, inferred_from, error) from None
     if expected is not None and tensor.dtype.base is not expected.base:

@@ -12,7 +12,7 @@ from typing import Any
 from headrace.core import origin
 from headrace.core.dtypes import DType
 from headrace.core.errors import BuildError, OpError
-from headrace.core.shapes import Shape, as_shape
+from headrace.core.shapes import Shape, as_shape, show
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -131,8 +131,7 @@ def infer_shapes(
     try:
         found = op.shape_rule(*arguments, **{w: attrs[w] for w in op.shape_wants})
     except (OpError, ValueError) as error:
-        message = error.message if isinstance(error, OpError) else str(error)
-        raise BuildError(None, _Unmade(op, name, made), f"{op.name}: {message}") from None
+        raise _unbuildable(error, op, inputs, _Unmade(op, name, made)) from None
     if isinstance(found, Shape):
         found = [found]
     found = [s if type(s) is Shape else as_shape_plain(s) for s in found]
@@ -141,6 +140,17 @@ def infer_shapes(
             f"shape rule of {op.name} gives {len(found)} shapes for {count} outputs"
         )
     return found
+
+
+def _unbuildable(error: Exception, op: Op, inputs: Sequence[Tensor], node: _Unmade) -> BuildError:
+    """What a shape rule refused, with the shapes that it saw."""
+    message = error.message if isinstance(error, OpError) else str(error)
+    if inputs and "input shapes" not in message:
+        shapes = ", ".join(show(t.shape) for t in inputs)
+        message = f"{message.removesuffix('.')} with input shapes: {shapes}."
+    refused = BuildError(None, node, f"{op.name}: {message}")
+    refused.hint = getattr(error, "hint", None)
+    return refused
 
 
 def as_shape_plain(value: Any) -> Shape:

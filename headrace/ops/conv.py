@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
+from headrace.core.shapes import show
 from headrace.ops import reshape
 from headrace.ops.conv_geometry import (
     backprop_windows,
@@ -112,7 +113,8 @@ def conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, d
     depth, filter_depth = x.shape[3], filter.shape[2]
     require(
         filter_depth and depth % filter_depth == 0,
-        f"input depth must be evenly divisible by filter depth: {depth} vs {filter_depth}",
+        f"input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
+        f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
     windows = windows_of(
         x.shape[1:3], filter.shape, strides=strides, padding=padding, data_format=data_format,

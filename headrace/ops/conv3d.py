@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS, INDEX, float16, float32, float64, int32
 from headrace.core.errors import require
+from headrace.core.shapes import show
 from headrace.ops import reshape
 from headrace.ops.conv import library_options
 from headrace.ops.conv_geometry import (
@@ -74,7 +75,8 @@ def conv3d(input, filter, *, strides, padding, data_format, dilations):
     depth, filter_depth = x.shape[4], filter.shape[3]
     require(
         filter_depth and depth % filter_depth == 0,
-        f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth}",
+        f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
+        f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
     windows = windows_of(
         x.shape[1:4], filter.shape, strides=strides, padding=padding, data_format=data_format,

@@ -110,6 +110,7 @@ def check_depths(depth: Dim, filter_depth: Dim, outputs: Dim) -> None:
     require(
         depth % filter_depth == 0,
         f"Depth of input ({depth}) is not a multiple of input depth of filter ({filter_depth})",
+        f"the input has {depth} channels, the filter is made for {filter_depth}",
     )
     if depth != filter_depth and outputs is not None:
         groups = depth // filter_depth

@@ -11,6 +11,7 @@ from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Dimension, Shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
+from headrace.graph.mixing import different_graphs
 from headrace.graph.tensor import Tensor
 from headrace.ops.literals import holds
 
@@ -200,5 +201,5 @@ def graph_from_inputs(op: Any, values: dict[str, Any]) -> Graph | None:
             if found is None:
                 found, original = item.graph, item
             elif item.graph is not found:
-                raise ValueError(f"{item} must be from the same graph as {original}.")
+                raise different_graphs(item, original)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
-from headrace.core.errors import ResourceExhaustedError, require
+from headrace.core.errors import ResourceExhaustedError, hinted, require
 from headrace.core.shapes import Dimension, Shape, as_shape, show
 from headrace.core.text import as_bytes
 from headrace.graph.attrs import Literal
@@ -36,6 +36,12 @@ def literal(
     if shape is not None:
         array = _filled(array, as_shape(shape), verify_shape)
     return Literal(array, found)
+
+
+# Who writes None among numbers mostly means a dimension of a placeholder.
+_OPEN_SIZE = (
+    "None is no number: for a size that is open, tf.reshape takes -1; tf.shape(x)[0] is x's"
+)
 
 
 def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
@@ -178,14 +184,13 @@ def _python_type(value: Any) -> DType | None:
     for leaf in _leaves(value):
         if isinstance(leaf, (np.ndarray, np.generic)):
             return None
-        if leaf is None:
-            raise ValueError("None values not supported.")
         kind = _leaf_type(leaf)
         if kind is None:
-            raise TypeError(
+            message = (
                 f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. "
                 "Consider casting elements to a supported type."
             )
+            raise TypeError(hinted(message, _OPEN_SIZE if leaf is None else None))
         found = kind if found is None else _wider(found, kind, leaf)
     return dtypes.float32 if found is None else found
 
@@ -243,14 +248,13 @@ def _check_compatible(value: Any, dtype: DType) -> None:
     for leaf in _leaves(value):
         if isinstance(leaf, np.ndarray):
             continue
-        if leaf is None:
-            raise ValueError("None values not supported.")
         if not _accepts(dtype, leaf):
             if isinstance(leaf, np.generic) and dtype.kind != "s":
                 continue
-            raise TypeError(
+            message = (
                 f"Expected {dtype.name}, got {leaf!r} of type '{type(leaf).__name__}' instead."
             )
+            raise TypeError(hinted(message, _OPEN_SIZE if leaf is None else None))
 
 
 def _dense(value: Any, dtype: DType) -> Any:

@@ -63,8 +63,19 @@ def matmul_shape(a, b, *, transpose_a, transpose_b):
     exactly(b, 2)
     m, k = (a.dim(1), a.dim(0)) if transpose_a else (a.dim(0), a.dim(1))
     k2, n = (b.dim(1), b.dim(0)) if transpose_b else (b.dim(0), b.dim(1))
-    equal(k, k2, a, b)
+    require(
+        k is None or k2 is None or k == k2,
+        f"Dimensions must be equal, but are {k} and {k2}",
+        _transposing(m, k, k2, n, transpose_a, transpose_b),
+    )
     return make_shape((m, n))
+
+
+def _transposing(m, k, k2, n, transpose_a, transpose_b):
+    """What would fit: a transposed has m columns, b transposed has n rows."""
+    fitting = [f"transpose_a={not transpose_a}"] if m == k2 is not None else []
+    fitting += [f"transpose_b={not transpose_b}"] if k == n is not None else []
+    return f"{' or '.join(fitting)} would fit" if fitting else None
 
 
 @op("MatMul", "a: T, b: T -> product: T", transpose_a=False, transpose_b=False, T=PRODUCT_TYPES,

@@ -12,7 +12,7 @@ def at_least(x: Any, rank: int) -> None:
     """Refuse a known rank below `rank`."""
     require(
         x.rank is None or x.rank >= rank,
-        f"Shape must be at least rank {rank} but is rank {x.rank} with input shapes: {show(x)}",
+        f"Shape must be at least rank {rank} but is rank {x.rank}",
     )
 
 
@@ -20,7 +20,7 @@ def exactly(x: Any, rank: int) -> None:
     """Refuse a known rank other than `rank`."""
     require(
         x.rank in (None, rank),
-        f"Shape must be rank {rank} but is rank {x.rank} with input shapes: {show(x)}",
+        f"Shape must be rank {rank} but is rank {x.rank}",
     )
 
 

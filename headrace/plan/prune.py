@@ -33,16 +33,16 @@ def _reached(
     fed: dict[Tensor, str], fetches: Sequence[Tensor], targets: Sequence[Node]
 ) -> list[Node]:
     stack = [t.op for t in fetches if t not in fed] + list(targets)
-    seen = set(stack)
+    seen: dict[Node, Node | None] = dict.fromkeys(stack)  # who needs it
     while stack:
         node = stack.pop()
         if SOURCE in node.declaration.traits:
-            raise unfed(node)
+            raise unfed(node, seen)
         for source in [t.op for t in node.inputs if t not in fed] + node._control_inputs:
             if source not in seen and not _fully_fed(source, fed):
-                seen.add(source)
+                seen[source] = node
                 stack.append(source)
-    return sorted((n for n in seen), key=lambda n: n.number)
+    return sorted(seen, key=lambda n: n.number)
 
 
 def _fully_fed(node: Node, fed: dict[Tensor, str]) -> bool:
@@ -50,15 +50,30 @@ def _fully_fed(node: Node, fed: dict[Tensor, str]) -> bool:
     return SOURCE in node.declaration.traits and node.outputs[0] in fed
 
 
-def unfed(node: Node) -> InvalidArgumentError:
+def unfed(node: Node, needed_by: dict[Node, Node | None]) -> InvalidArgumentError:
+    """The error for a placeholder that is needed and not fed."""
     dtype, shape = node.outputs[0].dtype, node.outputs[0].shape
     known = f" and shape {_bracketed(shape)}" if shape.rank is not None and shape.rank > 0 else ""
-    return InvalidArgumentError(
+    error = InvalidArgumentError(
         None,
         node,
         f"You must feed a value for placeholder tensor '{node.name}' with dtype "
         f"{_TF_NAMES.get(dtype.name, dtype.name)}{known}",
     )
+    error.hint = _need(node, needed_by)
+    return error
+
+
+def _need(node: Node, needed_by: dict[Node, Node | None]) -> str:
+    """Who needs it, up to what is fetched."""
+    path = [node]
+    while (user := needed_by[path[-1]]) is not None:
+        path.append(user)
+    feed = f"feed_dict={{{node.name + ':0'!r}: ...}}"
+    if len(path) == 1:
+        return f"it is fetched itself: {feed}"
+    need = f"{path[1].name} needs it ({path[1].origin.place})"
+    return f"{need}, for {path[-1].name}: {feed}" if len(path) > 2 else f"{need}: {feed}"
 
 
 _TF_NAMES = {"float32": "float", "float64": "double", "float16": "half"}

@@ -30,6 +30,7 @@ from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
 from headrace.session import feeds as feeding
 from headrace.session.fetches import Fetches
+from headrace.session.hints import add_hint
 from headrace.session.library import Library
 from headrace.session.results import to_user
 from headrace.session.run_cache import Prepared, RunCache, prepare
@@ -301,10 +302,10 @@ class BaseSession:
         """A failure names the user's node, not the plan's copy of it."""
         if isinstance(error, MemoryError):
             error = at(error, None)
-        if isinstance(error, OpError) and error._op is not None and not isinstance(error._op, Node):
-            node = self._graph._nodes.get(error._op.name)
-            if node is not None:
-                error._op = node
+        if isinstance(error, OpError) and error._op is not None:
+            if not isinstance(error._op, Node):
+                error._op = self._graph._nodes.get(error._op.name, error._op)
+            add_hint(error, self._graph)
         return error
 
     def _check_usable(self) -> None:

@@ -5,6 +5,7 @@ A fed array is never written and never kept: it is passed on as a read-only view
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from headrace.core.dtypes import DType
 from headrace.core.errors import layout
 from headrace.core.text import as_bytes
 from headrace.graph.graph import Graph
+from headrace.graph.mixing import stranger
 from headrace.graph.tensor import Tensor
 from headrace.session.fetches import expand_feed
 
@@ -26,7 +28,9 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
     try:
         tensor = graph.as_graph_element(key, allow_operation=False)
     except (TypeError, ValueError, KeyError) as error:
-        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_plain(error)}") from None
+        raise TypeError(
+            f"Cannot interpret feed_dict key as Tensor: {_plain(error)}{stranger(key, graph)}"
+        ) from None
     if not graph.is_feedable(tensor):
         raise ValueError(f"Tensor {tensor} may not be fed.")
     return tensor  # type: ignore[no-any-return]
@@ -109,11 +113,23 @@ def _refuse_shape(tensor: Tensor, array: Any) -> None:
         f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
         f"shape {str(tensor.shape)!r}"
     )
-    raise ValueError(_laid_out(message, tensor))
+    raise ValueError(_laid_out(message, tensor, _reshaped(array, tensor.shape.as_list())))
 
 
-def _laid_out(message: str, tensor: Tensor) -> str:
-    return layout(message, tensor.op.name, [tensor.op.origin])
+def _reshaped(array: Any, sizes: list[int | None]) -> str | None:
+    """How the value would fit, if only its dimensions are grouped otherwise."""
+    if sizes.count(None) > 1 or 0 in array.shape:
+        return None
+    if len(sizes) == array.ndim + 1 and _is_like((1, *array.shape), tuple(sizes)):
+        return f"value[None] has shape {(1, *array.shape)}: a batch of one"
+    new = tuple(-1 if size is None else size for size in sizes)
+    known = math.prod(size for size in new if size != -1)
+    fits = known and array.size % known == 0 if -1 in new else array.size == known
+    return f"value.reshape({', '.join(map(str, new))}) would fit" if fits and new else None
+
+
+def _laid_out(message: str, tensor: Tensor, hint: str | None = None) -> str:
+    return layout(message, tensor.op.name, [tensor.op.origin], hint)
 
 
 class _Misfit(Exception):

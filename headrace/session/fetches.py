@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.graph.graph import Graph
+from headrace.graph.mixing import stranger
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.session.composites import assembler, feed_parts, parts_of
@@ -115,6 +116,7 @@ class Fetches:
         except ValueError as error:
             raise ValueError(
                 f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})"
+                f"{stranger(fetch, self.graph)}"
             ) from None
         except KeyError as error:
             raise ValueError(

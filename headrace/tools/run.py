@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
+from types import TracebackType
 
 
 def main(words: Sequence[str]) -> int:
@@ -18,6 +20,7 @@ def main(words: Sequence[str]) -> int:
     from headrace.api.stand_in import install
 
     install()
+    _hide_launcher()
     if words[0] == "-m":
         if len(words) < 2:
             print("headrace run -m: which module?", file=sys.stderr)
@@ -34,3 +37,19 @@ def main(words: Sequence[str]) -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
     runpy.run_path(program, run_name="__main__")
     return 0
+
+
+def _hide_launcher() -> None:
+    """Tracebacks start at the user's program: what led to it is no part of the fault."""
+    launcher = getattr(sys.modules["__main__"], "__file__", None)  # the `headrace` script
+    ours = os.path.dirname(os.path.abspath(__file__))
+
+    def is_launcher(filename: str) -> bool:
+        return filename == launcher or filename.startswith((ours, "<frozen ", runpy.__file__))
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        while trace is not None and is_launcher(trace.tb_frame.f_code.co_filename):
+            trace = trace.tb_next
+        traceback.print_exception(kind, error, trace)
+
+    sys.excepthook = show

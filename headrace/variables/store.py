@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from headrace.core import dtypes
+from headrace.core import dtypes, origin
 from headrace.core.dtypes import DType, as_dtype
+from headrace.core.errors import hinted
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.init_scope import init_scope
 from headrace.graph.defaults import get_default_graph
@@ -188,7 +189,7 @@ class VariableStore:
             )
             if not isinstance(variable, ResourceVariable):
                 message += f" Originally defined at:\n\n  {variable.op.origin}\n"
-            raise ValueError(message)
+            raise ValueError(hinted(message, _built_twice(variable)))
         if not shape.is_compatible_with(variable.get_shape()):
             raise ValueError(
                 f"Trying to share variable {name}, but specified shape {shape} and found shape "
@@ -324,11 +325,12 @@ def _initial_value(initializer: Any, shape: Shape, dtype: DType, partition: Any)
     ]
     if not required:
         return initializer, None
-    raise ValueError(
+    message = (
         "The initializer passed is not valid. It should be a callable with no arguments and the "
         "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
         "should be fully defined."
     )
+    raise ValueError(hinted(message, f"its `shape` argument must be specified; it is {shape}"))
 
 
 def _part_initializer(
@@ -363,3 +365,11 @@ def default_store() -> VariableStore:
         stores.append(VariableStore())
     store: VariableStore = stores[0]
     return store
+
+
+def _built_twice(variable: Any) -> str | None:
+    """A line that runs again, as the cell of a notebook does, makes its variables again."""
+    made, now = variable.op.origin, origin.here()
+    if (made.filename, made.line) != (now.filename, now.line):
+        return None
+    return "this line ran before: tf.reset_default_graph() starts a new graph"

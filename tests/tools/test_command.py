@@ -67,7 +67,16 @@ def test_run_ends_as_the_program_ends(tmp_path):
     code, _, complaint = command("run", str(tmp_path / "fails.py"))
     assert code == 1
     assert "AttributeError: module 'headrace' has no attribute 'no_such_name'" in complaint
-    assert 'fails.py", line 2' in complaint
+    first, where = complaint.splitlines()[:2]
+    assert first == "Traceback (most recent call last):"
+    assert where == f'  File "{tmp_path / "fails.py"}", line 2, in <module>'
+
+
+@pytest.mark.process
+def test_run_of_what_is_no_program(tmp_path):
+    (tmp_path / "broken.py").write_text("import sys\nif:\n")
+    code, _, complaint = command("run", "-m", "broken", cwd=tmp_path)
+    assert code == 1 and complaint.startswith(f'  File "{tmp_path / "broken.py"}", line 2\n')
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.autodiff.gradients import gradients
+from headrace.autodiff.missing import why
 from headrace.core import dtypes
+from headrace.core.errors import hinted
 from headrace.functions import nest
 from headrace.functions.grouping import group, tuple_
 from headrace.functions.init_scope import init_scope
@@ -121,9 +123,12 @@ class Optimizer:
         )
         if all(g is None for g, _ in pairs):
             raise ValueError(
-                "No gradients provided for any variable, check your graph for ops that do not "
-                f"support gradients, between variables {[str(v) for _, v in pairs]} and loss "
-                f"{loss}."
+                hinted(
+                    "No gradients provided for any variable, check your graph for ops that do not "
+                    f"support gradients, between variables {[str(v) for _, v in pairs]} and loss "
+                    f"{loss}.",
+                    why(loss, pairs[0][1]),
+                )
             )
         return self.apply_gradients(pairs, global_step=global_step, name=name)
 
