@@ -31,8 +31,9 @@ def refused(call, error, message=None):
 
 
 def names_the_line(text, node, line):
-    """The layout of docs/errors.md: what, which node, which line."""
-    *what, at_node, made = text.split("\n")
+    """The layout of docs/errors.md: what, which node, which line, and perhaps what to do."""
+    lines = text.split("\n")
+    *what, at_node, made = lines[:-1] if lines[-1].startswith("  hint  ") else lines
     assert what and at_node == f"  node  {node}"
     assert made.startswith("  made  test_bad_input.py:") and line in made
 

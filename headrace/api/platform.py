@@ -18,9 +18,8 @@ NAMES: dict[str, str] = {
     ),
     "headrace": "compat.v1=.",
     "headrace.functions.modes": (
-        "executing_eagerly enable_eager_execution disable_eager_execution enable_v2_behavior "
-        "disable_v2_behavior enable_v2_tensorshape disable_v2_tensorshape enable_tensor_equality "
-        "disable_tensor_equality enable_control_flow_v2 disable_control_flow_v2 "
+        "executing_eagerly disable_eager_execution disable_v2_behavior disable_v2_tensorshape "
+        "disable_tensor_equality disable_control_flow_v2 "
         "control_flow_v2_enabled"
     ),
     "headrace.functions.installation": (

@@ -64,8 +64,8 @@ MODULES: dict[str, str] = {
     "python.framework.ops": (
         "_colocate_with=colocate_with add_to_collection add_to_collections container "
         "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
-        "disable_eager_execution disable_tensor_equality enable_eager_execution "
-        "enable_tensor_equality get_collection get_collection_ref get_default_graph "
+        "disable_eager_execution disable_tensor_equality "
+        "get_collection get_collection_ref get_default_graph "
         "get_default_session Graph GraphKeys IndexedSlices init_scope name_scope no_gradient "
         "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
         "RegisterGradient reset_default_graph Tensor headrace.ops.indexed_slices/ "
@@ -77,8 +77,7 @@ MODULES: dict[str, str] = {
     ),
     "python.framework.tensor_conversion_registry": "register_tensor_conversion_function",
     "python.framework.tensor_shape": (
-        "Dimension dimension_at_index dimension_value disable_v2_tensorshape "
-        "enable_v2_tensorshape TensorShape"
+        "Dimension dimension_at_index dimension_value disable_v2_tensorshape TensorShape"
     ),
     "python.framework.tensor_spec": "TensorSpec",
     "python.framework.tensor_util": (

@@ -36,9 +36,7 @@ MODULES: dict[str, str] = {
     "python.ops.control_flow_ops": (
         "*python.ops.gen_control_flow_ops Assert case cond group switch_case tuple while_loop"
     ),
-    "python.ops.control_flow_v2_toggles": (
-        "control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2"
-    ),
+    "python.ops.control_flow_v2_toggles": ("control_flow_v2_enabled disable_control_flow_v2"),
     "python.ops.ctc_ops": (
         "nn/ collapse_repeated ctc_beam_search_decoder ctc_beam_search_decoder_v2 "
         "ctc_greedy_decoder ctc_loss ctc_loss_v2 ctc_unique_labels"

@@ -7,7 +7,7 @@ MODULES: dict[str, str] = {
     "python.client.device_lib": "headrace.functions.devices/ list_local_devices",
     "python.client.session": "InteractiveSession Session",
     "python.compat.compat": "compat/ forward_compatibility_horizon forward_compatible",
-    "python.compat.v2_compat": "disable_v2_behavior enable_v2_behavior",
+    "python.compat.v2_compat": "disable_v2_behavior",
     "python.lib.io.file_io": (
         "gfile/ copy=Copy create_dir=MkDir delete_file=Remove "
         "delete_recursively=DeleteRecursively file_exists=Exists get_matching_files=Glob "
