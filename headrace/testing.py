@@ -16,7 +16,7 @@ import numpy as np
 from headrace.core import device_name, errors
 from headrace.core.dtypes import as_dtype
 from headrace.formats import proto
-from headrace.functions.random_seed import set_random_seed
+from headrace.functions.random.random_seed import set_random_seed
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.session.session import Session

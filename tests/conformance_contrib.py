@@ -4,7 +4,7 @@ with the files of contrib/seq2seq, contrib/crf and contrib/rnn."""
 from __future__ import annotations
 
 import headrace as tf
-from headrace.layers.contrib.seq2seq import beam_step, beams, sampling
+from headrace.contrib.seq2seq import beam_step, beams, sampling
 from tests import conformance_extras
 
 _SEQ2SEQ = ("attention_wrapper", "basic_decoder", "beam_search_decoder", "beam_search_ops",

@@ -1,20 +1,20 @@
 """Features that TF 1.15 has outside its public interface, offered to the conformance harness."""
 
 from headrace.formats import proto
-from headrace.functions import composite, record_input, staging, tensor_lists
-from headrace.layers import weights_broadcast
+from headrace.functions.control import tensor_lists
+from headrace.functions.queues import record_input, staging
+from headrace.functions.values import composite
+from headrace.layers.losses import weights_broadcast
 from headrace.nn import sampled_loss
-from headrace.ops import indexed_slices
-from headrace.train import (
-    meta_graph_export,
-    plugin_asset,
-    recorded_summary,
-    saver_builder,
-    slots,
-    step_count,
-    summary_writer,
-)
-from headrace.variables import defun, initial_value, partitioned, slices, store
+from headrace.ops.declaration import indexed_slices
+from headrace.train.checkpoints import saver_builder
+from headrace.train.meta_graph import meta_graph_export
+from headrace.train.optimizers import slots
+from headrace.train.schedules import step_count
+from headrace.train.summaries import plugin_asset, recorded_summary, summary_writer
+from headrace.variables import partitioned, slices, store
+from headrace.variables.functions import defun
+from headrace.variables.initializers import initial_value
 from tests import test_only_ops
 
 NAMES: dict[str, object] = {

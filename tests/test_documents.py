@@ -14,8 +14,8 @@ import pytest
 
 import headrace as tf
 from headrace.core import errors
-from headrace.ops import catalog
-from headrace.ops.declare import GRADIENTS, REGISTRY
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import GRADIENTS, REGISTRY
 from headrace.passes.pipeline import PIPELINE
 from tests.ops import checks
 from tests.ops.declared import ErrorSample
@@ -141,7 +141,7 @@ def test_every_folder_is_in_the_architecture():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_paths_exist(page):
-    """`ops/declare.py`, `docs/errors.md`: a path in backquotes, or the target of a link, is a file."""
+    """A path in backquotes (`docs/errors.md`), or the target of a link, is a file."""
     text = page.read_text()
     quoted = re.findall(r"`((?:\w+/)+\w+\.(?:py|md))`", text)
     for path in quoted:

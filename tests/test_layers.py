@@ -9,7 +9,7 @@ import headrace
 
 ORDER = (
     "core formats graph ops functions autodiff variables nn plan passes placement partition codegen "
-    "runtime devices session distributed data train layers api tools"
+    "runtime devices session distributed data train layers contrib api tools"
 ).split()
 ROOT = Path(headrace.__file__).parent
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN
 from headrace.graph.defaults import get_default_graph
-from headrace.ops.declare import primitive
-from headrace.ops.shape_rules import none, scalar, unknown
-from headrace.ops.signature import Int, Type, Types
+from headrace.ops.declaration.declare import primitive
+from headrace.ops.declaration.shape_rules import none, scalar, unknown
+from headrace.ops.declaration.signature import Int, Type, Types
 from headrace.version import GRAPH_DEF_VERSION
 
 

@@ -2,7 +2,7 @@
 
 A family's table says which module has which public names:
 
-    NAMES = {"headrace.functions.reduce": "{,math.}reduce_sum {,math.}reduce_mean all=reduce_all"}
+    NAMES = {"headrace.functions.math.reduce": "{,math.}reduce_sum {,math.}reduce_mean all=reduce_all"}
 
 A word is a public name below `tf.` (braces give several places); the internal name is its last part,
 or what stands behind "=" ("." for the module itself).
@@ -29,7 +29,7 @@ def fill(root: Any) -> None:
     homes: dict[str, dict[str, Home]] = {"": {}}
     known: dict[tuple[str, str], Home] = {}
     for family in FAMILIES:
-        table = importlib.import_module(f"headrace.api.{family}").NAMES
+        table = importlib.import_module(f"headrace.api.tables.{family}").NAMES
         for module, text in table.items():
             for place, name, internal in expand(text):
                 public = (f"{root.__name__}.{place}".rstrip("."), name)
@@ -45,7 +45,7 @@ def public_places() -> dict[str, list[str]]:
     """Where a public name is found, by its last word."""
     places: dict[str, list[str]] = {}
     for family in FAMILIES:
-        for text in importlib.import_module(f"headrace.api.{family}").NAMES.values():
+        for text in importlib.import_module(f"headrace.api.tables.{family}").NAMES.values():
             for place, name, _ in expand(text):
                 places.setdefault(name, []).append(place)
     return places

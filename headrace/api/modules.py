@@ -88,14 +88,14 @@ def _space(place: str) -> Any:
 
 @cache
 def _function_names(ops: tuple[str, ...]) -> dict[str, str]:
-    from headrace.ops.declare import snake_case
+    from headrace.ops.declaration.declare import snake_case
 
     return {snake_case(op): op for op in ops}
 
 
 def _generated(module: str, name: str, op: str) -> Callable[..., Any]:
-    from headrace.functions.raw_ops import RENAMED
-    from headrace.ops import catalog
+    from headrace.functions.values.raw_ops import RENAMED
+    from headrace.ops.declaration import catalog
 
     return catalog.find(op).as_function(module, name, RENAMED.get(op))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from headrace.core.shapes import UNKNOWN
 from headrace.graph.tensor import Tensor
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.indexed_slices import IndexedSlices
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.indexed_slices import IndexedSlices
 
 
 class AggregationMethod:
@@ -43,7 +43,7 @@ def aggregate(parts: Sequence[Any], method: int | None) -> Any:
 
 
 def _add(tensors: Sequence[Tensor], method: int) -> Any:
-    from headrace.ops import add_n
+    from headrace.ops.math import add_n
 
     if method == AggregationMethod.ADD_N:
         return _add_by_device(tensors)
@@ -61,7 +61,7 @@ def _add(tensors: Sequence[Tensor], method: int) -> Any:
 
 def _add_by_device(tensors: Sequence[Tensor]) -> Any:
     """What is on one device is added there first."""
-    from headrace.ops import add_n
+    from headrace.ops.math import add_n
 
     by_device: dict[str, list[Tensor]] = {}
     for tensor in tensors:
@@ -76,7 +76,8 @@ def _add_by_device(tensors: Sequence[Tensor]) -> Any:
 def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """Rows one after the other: the same row may appear twice, it counts twice."""
     from headrace.core import dtypes
-    from headrace.ops import cast, concat
+    from headrace.ops.array import concat
+    from headrace.ops.math import cast
 
     indices = [p.indices for p in parts]
     if len({i.dtype.base for i in indices}) > 1:

@@ -11,15 +11,15 @@ from headrace.autodiff import flow_rules as _rules  # gives the primitives their
 from headrace.autodiff import functional_branches as _branches  # calls and conditionals theirs
 from headrace.autodiff import functional_loops as _loops  # and functional loops theirs
 from headrace.autodiff.loops import GradLoop, inside, outside, without_waiting
-from headrace.functions.array import zeros
-from headrace.functions.flow_context import CondContext, switch_any
-from headrace.functions.while_context import WhileContext
+from headrace.functions.array.array import zeros
+from headrace.functions.control.flow_context import CondContext, switch_any
+from headrace.functions.control.while_context import WhileContext
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import control_flow as primitives
-from headrace.ops.constant import constant
-from headrace.ops.source import identity
-from headrace.ops.traits import EXIT, SWITCH
+from headrace.ops.array.constant import constant
+from headrace.ops.array.source import identity
+from headrace.ops.control import control_flow as primitives
+from headrace.ops.declaration.traits import EXIT, SWITCH
 
 assert _rules is not None and _branches is not None and _loops is not None
 
@@ -178,7 +178,7 @@ class State:
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    from headrace.ops import array
+    from headrace.ops.declaration import array
 
     return array.shape(tensor)  # type: ignore[no-any-return]
 
@@ -188,7 +188,7 @@ def _filled(sizes: Any, like: Tensor) -> Any:
 
 
 def _zeros_like(tensor: Tensor) -> Any:
-    from headrace.ops import array
+    from headrace.ops.declaration import array
 
     return array.zeros_like(tensor)
 
@@ -200,7 +200,7 @@ def _is_list(tensor: Tensor) -> bool:
 
 def _zeros_behind(handle: Tensor) -> Any:
     """Zeros like the variable that a handle leads to."""
-    from headrace.ops.variable_parts import shape_of_variable
+    from headrace.ops.state.variable_parts import shape_of_variable
 
     assert handle.handle_data is not None
     dtype, _ = handle.handle_data

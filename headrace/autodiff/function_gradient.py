@@ -14,13 +14,13 @@ from headrace.autodiff.halves import argument_like, has_gradient, lock, result
 from headrace.core.errors import InvalidArgumentError
 from headrace.graph.attrs import FunctionName
 from headrace.graph.tensor import Tensor
-from headrace.ops import catalog
-from headrace.ops.build import make_node
-from headrace.ops.function_body import Body
-from headrace.ops.function_graph import FunctionGraph
-from headrace.ops.function_library import Function
-from headrace.ops.node_def import input_types, type_name
-from headrace.ops.signature import REQUIRED
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.node_def import input_types, type_name
+from headrace.ops.declaration.signature import REQUIRED
+from headrace.ops.graphdef.function_body import Body
+from headrace.ops.graphdef.function_graph import FunctionGraph
+from headrace.ops.graphdef.function_library import Function
 
 
 def gradient_body(f: FunctionName, library: Mapping[str, Any]) -> Body:

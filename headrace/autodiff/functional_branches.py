@@ -19,8 +19,7 @@ from headrace.graph.attrs import FunctionName
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.function_body import Body
-from headrace.ops.function_call import (
+from headrace.ops.control.function_call import (
     case,
     gradient_type,
     if_,
@@ -29,7 +28,8 @@ from headrace.ops.function_call import (
     stateless_if,
     symbolic_gradient_of,
 )
-from headrace.ops.function_library import Function
+from headrace.ops.graphdef.function_body import Body
+from headrace.ops.graphdef.function_library import Function
 
 
 @dataclass

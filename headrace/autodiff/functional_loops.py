@@ -17,23 +17,24 @@ from headrace.autodiff.loops import without_waiting
 from headrace.core import dtypes
 from headrace.core.errors import UnimplementedError
 from headrace.core.shapes import SCALAR, Shape
-from headrace.functions.tensor_lists import described
+from headrace.functions.control.tensor_lists import described
 from headrace.graph.attrs import FunctionName
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, comparison, tensor_list
-from headrace.ops.constant import constant
-from headrace.ops.function_body import Body
-from headrace.ops.function_call import (
+from headrace.ops.array.constant import constant
+from headrace.ops.control import tensor_list
+from headrace.ops.control.function_call import (
     partitioned_call,
     stateful_partitioned_call,
     stateless_while,
     while_,
 )
-from headrace.ops.function_graph import FunctionGraph
-from headrace.ops.function_library import Function
-from headrace.ops.traits import STATEFUL
+from headrace.ops.declaration.traits import STATEFUL
+from headrace.ops.graphdef.function_body import Body
+from headrace.ops.graphdef.function_graph import FunctionGraph
+from headrace.ops.graphdef.function_library import Function
+from headrace.ops.math import arithmetic, comparison
 
 
 @dataclass

@@ -11,10 +11,10 @@ from headrace.autodiff.gradients import gradients
 from headrace.core import dtypes
 from headrace.graph.defaults import get_default_session
 from headrace.graph.tensor import Tensor
-from headrace.ops.cast import cast
-from headrace.ops.constant import constant
-from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.source import identity
+from headrace.ops.array.constant import constant
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.indexed_slices import IndexedSlices
+from headrace.ops.math.cast import cast
 
 
 def compute_gradient(

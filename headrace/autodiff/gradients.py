@@ -17,15 +17,15 @@ from headrace.autodiff.accumulate import aggregate
 from headrace.autodiff.reach import Reach, has_gradient_type
 from headrace.autodiff.registry import Rule, rule_for
 from headrace.core import dtypes
-from headrace.functions.structure import name_scope
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.source import identity
+from headrace.ops.array.constant import constant
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.indexed_slices import IndexedSlices
 
 
 class UnconnectedGradients(Enum):
@@ -178,7 +178,7 @@ def _check_given(y: Tensor, dy: Any) -> None:
 
 
 def _ones(y: Tensor, name: str) -> Any:
-    from headrace.ops import array
+    from headrace.ops.declaration import array
 
     if y.dtype.base.is_complex:
         raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
@@ -339,8 +339,8 @@ class _Walk:
 
 
 def _zeros_of(x: Tensor) -> Any:
-    from headrace.ops import array
-    from headrace.ops.variable_parts import shape_of_variable
+    from headrace.ops.declaration import array
+    from headrace.ops.state.variable_parts import shape_of_variable
 
     if x.dtype.base is dtypes.resource and x.handle_data is not None:
         dtype, _ = x.handle_data
@@ -361,6 +361,6 @@ def _match_shape(node: Node, source: Tensor, dx: Tensor) -> None:
 
 def _gated(grads: Sequence[Any]) -> list[Any]:
     """No gradient of a node is used before all of them are computed."""
-    from headrace.functions.grouping import tuple_
+    from headrace.functions.control.grouping import tuple_
 
     return list(tuple_(grads))

@@ -14,22 +14,22 @@ from typing import Any
 from headrace.autodiff.loops import inside
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape
-from headrace.functions.array import zeros
-from headrace.functions.flow_context import CondContext, merge_any, switch_any
+from headrace.functions.array.array import zeros
+from headrace.functions.control.flow_context import CondContext, merge_any, switch_any
 from headrace.graph.attrs import FunctionName
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import array
-from headrace.ops.build import make_node
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.function_body import Body, copied
-from headrace.ops.function_call import fake_param
-from headrace.ops.function_def import to_function_def
-from headrace.ops.function_graph import FunctionGraph
-from headrace.ops.function_library import Function
-from headrace.ops.source import placeholder
-from headrace.ops.traits import CONTROL_FLOW, SOURCE, STATEFUL, SWITCH
+from headrace.ops.array.source import placeholder
+from headrace.ops.control.function_call import fake_param
+from headrace.ops.declaration import array
+from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.traits import CONTROL_FLOW, SOURCE, STATEFUL, SWITCH
+from headrace.ops.graphdef.function_body import Body, copied
+from headrace.ops.graphdef.function_def import to_function_def
+from headrace.ops.graphdef.function_graph import FunctionGraph
+from headrace.ops.graphdef.function_library import Function
 
 lock = threading.RLock()  # bodies are shared by all nodes that name them
 _open: set[Body] = set()  # being differentiated: a function that calls itself is met here

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.autodiff.gradients import gradients
-from headrace.functions.array import reshape, shape, size
-from headrace.functions.stacking import concat
-from headrace.functions.tensor_array import TensorArray
-from headrace.functions.while_loop import while_loop
-from headrace.ops.constant import constant
+from headrace.functions.array.array import reshape, shape, size
+from headrace.functions.array.stacking import concat
+from headrace.functions.control.tensor_array import TensorArray
+from headrace.functions.control.while_loop import while_loop
+from headrace.ops.array.constant import constant
 
 
 def hessians(

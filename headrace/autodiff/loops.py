@@ -13,16 +13,17 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import zeros
-from headrace.functions.flow_context import CondContext, output_context, switch_any
-from headrace.functions.while_context import WhileContext, is_constant_enter
+from headrace.functions.array.array import zeros
+from headrace.functions.control.flow_context import CondContext, output_context, switch_any
+from headrace.functions.control.while_context import WhileContext, is_constant_enter
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, comparison, stack
-from headrace.ops import control_flow as primitives
-from headrace.ops.add_n import add_n
-from headrace.ops.constant import constant
+from headrace.ops.array.constant import constant
+from headrace.ops.control import control_flow as primitives
+from headrace.ops.control import stack
+from headrace.ops.math import arithmetic, comparison
+from headrace.ops.math.add_n import add_n
 
 
 def inside(context: Any) -> Any:
@@ -306,7 +307,7 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
 
 
 def _zero_list(loop: WhileContext, value: Tensor) -> Tensor:
-    from headrace.ops import array
+    from headrace.ops.declaration import array
 
     outer = loop.outer_context
     with inside(outer):
@@ -318,8 +319,8 @@ def _zero_list(loop: WhileContext, value: Tensor) -> Tensor:
 
 def full_shape(value: Tensor) -> Any:
     """The shape of a value, or of the variable that a handle leads to."""
-    from headrace.ops import array
-    from headrace.ops.variable_parts import shape_of_variable
+    from headrace.ops.declaration import array
+    from headrace.ops.state.variable_parts import shape_of_variable
 
     behind = value.dtype.base.kind == "r"
     return shape_of_variable(value) if behind else array.shape(value)

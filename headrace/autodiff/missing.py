@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.graph.node import Node
-from headrace.ops.declare import GRADIENTS
+from headrace.ops.declaration.declare import GRADIENTS
 
 
 def why(y: Any, x: Any) -> str:

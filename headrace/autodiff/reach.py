@@ -10,7 +10,7 @@ from typing import Any
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.function_graph import FunctionGraph
+from headrace.ops.graphdef.function_graph import FunctionGraph
 
 
 class Reach:

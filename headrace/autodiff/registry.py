@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.node import Node
-from headrace.ops.declare import GRADIENTS
+from headrace.ops.declaration.declare import GRADIENTS
 
 Rule = Callable[..., Any]
 

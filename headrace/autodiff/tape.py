@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from headrace.autodiff.gradients import UnconnectedGradients, gradients
-from headrace.functions import nest
+from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 

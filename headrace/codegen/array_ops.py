@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.kernel_ir import Tensor
-from headrace.codegen.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
-from headrace.codegen.stages import Cell, Row, Stacked, Temporary, Zeroed
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.stages import Cell, Row, Stacked, Temporary, Zeroed
+from headrace.codegen.program.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
-from headrace.ops.emit import Decline
+from headrace.ops.declaration.emit import Decline
 from headrace.plan.plan import Edge, PlanNode
 
 _SMALL = 1e-4  # between the serial numbers of what is made at one moment, afterwards

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.codegen import native
-from headrace.codegen.program import Entry, Program
+from headrace.codegen.program import native
+from headrace.codegen.program.program import Entry, Program
 from headrace.codegen.regions import Region
 from headrace.plan.plan import PlanNode
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from headrace.codegen import faults, target
-from headrace.codegen.refusals import NEVER, Declined
+from headrace.codegen.machine import faults, target
+from headrace.codegen.machine.refusals import NEVER, Declined
 from headrace.codegen.regions import Cutter, Key, Region
 from headrace.core import forks
 from headrace.core.collecting import paused
@@ -21,7 +21,7 @@ from headrace.core.later import call_later
 from headrace.plan.plan import Plan
 
 if TYPE_CHECKING:
-    from headrace.codegen.program import Specialized
+    from headrace.codegen.program.program import Specialized
 
 LIMIT = 32  # programs per region
 PATIENCE = 1.0  # seconds of compilation after which the user is told
@@ -136,13 +136,13 @@ class CompiledRegion:
         values: dict[int, Any],
     ) -> Specialized:
         """From disk, where an earlier process made it; the planner is loaded only if it is needed."""
-        from headrace.codegen.kept import Shelf
+        from headrace.codegen.program_cache.kept import Shelf
 
         shelf = Shelf(self.plan, self.region, self.keys, shapes, held, values)
         found = shelf.find()
         if found is not None:
             return found
-        from headrace.codegen.specialize import Specializer
+        from headrace.codegen.lowering.specialize import Specializer
 
         try:
             maker = Specializer(self.plan, self.region, self.keys, cancel)

@@ -14,11 +14,11 @@ from math import prod
 from typing import Any
 
 from headrace.codegen.array_ops import CREATORS, RULES
-from headrace.codegen.kernel_ir import F16, kind_of
-from headrace.codegen.target import has_half
+from headrace.codegen.ir.kernel_ir import F16, kind_of
+from headrace.codegen.machine.target import has_half
 from headrace.core.dtypes import DType
-from headrace.ops.emit import Decline
-from headrace.ops.traits import (
+from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.traits import (
     BLOCKING,
     CONSTANT,
     CONTROL_FLOW,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace.codegen.compiled import Shapes
-from headrace.codegen.refusals import CheckFailed
+from headrace.codegen.machine.refusals import CheckFailed
 from headrace.core import forks
-from headrace.ops.resources import Slot
+from headrace.ops.declaration.resources import Slot
 from headrace.runtime.cancel import acquire, release
 
 if TYPE_CHECKING:
-    from headrace.codegen.program import Specialized
+    from headrace.codegen.program.program import Specialized
 
 HANDLE: Any = object()  # stands for an output that is a variable
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
-from headrace.codegen.refusals import CheckFailed, Declined
+from headrace.codegen.machine.refusals import CheckFailed, Declined
 from headrace.codegen.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
 from headrace.core.denormals import flushing
@@ -24,8 +24,8 @@ from headrace.devices import known as known_values
 from headrace.devices.binding import HANDLE, Binding, Quick, Slots, plain
 from headrace.devices.known import KnownInputs
 from headrace.devices.verify import Change, check, verifying
-from headrace.ops.philox import generator_of
-from headrace.ops.resources import Handle, Slot, waiting
+from headrace.ops.declaration.resources import Handle, Slot, waiting
+from headrace.ops.random.philox import generator_of
 from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 from headrace.runtime.kernel import Call, kernel_of
@@ -34,7 +34,7 @@ from headrace.runtime.straight import inner_program
 from headrace.runtime.units import unit_call
 
 if TYPE_CHECKING:
-    from headrace.codegen.program import Specialized
+    from headrace.codegen.program.program import Specialized
 
 
 class MixedProgram:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.core import options
 from headrace.devices import reference
 from headrace.devices.reference import Program
-from headrace.ops.transfer import recv, send
+from headrace.ops.control.transfer import recv, send
 from headrace.plan.plan import Plan
 from headrace.plan.segments import segmented
 from headrace.plan.structure import structured
@@ -31,7 +31,8 @@ def prepare(piece: Plan) -> Program:
 def _makers() -> tuple[Prepare, Prepare]:
     """What makes a program of a whole piece, and of a part of one."""
     if options.compile_enabled():
-        from headrace.codegen import boosts, target
+        from headrace.codegen.accelerate import boosts
+        from headrace.codegen.machine import target
 
         if target.is_installed():
             from headrace.devices.compiled import MixedProgram, inner_mixed_program

@@ -31,7 +31,7 @@ from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
 class Graph(Collections, Contexts):
     """A dataflow graph."""
 
-    # Given by ops.import_export, which knows the declarations.
+    # Given by ops.graphdef.import_export, which knows the declarations.
     as_graph_def: Callable[..., Any]
     _as_graph_def: Callable[..., Any]
     node_to_proto: Callable[..., Any]

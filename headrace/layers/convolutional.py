@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.layers.base import Layer
-from headrace.layers.functional import function_of
+from headrace.layers.engine.base import Layer
+from headrace.layers.engine.functional import function_of
 from headrace.layers.keras import convolution_transpose, convolutional, separable
-from headrace.variables.initializers import Zeros
+from headrace.variables.initializers.initializers import Zeros
 
 
 class Conv1D(convolutional.Conv1D, Layer):

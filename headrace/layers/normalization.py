@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.layers.base import Layer
+from headrace.layers.engine.base import Layer
 from headrace.layers.keras import normalization
-from headrace.variables.initializers import Ones, Zeros
+from headrace.variables.initializers.initializers import Ones, Zeros
 
 
 class BatchNormalization(normalization.BatchNormalization, Layer):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.layers.base import Layer
-from headrace.layers.functional import function_of
+from headrace.layers.engine.base import Layer
+from headrace.layers.engine.functional import function_of
 from headrace.layers.keras import pooling
 
 

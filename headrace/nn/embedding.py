@@ -8,30 +8,32 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import UNKNOWN, Shape, make_shape
-from headrace.functions import array, reduce
-from headrace.functions import math as arithmetic
-from headrace.functions.cast import cast
-from headrace.functions.clip import clip_by_norm
-from headrace.functions.indexing import gather, where
-from headrace.functions.sparse import sparse_reshape
-from headrace.functions.sparse_parts import sparse_fill_empty_rows, sparse_retain
-from headrace.functions.sparse_tensor import SparseTensor
-from headrace.functions.stacking import concat, stack
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array
+from headrace.functions.array.indexing import gather, where
+from headrace.functions.array.stacking import concat, stack
+from headrace.functions.math import math as arithmetic
+from headrace.functions.math import reduce
+from headrace.functions.math.cast import cast
+from headrace.functions.math.clip import clip_by_norm
+from headrace.functions.sparse.parts import sparse_fill_empty_rows, sparse_retain
+from headrace.functions.sparse.sparse import sparse_reshape
+from headrace.functions.sparse.tensor import SparseTensor
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops import partition, segment, sparse_segment
-from headrace.ops.arithmetic import maximum
-from headrace.ops.comparison import greater, greater_equal
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_n_to_tensor, convert_to_tensor
-from headrace.ops.exponential import sqrt
-from headrace.ops.logical import logical_and
-from headrace.ops.sequence import range_
-from headrace.ops.slice import slice_
-from headrace.ops.source import identity
-from headrace.ops.tile import tile
-from headrace.ops.unique import unique
+from headrace.ops.array import partition, segment
+from headrace.ops.array.constant import constant
+from headrace.ops.array.slice import slice_
+from headrace.ops.array.source import identity
+from headrace.ops.array.tile import tile
+from headrace.ops.array.unique import unique
+from headrace.ops.declaration.convert import convert_n_to_tensor, convert_to_tensor
+from headrace.ops.math.arithmetic import maximum
+from headrace.ops.math.comparison import greater, greater_equal
+from headrace.ops.math.exponential import sqrt
+from headrace.ops.math.logical import logical_and
+from headrace.ops.math.sequence import range_
+from headrace.ops.sparse import segment as sparse_segment
 from headrace.variables.partitioned import PartitionedVariable
 from headrace.variables.resource_base import BaseResourceVariable
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Dimension, Shape
-from headrace.functions import nest
-from headrace.functions.array import shape, zeros
-from headrace.functions.reduce import reduce_all
-from headrace.functions.tensor_array import TensorArray
-from headrace.functions.while_loop import while_loop
+from headrace.functions.array.array import shape, zeros
+from headrace.functions.control.tensor_array import TensorArray
+from headrace.functions.control.while_loop import while_loop
+from headrace.functions.math.reduce import reduce_all
+from headrace.functions.values import nest
 from headrace.graph.tensor import Tensor
 from headrace.nn import rnn_parts as parts
 from headrace.nn.rnn_parts import assert_like_rnncell
-from headrace.ops import logical
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.array.constant import constant
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math import logical
 from headrace.variables.scope import variable_scope
 
 

@@ -7,26 +7,26 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape
-from headrace.functions import nest
-from headrace.functions.array import rank, shape, transpose, zeros
-from headrace.functions.cast import cast
-from headrace.functions.checks import Assert
-from headrace.functions.math import range_
-from headrace.functions.reduce import reduce_all, reduce_max, reduce_min
-from headrace.functions.sort import reverse_sequence
-from headrace.functions.stacking import concat, stack
-from headrace.functions.structure import name_scope
-from headrace.functions.tensor_array import TensorArray
-from headrace.functions.while_loop import while_loop
+from headrace.functions.array.array import rank, shape, transpose, zeros
+from headrace.functions.array.checks import Assert
+from headrace.functions.array.sort import reverse_sequence
+from headrace.functions.array.stacking import concat, stack
+from headrace.functions.control.tensor_array import TensorArray
+from headrace.functions.control.while_loop import while_loop
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import range_
+from headrace.functions.math.reduce import reduce_all, reduce_max, reduce_min
+from headrace.functions.values import nest
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.nn import rnn_parts as parts
 from headrace.nn.rnn_parts import assert_like_rnncell
-from headrace.ops import arithmetic, comparison
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.reverse import reverse_v2
-from headrace.ops.source import identity
+from headrace.ops.array.constant import constant
+from headrace.ops.array.reverse import reverse_v2
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math import arithmetic, comparison
 from headrace.variables.scope import variable_scope
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions import nest
-from headrace.functions.array import expand_dims, shape, zeros
-from headrace.functions.cond import cond
-from headrace.functions.indexing import where
-from headrace.functions.scopes import colocate_with
-from headrace.functions.stacking import concat
-from headrace.functions.tensor_array import TensorArray
+from headrace.functions.array.array import expand_dims, shape, zeros
+from headrace.functions.array.indexing import where
+from headrace.functions.array.stacking import concat
+from headrace.functions.control.cond import cond
+from headrace.functions.control.tensor_array import TensorArray
+from headrace.functions.platform.scopes import colocate_with
+from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.constant import constant
-from headrace.ops.constants import constant_value
+from headrace.ops.array.constant import constant
+from headrace.ops.declaration.constants import constant_value
 
 
 def assert_like_rnncell(cell_name: str, cell: Any) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions import array
-from headrace.functions.candidates import compute_accidental_hits, log_uniform_candidate_sampler
-from headrace.functions.cast import cast
-from headrace.functions.stacking import concat, stack
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array
+from headrace.functions.array.stacking import concat, stack
+from headrace.functions.math.cast import cast
+from headrace.functions.nn.candidates import compute_accidental_hits, log_uniform_candidate_sampler
+from headrace.functions.values.structure import name_scope
 from headrace.nn.embedding import embedding_lookup
-from headrace.ops import catalog
-from headrace.ops.arithmetic import log, mul
-from headrace.ops.matrix import matmul
-from headrace.ops.slice import slice_
-from headrace.ops.source import stop_gradient
+from headrace.ops.array.slice import slice_
+from headrace.ops.array.source import stop_gradient
+from headrace.ops.declaration import catalog
+from headrace.ops.linalg.matrix import matmul
+from headrace.ops.math.arithmetic import log, mul
 from headrace.variables.partitioned import PartitionedVariable
 
 
@@ -135,7 +135,7 @@ def nce_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.functions.nn_loss import sigmoid_cross_entropy_with_logits
+    from headrace.functions.nn.loss import sigmoid_cross_entropy_with_logits
 
     logits, targets = _sampled_logits(
         weights,
@@ -187,7 +187,7 @@ def sampled_softmax_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.functions.nn_softmax import softmax_cross_entropy_with_logits_v2
+    from headrace.functions.nn.softmax import softmax_cross_entropy_with_logits_v2
 
     logits, targets = _sampled_logits(
         weights,

@@ -7,18 +7,18 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape
-from headrace.functions import nest
-from headrace.functions.array import shape, zeros
-from headrace.functions.cast import cast
-from headrace.functions.reduce import reduce_max, reduce_min
-from headrace.functions.sort import reverse_sequence
-from headrace.functions.stacking import concat, stack, unstack
+from headrace.functions.array.array import shape, zeros
+from headrace.functions.array.sort import reverse_sequence
+from headrace.functions.array.stacking import concat, stack, unstack
+from headrace.functions.math.cast import cast
+from headrace.functions.math.reduce import reduce_max, reduce_min
+from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.nn import rnn_parts as parts
 from headrace.nn.rnn_parts import assert_like_rnncell
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.source import identity
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.scope import variable_scope
 
 

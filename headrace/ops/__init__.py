@@ -13,7 +13,7 @@ def _deferred(name: str) -> Callable[..., Any]:
     """A method of Graph that needs the declarations: the first use brings in the real ones."""
 
     def method(graph: Graph, *args: Any, **kwargs: Any) -> Any:
-        importlib.import_module("headrace.ops.import_export")
+        importlib.import_module("headrace.ops.graphdef.import_export")
         return getattr(graph, name)(*args, **kwargs)
 
     return method

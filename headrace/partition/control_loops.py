@@ -28,10 +28,10 @@ from headrace.core.device_name import parse
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import SCALAR
 from headrace.graph.attrs import Literal
-from headrace.ops.constant import const
-from headrace.ops.control_flow import enter, loop_cond, merge, next_iteration, switch
-from headrace.ops.declare import Op
-from headrace.ops.traits import ENTER, NEXT_ITERATION
+from headrace.ops.array.constant import const
+from headrace.ops.control.control_flow import enter, loop_cond, merge, next_iteration, switch
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.traits import ENTER, NEXT_ITERATION
 from headrace.plan.frames import Frames, Path
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_back_edge
 

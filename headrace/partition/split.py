@@ -15,8 +15,8 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
-from headrace.ops.constant import const
-from headrace.ops.transfer import recv, send
+from headrace.ops.array.constant import const
+from headrace.ops.control.transfer import recv, send
 from headrace.partition.control_loops import (
     ControlLoops,
     check_crossing,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headrace.ops.window import channel_axis
+from headrace.ops.nn.window import channel_axis
 from headrace.plan.plan import Plan
 from headrace.plan.rewrite import Match, apply_rules, rule
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from headrace.ops.checks import assert_, said, said_assert
-from headrace.ops.traits import CONSTANT, ENTER, IDENTITY, SWITCH
+from headrace.ops.declaration.traits import CONSTANT, ENTER, IDENTITY, SWITCH
+from headrace.ops.math.checks import assert_, said, said_assert
 from headrace.plan.plan import Edge, Plan, PlanNode
 
 _PASSES_ON = {IDENTITY, SWITCH, ENTER}

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.ops.traits import COMMUTATIVE, CONTROL_FLOW, DIFFERENT_EACH_TIME, HOST, SOURCE
+from headrace.ops.declaration.traits import (
+    COMMUTATIVE,
+    CONTROL_FLOW,
+    DIFFERENT_EACH_TIME,
+    HOST,
+    SOURCE,
+)
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.rewrite import Rule, apply_rules, rule
 

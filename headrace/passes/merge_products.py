@@ -16,10 +16,10 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
-from headrace.ops.concat import concat_v2
-from headrace.ops.constant import const
-from headrace.ops.matrix import matmul
-from headrace.ops.traits import CONTROL_FLOW
+from headrace.ops.array.concat import concat_v2
+from headrace.ops.array.constant import const
+from headrace.ops.declaration.traits import CONTROL_FLOW
+from headrace.ops.linalg.matrix import matmul
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 
 

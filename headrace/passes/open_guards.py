@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.ops.source import identity
+from headrace.ops.array.source import identity
 from headrace.plan.plan import Edge, Plan, PlanNode
 
 _INSIDE = frozenset({"Identity", "NoOp", "Const", "Assert"})

@@ -6,7 +6,7 @@ control inputs, or one that another node waits for: it orders effects.
 
 from __future__ import annotations
 
-from headrace.ops.traits import ENTER, IDENTITY, MERGE, SWITCH
+from headrace.ops.declaration.traits import ENTER, IDENTITY, MERGE, SWITCH
 from headrace.plan.plan import Plan
 from headrace.plan.rewrite import Rule, apply_rules, rule
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.ops.traits import CONTROL_FLOW
+from headrace.ops.declaration.traits import CONTROL_FLOW
 from headrace.plan.plan import Plan, PlanNode
 
 LIMIT = 16  # effects behind one edge: more are not worth the new edges

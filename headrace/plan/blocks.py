@@ -15,9 +15,9 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.shapes import SCALAR
 from headrace.graph.attrs import Literal
-from headrace.ops.constant import const
-from headrace.ops.source import no_op, placeholder
-from headrace.ops.traits import CONTROL_FLOW, MERGE, SWITCH
+from headrace.ops.array.constant import const
+from headrace.ops.array.source import no_op, placeholder
+from headrace.ops.declaration.traits import CONTROL_FLOW, MERGE, SWITCH
 from headrace.plan.guards import Guards, Unstructured
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_handle
 from headrace.plan.units import BRANCH, Branch, unit_attrs

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.core.errors import InvalidArgumentError
-from headrace.ops.traits import ENTER, EXIT
+from headrace.ops.declaration.traits import ENTER, EXIT
 from headrace.plan.plan import Plan, PlanNode
 
 Path = tuple[str, ...]  # the names of the frames around, the outermost first

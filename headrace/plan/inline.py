@@ -18,16 +18,16 @@ from headrace.core import device_name, dtypes
 from headrace.core.errors import NotFoundError, OpError, UnimplementedError, at
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.graph.attrs import FunctionName, Literal
-from headrace.ops import catalog
-from headrace.ops.comparison import equal, greater_equal, less
-from headrace.ops.constant import const
-from headrace.ops.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
-from headrace.ops.declare import Op
-from headrace.ops.function_body import Body
-from headrace.ops.logical import logical_and
-from headrace.ops.node_def import output_types
-from headrace.ops.source import identity, no_op
-from headrace.ops.traits import CONTROL_FLOW
+from headrace.ops.array.constant import const
+from headrace.ops.array.source import identity, no_op
+from headrace.ops.control.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.node_def import output_types
+from headrace.ops.declaration.traits import CONTROL_FLOW
+from headrace.ops.graphdef.function_body import Body
+from headrace.ops.math.comparison import equal, greater_equal, less
+from headrace.ops.math.logical import logical_and
 from headrace.plan.loops import exits, outside_loops
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.prune import prune

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from headrace.ops.control_flow import ref_enter, ref_switch
-from headrace.ops.source import identity
-from headrace.ops.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE
+from headrace.ops.array.source import identity
+from headrace.ops.control.control_flow import ref_enter, ref_switch
+from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.state_order import Variable, variables_of
 

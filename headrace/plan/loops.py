@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.ops.traits import ENTER, EXIT
+from headrace.ops.declaration.traits import ENTER, EXIT
 from headrace.plan.plan import Plan
 
 

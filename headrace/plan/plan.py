@@ -15,8 +15,15 @@ from typing import Any, NamedTuple
 from headrace.core.dtypes import DType
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
-from headrace.ops.declare import Op
-from headrace.ops.traits import CONTROL_FLOW, MERGE, NEXT_ITERATION, READS, STATEFUL, WRITES
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.traits import (
+    CONTROL_FLOW,
+    MERGE,
+    NEXT_ITERATION,
+    READS,
+    STATEFUL,
+    WRITES,
+)
 
 _READERS = frozenset({STATEFUL, READS, CONTROL_FLOW})
 
@@ -80,7 +87,7 @@ class PlanNode:
 
     @property
     def node_def(self) -> Any:
-        from headrace.ops.import_export import plan_node_to_proto
+        from headrace.ops.graphdef.import_export import plan_node_to_proto
 
         return plan_node_to_proto(self)
 

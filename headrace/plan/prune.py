@@ -8,8 +8,8 @@ from headrace.core.errors import InvalidArgumentError
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.source import placeholder
-from headrace.ops.traits import SOURCE
+from headrace.ops.array.source import placeholder
+from headrace.ops.declaration.traits import SOURCE
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 

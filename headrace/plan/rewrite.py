@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.ops.source import identity
-from headrace.ops.traits import CONSTANT
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.traits import CONSTANT
 from headrace.plan.plan import Edge, Plan, PlanNode, needed, ordered
 
 Action = Callable[["Match"], Any]

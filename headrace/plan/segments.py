@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from headrace.ops.source import placeholder
-from headrace.ops.traits import BLOCKING, CONSTANT, CONTROL_FLOW, DEFERRED, VARIABLE
-from headrace.ops.transfer import send
+from headrace.ops.array.source import placeholder
+from headrace.ops.control.transfer import send
+from headrace.ops.declaration.traits import BLOCKING, CONSTANT, CONTROL_FLOW, DEFERRED, VARIABLE
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.units import SEGMENT, Segment, inner_nodes, unit_attrs
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from headrace.ops.traits import BLOCKING, CONTROL_FLOW, DEFERRED, VARIABLE
+from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED, VARIABLE
 from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 
 Variable = tuple[str, ...]  # names what a reference or a handle leads to

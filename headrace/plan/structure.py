@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from headrace.core import options
-from headrace.ops.source import identity
-from headrace.ops.traits import (
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.traits import (
     CONSTANT,
     CONTROL_FLOW,
     ENTER,

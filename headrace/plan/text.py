@@ -19,7 +19,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, make_shape, show
 from headrace.graph.attrs import FunctionName, Literal
-from headrace.ops import catalog
+from headrace.ops.declaration import catalog
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 
 _SHORT = {
@@ -159,7 +159,7 @@ def _parse_attrs(op: Any, text: str) -> dict[str, Any]:
 
 
 def _required() -> Any:
-    from headrace.ops.signature import REQUIRED
+    from headrace.ops.declaration.signature import REQUIRED
 
     return REQUIRED
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.ops.declare import Op
-from headrace.ops.shape_rules import none
-from headrace.ops.signature import parse
-from headrace.ops.traits import STATEFUL
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.shape_rules import none
+from headrace.ops.declaration.signature import parse
+from headrace.ops.declaration.traits import STATEFUL
 from headrace.plan.plan import Plan, PlanNode
 
 LOOP = Op("_Loop", parse("->", {}), None, none, frozenset({STATEFUL}))

@@ -15,9 +15,10 @@ from typing import Any
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
-from headrace.ops.declare import Op
-from headrace.ops.resources import Slot
-from headrace.ops.traits import (
+from headrace.ops.control.transfer import recv, rendezvous_key, send
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.resources import Slot
+from headrace.ops.declaration.traits import (
     BLOCKING,
     CONTROL_FLOW,
     ENTER,
@@ -26,7 +27,6 @@ from headrace.ops.traits import (
     NEXT_ITERATION,
     SWITCH,
 )
-from headrace.ops.transfer import recv, rendezvous_key, send
 from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
 from headrace.plan.units import is_unit

@@ -10,10 +10,10 @@ import numpy as np
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import UnimplementedError
-from headrace.ops.build import group
-from headrace.ops.declare import Op
-from headrace.ops.resources import Slot
-from headrace.ops.traits import ALLOWS_UNINITIALIZED
+from headrace.ops.declaration.build import group
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.resources import Slot
+from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED
 from headrace.plan.plan import PlanNode
 from headrace.runtime.step import KernelContext, Step
 

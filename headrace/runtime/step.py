@@ -38,7 +38,7 @@ class Step:
 
 
 class KernelContext:
-    """What a kernel with a first parameter `ctx` gets (ops.context.Context)."""
+    """What a kernel with a first parameter `ctx` gets (ops.declaration.context.Context)."""
 
     __slots__ = ("node", "step", "resources", "state", "lock")
 

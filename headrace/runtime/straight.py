@@ -12,8 +12,8 @@ from typing import Any
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
-from headrace.ops.resources import Slot
-from headrace.ops.traits import BLOCKING, CONTROL_FLOW, DEFERRED
+from headrace.ops.declaration.resources import Slot
+from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import inner_plans, is_unit
 from headrace.runtime.kernel import Call, kernel_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from headrace.codegen.arenas import ARENAS
+from headrace.codegen.program.arenas import ARENAS
 from headrace.core.collecting import paused
 from headrace.core.errors import (
     CancelledError,
@@ -293,7 +293,7 @@ class BaseSession:
                 fill_cost_graph(run_metadata, [p.plan for p in signature.prepared.pieces])
             if options is not None and options.output_partition_graphs:
                 for piece in signature.prepared.pieces:
-                    from headrace.ops.import_export import plan_to_graph_def
+                    from headrace.ops.graphdef.import_export import plan_to_graph_def
 
                     run_metadata.partition_graphs.add().CopyFrom(plan_to_graph_def(piece.plan))
         return values

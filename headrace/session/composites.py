@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.functions import nest
+from headrace.functions.values import nest
 from headrace.graph.tensor import Tensor
-from headrace.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from headrace.ops.declaration.indexed_slices import IndexedSlices, IndexedSlicesValue
 
 
 def parts_of(value: Any) -> list[Tensor] | None:

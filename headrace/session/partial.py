@@ -8,7 +8,7 @@ from typing import Any
 from headrace.core.errors import InvalidArgumentError, at
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.resources import Slot
+from headrace.ops.declaration.resources import Slot
 from headrace.plan.late_reads import late_reads
 from headrace.plan.plan import Edge, PlanNode
 from headrace.plan.prune import prune

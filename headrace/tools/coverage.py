@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from headrace.ops import catalog
-from headrace.ops.declare import GRADIENTS, REGISTRY, Op
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import GRADIENTS, REGISTRY, Op
 
 RULES = ("gradient", "lower", "library", "samples")
 

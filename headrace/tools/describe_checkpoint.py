@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from headrace.formats.checkpoint import open_checkpoint
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
 from headrace.tools.describe_text import columns, shape, shortened, size
-from headrace.train.checkpoint_files import get_checkpoint_state
+from headrace.train.checkpoints.checkpoint_files import get_checkpoint_state
 
 
 def describe_checkpoint(prefix: Any, limit: int) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.formats import example as wire
 from headrace.formats import files, proto
-from headrace.formats.compression import GZIP, NONE, ZLIB, Compression
-from headrace.formats.tfrecord import RecordReader
+from headrace.formats.records import example as wire
+from headrace.formats.records.compression import GZIP, NONE, ZLIB, Compression
+from headrace.formats.records.tfrecord import RecordReader
 from headrace.tools.describe_text import columns, shortened, size
 from headrace.tools.progress import Progress
 

@@ -31,7 +31,7 @@ def _version(package: str) -> str:
 
 def _kept() -> str:
     """What is in the cache, of what it makes room for."""
-    from headrace.codegen.disk import KERNELS, PROGRAMS
+    from headrace.codegen.machine.disk import KERNELS, PROGRAMS
 
     found = []
     for folder in (KERNELS, PROGRAMS):
@@ -44,12 +44,12 @@ def _native() -> dict[str, str]:
     """Who runs what: generated loops, the threads they share with oneDNN, matrix products."""
     if not options.compile_enabled():
         return {"compile": "off (HEADRACE_COMPILE=0): the NumPy reference runs everything"}
-    from headrace.codegen import target
+    from headrace.codegen.machine import target
 
     problem = target.problem()
     if problem is not None:
         return {"compile": f"off ({problem}): the NumPy reference runs everything"}
-    from headrace.codegen import threads
+    from headrace.codegen.machine import threads
 
     cpu = target.host()
     if threads.libgomp() is not None:
@@ -64,7 +64,8 @@ def _native() -> dict[str, str]:
 
 
 def _onednn() -> str:
-    from headrace.codegen import onednn_api, threads
+    from headrace.codegen.machine import threads
+    from headrace.codegen.onednn import onednn_api
 
     where = onednn_api.path()
     if onednn_api.library() is not None:

@@ -12,18 +12,18 @@ from typing import Any
 
 from headrace.core.errors import OpError
 from headrace.formats import proto
-from headrace.functions.graph_tools import convert_variables_to_constants
+from headrace.functions.io.graph_tools import convert_variables_to_constants
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
-from headrace.ops.importer import import_graph_def
+from headrace.ops.graphdef.importer import import_graph_def
 from headrace.session.session import Session
 from headrace.tools.graph_message import read_message, words, write_message
-from headrace.train import saved_model_names as names
-from headrace.train.checkpoint_files import checkpoint_exists
-from headrace.train.checkpoint_reader import NewCheckpointReader
-from headrace.train.meta_graph import import_meta_graph
+from headrace.train.checkpoints.checkpoint_files import checkpoint_exists
+from headrace.train.checkpoints.checkpoint_reader import NewCheckpointReader
+from headrace.train.checkpoints.saver import Saver
+from headrace.train.meta_graph.meta_graph import import_meta_graph
+from headrace.train.saved_model import saved_model_names as names
 from headrace.train.saved_model.loader import SavedModelLoader, load
-from headrace.train.saver import Saver
 
 
 def freeze_graph(

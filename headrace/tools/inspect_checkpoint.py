@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import OpError
-from headrace.train.checkpoint_reader import NewCheckpointReader
+from headrace.train.checkpoints.checkpoint_reader import NewCheckpointReader
 
 
 def print_tensors_in_checkpoint_file(

@@ -16,7 +16,7 @@ from headrace.core import log
 from headrace.core.dtypes import as_dtype
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
-from headrace.functions.graph_tools import remove_training_nodes
+from headrace.functions.io.graph_tools import remove_training_nodes
 from headrace.tools.strip_unused import change_graph, graph_arguments, strip_unused
 
 # Where the inputs of a normalisation stand: convolution, mean, variance, offset, scale.

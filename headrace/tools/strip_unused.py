@@ -12,7 +12,7 @@ from typing import Any
 from headrace.core.dtypes import as_dtype
 from headrace.core.errors import OpError
 from headrace.formats import proto
-from headrace.functions.graph_tools import extract_sub_graph
+from headrace.functions.io.graph_tools import extract_sub_graph
 from headrace.tools.graph_message import read_graph, read_message, words, write_message
 
 

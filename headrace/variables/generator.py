@@ -8,13 +8,14 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
-from headrace.functions import array
-from headrace.functions.stacking import concat, stack
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array
+from headrace.functions.array.stacking import concat, stack
+from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, random_state
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.random import non_deterministic_ints
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math import arithmetic
+from headrace.ops.random import random_state
+from headrace.ops.random.random import non_deterministic_ints
 from headrace.variables.resource import ResourceVariable
 
 RNG_ALG_PHILOX, RNG_ALG_THREEFRY = 1, 2

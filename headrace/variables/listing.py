@@ -6,13 +6,14 @@ import os
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.structure import name_scope
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
-from headrace.ops import source, state
-from headrace.ops.constant import constant, pack
-from headrace.ops.traits import VARIABLE
+from headrace.ops.array import source
+from headrace.ops.array.constant import constant, pack
+from headrace.ops.declaration.traits import VARIABLE
+from headrace.ops.state import state
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
@@ -51,7 +52,7 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """A node that initialises the given variables, all at once."""
-    from headrace.functions.grouping import group
+    from headrace.functions.control.grouping import group
 
     if var_list:
         return group(*[v.initializer for v in var_list], name=name)
@@ -100,7 +101,7 @@ def _references() -> list[Tensor]:
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
     """A node that fails if one of the variables has no value; None if there are none."""
-    from headrace.ops.array import rank
+    from headrace.ops.declaration.array import rank
 
     if var_list is None:
         var_list = global_variables() + local_variables()
@@ -123,8 +124,8 @@ def report_uninitialized_variables(
       var_list: variables to check; default all global and local ones.
       name: name of the scope.
     """
-    from headrace.functions.indexing import boolean_mask
-    from headrace.ops.logical import logical_not
+    from headrace.functions.array.indexing import boolean_mask
+    from headrace.ops.math.logical import logical_not
 
     if var_list is None:
         var_list = global_variables() + local_variables() or _references()

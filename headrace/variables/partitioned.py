@@ -9,8 +9,8 @@ from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.convert import register_tensor_conversion_function
-from headrace.ops.source import identity
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import register_tensor_conversion_function
 
 
 def cut(partitioner: Any, shape: Shape, dtype: Any) -> list[int]:
@@ -116,7 +116,7 @@ class PartitionedVariable:
             return self._concat()
 
     def _concat(self) -> Tensor:
-        from headrace.functions.stacking import concat
+        from headrace.functions.array.stacking import concat
 
         graph = get_default_graph()
         joined = self._variable_list[0]
@@ -155,7 +155,7 @@ class PartitionedVariable:
 
     def _values_for_parts(self, value: Any) -> list[Any]:
         """One value per part: a list of them, another partitioned variable, or a value to cut."""
-        from headrace.functions.stacking import split
+        from headrace.functions.array.stacking import split
 
         axis = self._axis("do assign action")
         if isinstance(value, list):

@@ -6,15 +6,15 @@ from typing import Any
 
 from headrace.core.dtypes import as_dtype
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions.init_scope import init_scope
-from headrace.functions.structure import name_scope
+from headrace.functions.control.init_scope import init_scope
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.scope_names import add_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops import state
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.source import identity
-from headrace.variables.initial_value import guarded
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.state import state
+from headrace.variables.initializers.initial_value import guarded
 from headrace.variables.modes import checked_modes
 from headrace.variables.resource_base import BaseResourceVariable
 from headrace.variables.slices import SaveSliceInfo

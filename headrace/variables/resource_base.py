@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape
-from headrace.functions.structure import name_scope
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph, has_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops import state
-from headrace.ops.convert import convert_to_tensor, register_tensor_conversion_function
-from headrace.ops.source import identity
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor, register_tensor_conversion_function
+from headrace.ops.state import state
 from headrace.variables.modes import checked_modes
 from headrace.variables.variable import (
     Variable,
@@ -120,7 +120,7 @@ class BaseResourceVariable(Variable):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, without reading the rest."""
-        from headrace.ops.variable_parts import resource_gather
+        from headrace.ops.state.variable_parts import resource_gather
 
         with name_scope("Gather" if name is None else name) as scope:
             value = resource_gather(self._handle, indices, dtype=self._dtype, name=scope)
@@ -129,7 +129,7 @@ class BaseResourceVariable(Variable):
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements or slices at index vectors, without reading the rest."""
-        from headrace.ops.variable_parts import resource_gather_nd
+        from headrace.ops.state.variable_parts import resource_gather_nd
 
         with name_scope("GatherNd" if name is None else name) as scope:
             value = resource_gather_nd(self._handle, indices, dtype=self._dtype, name=scope)
@@ -189,13 +189,13 @@ class BaseResourceVariable(Variable):
         return UpdatedVariable(self, done)
 
     def _scatter(self, kind: str, indices: Any, values: Any, use_locking: bool, name: Any) -> Any:
-        from headrace.ops.scatter_update import RESOURCE_SCATTER
+        from headrace.ops.state.scatter_update import RESOURCE_SCATTER
 
         values = convert_to_tensor(values, self._dtype)
         return self._lazy_read(RESOURCE_SCATTER[kind](self._handle, indices, values, name=name))
 
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: Any) -> Any:
-        from headrace.ops.scatter_update import RESOURCE_SCATTER_ND
+        from headrace.ops.state.scatter_update import RESOURCE_SCATTER_ND
 
         updates = convert_to_tensor(updates, self._dtype)
         done = RESOURCE_SCATTER_ND[kind](self._handle, indices, updates, name=name)
@@ -204,7 +204,7 @@ class BaseResourceVariable(Variable):
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: Any, **masks: int
     ) -> Any:
-        from headrace.ops.slice_update import resource_strided_slice_assign
+        from headrace.ops.array.slice_update import resource_strided_slice_assign
 
         with self._after_cached_read():
             value = convert_to_tensor(value, self._dtype)

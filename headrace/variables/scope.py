@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from headrace.functions import variable_reads
-from headrace.functions.structure import graph_of, name_scope
+from headrace.functions.control import variable_reads
+from headrace.functions.values.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.store import VariableStore
 

@@ -11,11 +11,11 @@ from headrace.core import dtypes, origin
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.errors import hinted
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions.init_scope import init_scope
+from headrace.functions.control.init_scope import init_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables import creation
 from headrace.variables.modes import VariableAggregation, VariableSynchronization, checked_modes
 from headrace.variables.partitioned import PartitionedVariable, cut, parts_of
@@ -300,7 +300,7 @@ def _accepts(function: Any, name: str) -> bool:
 
 
 def _default_initializer(name: str, dtype: DType) -> Any:
-    from headrace.variables import initializers
+    from headrace.variables.initializers import initializers
 
     if dtype.is_floating:
         return initializers.GlorotUniform()
@@ -337,7 +337,7 @@ def _part_initializer(
     initializer: Any, name: str, dtype: Any, offset: list[int], size: list[int]
 ) -> tuple[Any, Any, Any]:
     """(initializer, shape, dtype) of one part: an initializer fills it, a value is sliced."""
-    from headrace.ops.slice import slice_
+    from headrace.ops.array.slice import slice_
 
     if initializer is None:
         return _default_initializer(name, dtype), size, dtype

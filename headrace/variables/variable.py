@@ -18,8 +18,8 @@ from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import strip_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.operators import OPERATORS
-from headrace.ops.strided_slice import getitem
+from headrace.ops.array.strided_slice import getitem
+from headrace.ops.declaration.operators import OPERATORS
 from headrace.variables.creators import chained
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.slices import SaveSliceInfo as _Slice
@@ -285,8 +285,8 @@ class Variable(metaclass=VariableType):
 
         Lets the initial value of one variable depend on that of another.
         """
-        from headrace.functions.cond import cond
-        from headrace.functions.init_scope import init_scope
+        from headrace.functions.control.cond import cond
+        from headrace.functions.control.init_scope import init_scope
         from headrace.variables.listing import is_variable_initialized
 
         with init_scope():
@@ -401,7 +401,7 @@ def check_control_flow(initial_value: Tensor, name: str) -> None:
 
 
 def slices_of(sparse_delta: Any) -> Any:
-    from headrace.ops.indexed_slices import IndexedSlices
+    from headrace.ops.declaration.indexed_slices import IndexedSlices
 
     if not isinstance(sparse_delta, IndexedSlices):
         raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as tf
 from headrace.api import internal, modules, recorded
-from headrace.ops import catalog
+from headrace.ops.declaration import catalog
 from headrace.python.layers import convolutional, core
 from headrace.python.ops import gen_math_ops, gradients, math_ops, nn_ops, variable_scope
 

@@ -16,13 +16,13 @@ import headrace as tf
 from headrace.api import FAMILIES
 from headrace.api.namespace import expand
 from headrace.core.dtypes import DType
-from headrace.ops.declare import Op
+from headrace.ops.declaration.declare import Op
 
 NOTHING = object()
 
 
 def names(family):
-    table = importlib.import_module(f"headrace.api.{family}").NAMES
+    table = importlib.import_module(f"headrace.api.tables.{family}").NAMES
     for module, text in table.items():
         for place, name, internal in expand(text):
             yield f"{place}.{name}" if place else name, module, internal

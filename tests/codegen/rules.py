@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.assemble import assemble
-from headrace.codegen.kernel_ir import Compute, Tensor, Var, var
-from headrace.codegen.lower import Emitter, element
+from headrace.codegen.assembly.assemble import assemble
+from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.lowering.lower import Emitter, element
 from headrace.core import dtypes
 
 

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen import cache, compiled, faults, specialize
-from headrace.codegen import compile as compiler
+from headrace.codegen import compiled
+from headrace.codegen.lowering import specialize
+from headrace.codegen.machine import cache, faults
+from headrace.codegen.machine import compile as compiler
 
 pytestmark = pytest.mark.native
 

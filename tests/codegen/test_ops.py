@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen.kernel_ir import kind_of
+from headrace.codegen.ir.kernel_ir import kind_of
 from headrace.core.dtypes import as_dtype, resource
 from headrace.core.shapes import as_shape
-from headrace.ops.constant import constant
-from headrace.ops.emit import Decline
-from headrace.ops.resources import Slot
-from headrace.ops.source import placeholder
-from headrace.ops.state import var_handle, variable_v2
+from headrace.ops.array.constant import constant
+from headrace.ops.array.source import placeholder
+from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.resources import Slot
+from headrace.ops.state.state import var_handle, variable_v2
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same, settled
 from tests.ops.declared import samples

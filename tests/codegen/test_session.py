@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.ops.constant import constant
+from headrace.ops.array.constant import constant
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
 

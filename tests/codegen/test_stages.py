@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headrace.codegen.assemble import assemble
-from headrace.codegen.fusion import Fusion, Group
-from headrace.codegen.kernel_ir import Tensor
-from headrace.codegen.lower import Emitter
+from headrace.codegen.assembly.assemble import assemble
+from headrace.codegen.fusion.fusion import Fusion, Group
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.lowering.lower import Emitter
 from headrace.core.errors import InvalidArgumentError
 from tests.codegen.rules import operand, run
 
@@ -266,7 +266,7 @@ def test_scatter_into_a_variable():
             lambda r, j: (e.checked(ids[r], 9, "bad"), j),
             lambda r, j: e.const(1, w.dtype),
         )
-        from headrace.codegen.stages import Update
+        from headrace.codegen.ir.stages import Update
 
         program = assemble([w, ids], [], [Update(w, value)], e.checks)
         array = np.zeros((9, 4), np.float32)

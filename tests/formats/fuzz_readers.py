@@ -27,10 +27,12 @@ from google.protobuf.message import DecodeError
 
 import headrace as tf
 from headrace.core.errors import OpError
-from headrace.formats import checkpoint_state, events, proto
-from headrace.formats.checkpoint import open_checkpoint
-from headrace.formats.compression import Compression
-from headrace.formats.tfrecord import RecordReader
+from headrace.formats import proto
+from headrace.formats.checkpoints import checkpoint_state
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
+from headrace.formats.records import events
+from headrace.formats.records.compression import Compression
+from headrace.formats.records.tfrecord import RecordReader
 from headrace.tools.inspect import describe
 from tests.formats.test_image_formats import written_gif
 

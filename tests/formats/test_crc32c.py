@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.codegen import checksum
-from headrace.formats import crc32c
+from headrace.codegen.accelerate import checksum
+from headrace.formats.records import crc32c
 
 
 def by_bits(data):

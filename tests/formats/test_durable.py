@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from headrace.formats import durable
-from headrace.formats.bundle import BundleReader
-from headrace.formats.bundle_writer import BundleWriter
+from headrace.formats.checkpoints.bundle import BundleReader
+from headrace.formats.checkpoints.bundle_writer import BundleWriter
 
 
 def save(prefix, number):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import headrace as tf
 from headrace.core.errors import InvalidArgumentError
-from headrace.formats import example as wire
 from headrace.formats import proto
+from headrace.formats.records import example as wire
 
 VALUES = st.one_of(
     st.tuples(st.just(wire.BYTES), st.lists(st.binary(max_size=200), max_size=4)),
@@ -122,7 +122,7 @@ def test_the_ops_refuse_what_is_damaged(data):
     at = data.draw(st.integers(0, len(raw) - 1))
     raw[at] = data.draw(st.integers(0, 255))
     cut = bytes(raw[: data.draw(st.integers(0, len(raw)))])
-    from headrace.ops.example_columns import Place, Reader, dense_columns
+    from headrace.ops.io.example_columns import Place, Reader, dense_columns
 
     for text in (bytes(raw), cut):
         dense = dense_columns(

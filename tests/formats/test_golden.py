@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headrace.formats import checkpoint_state, events, snappy
-from headrace.formats.bundle import BundleReader
-from headrace.formats.bundle_writer import BundleWriter, merge
-from headrace.formats.checkpoint import describe, open_checkpoint
-from headrace.formats.checkpoint_v1 import V1Reader
+from headrace.formats.checkpoints import checkpoint_state
+from headrace.formats.checkpoints.bundle import BundleReader
+from headrace.formats.checkpoints.bundle_writer import BundleWriter, merge
+from headrace.formats.checkpoints.checkpoint import describe, open_checkpoint
+from headrace.formats.checkpoints.checkpoint_v1 import V1Reader
+from headrace.formats.checkpoints.tensor_slice import parse_slice
 from headrace.formats.coding import read_varint
-from headrace.formats.compression import Compression
-from headrace.formats.tensor_slice import parse_slice
-from headrace.formats.tfrecord import RecordReader, RecordWriter
+from headrace.formats.records import events, snappy
+from headrace.formats.records.compression import Compression
+from headrace.formats.records.tfrecord import RecordReader, RecordWriter
 from tests.formats import golden_values
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,16 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
-from headrace.formats import checkpoint_state, crc32c, events, proto, snappy
-from headrace.formats.bundle import BundleReader
-from headrace.formats.bundle_writer import BundleWriter
-from headrace.formats.checkpoint import open_checkpoint
+from headrace.formats import proto
+from headrace.formats.checkpoints import checkpoint_state
+from headrace.formats.checkpoints.bundle import BundleReader
+from headrace.formats.checkpoints.bundle_writer import BundleWriter
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
+from headrace.formats.checkpoints.table import MAGIC, Table
+from headrace.formats.checkpoints.table_writer import TableWriter
+from headrace.formats.checkpoints.tensor_slice import parse_shape_and_slice
 from headrace.formats.coding import Damaged, fixed32, read_slice_key, slice_key, varint
-from headrace.formats.compression import Compression
-from headrace.formats.table import MAGIC, Table
-from headrace.formats.table_writer import TableWriter
-from headrace.formats.tensor_slice import parse_shape_and_slice
-from headrace.formats.tfrecord import RecordReader
+from headrace.formats.records import crc32c, events, snappy
+from headrace.formats.records.compression import Compression
+from headrace.formats.records.tfrecord import RecordReader
 from tests.formats import golden_values
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 
-from headrace.formats import bmp, gif, jpeg, jpeg_encode, png
+from headrace.formats.images import bmp, gif, jpeg, jpeg_encode, png
 
 pytestmark = pytest.mark.pure
 

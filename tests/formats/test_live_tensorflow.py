@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.formats.bundle_writer import BundleWriter
-from headrace.formats.checkpoint import open_checkpoint
-from headrace.formats.checkpoint_v1 import Item, write
-from headrace.formats.tensor_slice import full_slice, parse_slice
+from headrace.formats.checkpoints.bundle_writer import BundleWriter
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
+from headrace.formats.checkpoints.checkpoint_v1 import Item, write
+from headrace.formats.checkpoints.tensor_slice import full_slice, parse_slice
 from tests.formats import golden_values
 from tests.tensorflow_peer import needs_tensorflow, tensorflow
 

@@ -6,8 +6,8 @@ import zlib
 import pytest
 
 from headrace.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OutOfRangeError
-from headrace.formats import records
-from headrace.formats.tfrecord import RecordWriter
+from headrace.formats.records import records
+from headrace.formats.records.tfrecord import RecordWriter
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import InvalidArgumentError
-from headrace.formats import wav
+from headrace.formats.images import wav
 
 STEREO = np.array([[0.0, 0.5], [-1.0, 2.0]], np.float32)
 BYTES = (

@@ -3,7 +3,7 @@
 import pytest
 
 import headrace as tf
-from headrace.variables.defun import Defun
+from headrace.variables.functions.defun import Defun
 
 pytestmark = pytest.mark.pure
 

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 import headrace as tf
-from headrace.functions import flags
-from headrace.functions.flag_values import FlagValues
+from headrace.functions.platform import flags
+from headrace.functions.platform.flag_values import FlagValues
 
 
 @pytest.fixture

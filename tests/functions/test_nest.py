@@ -5,7 +5,7 @@ from collections import OrderedDict, namedtuple
 import pytest
 
 import headrace as tf
-from headrace.functions import nest, nest_paths
+from headrace.functions.values import nest, nest_paths
 
 Pair = namedtuple("Pair", "b a")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.functions import sparse_io
+from headrace.functions.sparse import io as sparse_io
 
 
 def matrix():

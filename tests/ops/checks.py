@@ -12,8 +12,8 @@ import pytest
 import headrace as tf
 from headrace.core.dtypes import float32, float64
 from headrace.core.shapes import make_shape
-from headrace.ops.declare import GRADIENTS, Op
-from headrace.ops.samples import ErrorSample, Sample
+from headrace.ops.declaration.declare import GRADIENTS, Op
+from headrace.ops.declaration.samples import ErrorSample, Sample
 from tests.ops.declared import Built
 
 

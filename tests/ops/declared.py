@@ -6,7 +6,6 @@ OPS=reduce,array pytest tests/ops     only the ops declared in these modules
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import zlib
 from collections.abc import Iterator
@@ -17,11 +16,11 @@ import numpy as np
 import headrace as tf
 from headrace.core.dtypes import as_dtype, resource
 from headrace.graph.tensor import Tensor
-from headrace.ops import catalog
-from headrace.ops.declare import REGISTRY, Op
-from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.source import placeholder
-from headrace.ops.traits import CONTROL_FLOW, SOURCE
+from headrace.ops.array.source import placeholder
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import REGISTRY, Op
+from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.declaration.traits import CONTROL_FLOW, SOURCE
 
 
 @functools.cache
@@ -30,10 +29,9 @@ def ops() -> list[Op]:
     if not chosen:
         catalog.load_all()
         return [REGISTRY[name] for name in sorted(REGISTRY)]
-    modules = {f"headrace.ops.{word}" for word in chosen.split(",")}
-    for module in modules:
-        importlib.import_module(module)
-    return [o for _, o in sorted(REGISTRY.items()) if o.__module__ in modules]
+    catalog.load_all()
+    words = set(chosen.split(","))
+    return [o for _, o in sorted(REGISTRY.items()) if o.__module__.rpartition(".")[2] in words]
 
 
 def needs_samples(op: Op) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 import headrace as tf
 from headrace.core import dtypes
-from headrace.ops.cast import cast_array
+from headrace.ops.math.cast import cast_array
 
 pytestmark = pytest.mark.pure
 NUMBERS = [d for d in dtypes.ALL if d.kind in "fiubc" and not d.is_quantized]

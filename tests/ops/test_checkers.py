@@ -10,12 +10,12 @@ import pytest
 from headrace.core.dtypes import FLOATS
 from headrace.core.origin import Origin
 from headrace.core.shapes import make_shape
-from headrace.ops import arithmetic
-from headrace.ops.declare import GRADIENTS, Op
-from headrace.ops.samples import ErrorSample, Sample
-from headrace.ops.shape_rules import same
-from headrace.ops.signature import parse
-from headrace.ops.traits import Trait
+from headrace.ops.declaration.declare import GRADIENTS, Op
+from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.declaration.shape_rules import same
+from headrace.ops.declaration.signature import parse
+from headrace.ops.declaration.traits import Trait
+from headrace.ops.math import arithmetic
 from headrace.plan.text import from_text
 from headrace.plan.verify import verify_origins
 from tests.ops import checks, trait_checks

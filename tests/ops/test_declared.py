@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headrace.ops.declare import GRADIENTS
-from headrace.ops.digest import digest
-from headrace.ops.traits import DIFFERENT_EACH_TIME
+from headrace.ops.declaration.declare import GRADIENTS
+from headrace.ops.declaration.digest import digest
+from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME
 from tests.ops import checks
 from tests.ops.declared import ErrorSample, needs_samples, ops, samples
 

@@ -7,8 +7,8 @@ import pytest
 
 import headrace as tf
 from headrace.graph.attrs import FunctionName
-from headrace.ops import function_call
-from headrace.variables.defun import Defun
+from headrace.ops.control import function_call
+from headrace.variables.functions.defun import Defun
 
 
 def run(*fetches, feed=None):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headrace.ops.hashing import fingerprint64, hash64, of_strings, siphash
-from headrace.ops.text import strings
+from headrace.ops.array.hashing import fingerprint64, hash64, of_strings, siphash
+from headrace.ops.declaration.text import strings
 
 LENGTHS = (0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 128, 129, 300)
 TEXTS = [bytes((i * 7 + n) % 256 for i in range(n)) for n in LENGTHS]

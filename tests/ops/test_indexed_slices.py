@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.ops import indexed_slices
-from headrace.ops.indexed_slices import IndexedSlices
+from headrace.ops.declaration import indexed_slices
+from headrace.ops.declaration.indexed_slices import IndexedSlices
 
 
 @pytest.fixture

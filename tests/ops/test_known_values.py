@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.ops import catalog
+from headrace.ops.declaration import catalog
 
 pytestmark = pytest.mark.native
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headrace.ops import linalg_schur
+from headrace.ops.linalg import schur as linalg_schur
 
 
 def jordan(value, size, rng):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.errors import CancelledError, OutOfRangeError
-from headrace.ops.queue_state import Bag, Line, QueueState, Ranking
+from headrace.ops.queues.queue_state import Bag, Line, QueueState, Ranking
 
 
 def queue(capacity=2, store=None, reserve=0):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.functions.random_seed import get_seed
-from headrace.ops import candidates, random, random_rejection
-from headrace.ops.philox import Philox
+from headrace.functions.random.random_seed import get_seed
+from headrace.ops.nn import candidates
+from headrace.ops.random import random, random_rejection
+from headrace.ops.random.philox import Philox
 
 SEEDS = {"seed": 12, "seed2": 345}
 # draw, the first four numbers of the first run, the first two of the second (1001 are drawn)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from headrace.ops import re2
-from headrace.ops.string_regex import regex_replace
-from headrace.ops.text import strings
+from headrace.ops.declaration.text import strings
+from headrace.ops.strings import re2
+from headrace.ops.strings.regex import regex_replace
 
 
 def replace(pattern, text, rewrite=rb"<\0>"):

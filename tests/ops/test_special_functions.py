@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from headrace.ops import error_function, gamma_function, incomplete_gamma
-from headrace.ops.special import bessel_i0e, bessel_i1e
+from headrace.ops.math import error_function, gamma_function, incomplete_gamma
+from headrace.ops.math.special import bessel_i0e, bessel_i1e
 
 pytestmark = pytest.mark.pure
 X = np.concatenate([np.linspace(-9.7, 30, 400), np.logspace(-12, 3, 100)])

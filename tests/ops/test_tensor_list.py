@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.functions import tensor_lists as lists
+from headrace.functions.control import tensor_lists as lists
 
 pytestmark = pytest.mark.pure
 

@@ -9,9 +9,10 @@ import pytest
 
 import headrace as tf
 from headrace.core.errors import FailedPreconditionError, InvalidArgumentError
-from headrace.ops import control_flow, state
-from headrace.ops.declare import Op
-from headrace.ops.traits import Trait
+from headrace.ops.control import control_flow
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.traits import Trait
+from headrace.ops.state import state
 from headrace.plan.prune import prune
 from headrace.runtime.straight import is_straight
 from tests.ops import trait_checks

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import headrace as tf
-from headrace.ops.constants import constant
-from headrace.ops.declare import Op
-from headrace.ops.samples import Sample
-from headrace.ops.traits import Trait
+from headrace.ops.declaration.constants import constant
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.samples import Sample
+from headrace.ops.declaration.traits import Trait
 from headrace.passes.pipeline import improve
 from headrace.plan.prune import prune
 from tests.ops.declared import Built
@@ -120,7 +120,7 @@ def stays_apart(op: Op, sample: Sample) -> None:
 
 
 def _again(node: Any) -> Any:
-    from headrace.ops.build import make_node
+    from headrace.ops.declaration.build import make_node
 
     return make_node(
         node.graph, node.declaration, list(node.inputs), node.inputs.types, dict(node.attrs), "twin"

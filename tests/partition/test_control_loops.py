@@ -18,7 +18,7 @@ from headrace.placement.place import place
 from headrace.plan.prune import prune
 from headrace.plan.text import to_text
 from headrace.plan.verify import verify
-from headrace.variables.defun import Defun
+from headrace.variables.functions.defun import Defun
 from tests.functions import test_structured_programs as programs
 
 CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.ops import stack as stacks
-from headrace.ops import tensor_array_state as arrays
+from headrace.ops.control import stack as stacks
+from headrace.ops.control import tensor_array_state as arrays
 
 REFERENCE = tf.ConfigProto(
     graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1))

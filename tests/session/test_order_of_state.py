@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.variables.defun import Defun
+from headrace.variables.functions.defun import Defun
 
 MODES = {"interpreted": "0", "compiled": "always", "as usual": "1"}
 KINDS = {"reference": False, "resource": True}

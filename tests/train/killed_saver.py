@@ -16,7 +16,7 @@ import time
 import traceback
 
 import headrace as tf
-from headrace.formats.checkpoint import open_checkpoint
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
 
 SIZES = (3, 50_000, 0, 700)
 

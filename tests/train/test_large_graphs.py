@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.ops import import_export
+from headrace.ops.graphdef import import_export
 
 
 @pytest.fixture(params=[pytest.param(2_200, marks=pytest.mark.slow), 3])

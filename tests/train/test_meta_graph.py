@@ -6,8 +6,8 @@ import pytest
 
 import headrace as tf
 from headrace.graph.collection_protos import register_proto_function
-from headrace.train.meta_graph import import_scoped_meta_graph, read_meta_graph_file
-from headrace.train.meta_graph_export import export_scoped_meta_graph
+from headrace.train.meta_graph.meta_graph import import_scoped_meta_graph, read_meta_graph_file
+from headrace.train.meta_graph.meta_graph_export import export_scoped_meta_graph
 
 
 @pytest.fixture(autouse=True)

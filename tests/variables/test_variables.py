@@ -159,7 +159,7 @@ def test_initializers_describe_themselves(name):
 
 
 def test_initializers_of_the_second_version_repeat_with_a_seed(session):
-    from headrace.variables import initializers_v2
+    from headrace.variables.initializers import initializers_v2
 
     v = tf.get_variable("v", [3, 5], initializer=initializers_v2.Orthogonal(seed=3))
     w = tf.get_variable("w", [3, 5], initializer=initializers_v2.Orthogonal(seed=3))

@@ -76,7 +76,7 @@ MODULES: dict[str, str] = {
         "contrib.layers/ summarize_activation summarize_activations summarize_collection "
         "summarize_tensor summarize_tensors"
     ),
-    "contrib.layers.python.layers.utils": "=headrace.layers.contrib.utils",
+    "contrib.layers.python.layers.utils": "=headrace.contrib.layers.named_outputs",
     "contrib.learn.python.learn.datasets.mnist": "=headrace.datasets",
     "contrib.legacy_seq2seq.python.ops.seq2seq": (
         "contrib.legacy_seq2seq/ attention_decoder basic_rnn_seq2seq embedding_attention_decoder "
@@ -147,7 +147,7 @@ MODULES: dict[str, str] = {
         "contrib.rnn/ _transpose_batch_time=transpose_batch_time contrib.seq2seq/ CustomHelper "
         "GreedyEmbeddingHelper Helper InferenceHelper SampleEmbeddingHelper "
         "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper TrainingHelper "
-        "headrace.layers.contrib.seq2seq.sampling/ bernoulli_sample categorical_sample"
+        "headrace.contrib.seq2seq.sampling/ bernoulli_sample categorical_sample"
     ),
     "contrib.seq2seq.python.ops.loss": "contrib.seq2seq/ sequence_loss",
     "contrib.training.python.training.hparam": "contrib.training/ HParams parse_values",

@@ -1,7 +1,7 @@
 """tensorflow.python.framework."""
 
 MODULES: dict[str, str] = {
-    "python.framework.composite_tensor": "headrace.functions.composite/ CompositeTensor",
+    "python.framework.composite_tensor": "headrace.functions.values.composite/ CompositeTensor",
     "python.framework.config": (
         "config/ get_soft_device_placement set_soft_device_placement config.experimental/ "
         "get_device_policy get_memory_growth get_synchronous_execution "
@@ -43,7 +43,7 @@ MODULES: dict[str, str] = {
         "Tensor TensorShape"
     ),
     "python.framework.function": (
-        "headrace.variables.defun/ Defun get_extra_args get_extra_inputs get_extra_vars"
+        "headrace.variables.functions.defun/ Defun get_extra_args get_extra_inputs get_extra_vars"
     ),
     "python.framework.graph_io": "io/ write_graph",
     "python.framework.graph_util": (
@@ -57,10 +57,10 @@ MODULES: dict[str, str] = {
     "python.framework.importer": "import_graph_def",
     "python.framework.indexed_slices": (
         "convert_to_tensor_or_indexed_slices IndexedSlices IndexedSlicesSpec "
-        "headrace.ops.indexed_slices/ IndexedSlicesValue"
+        "headrace.ops.declaration.indexed_slices/ IndexedSlicesValue"
     ),
     "python.framework.load_library": "load_file_system_library load_library load_op_library",
-    "python.framework.meta_graph": "headrace.train.meta_graph_export/ create_meta_graph_def",
+    "python.framework.meta_graph": "headrace.train.meta_graph.meta_graph_export/ create_meta_graph_def",
     "python.framework.ops": (
         "_colocate_with=colocate_with add_to_collection add_to_collections container "
         "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
@@ -68,7 +68,7 @@ MODULES: dict[str, str] = {
         "get_collection get_collection_ref get_default_graph "
         "get_default_session Graph GraphKeys IndexedSlices init_scope name_scope no_gradient "
         "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
-        "RegisterGradient reset_default_graph Tensor headrace.ops.indexed_slices/ "
+        "RegisterGradient reset_default_graph Tensor headrace.ops.declaration.indexed_slices/ "
         "IndexedSlicesValue"
     ),
     "python.framework.random_seed": "get_seed set_random_seed",
@@ -88,7 +88,7 @@ MODULES: dict[str, str] = {
         "TensorFlowTestCase=TestCase"
     ),
     "python.framework.type_spec": (
-        "TypeSpec headrace.functions.composite/ BatchableTypeSpec type_spec_from_value"
+        "TypeSpec headrace.functions.values.composite/ BatchableTypeSpec type_spec_from_value"
     ),
     "python.framework.versions": (
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "

@@ -45,8 +45,8 @@ MODULES: dict[str, str] = {
     "python.ops.data_flow_ops": (
         "*python.ops.gen_data_flow_ops ConditionalAccumulator ConditionalAccumulatorBase "
         "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue "
-        "SparseConditionalAccumulator headrace.functions.record_input/ RecordInput "
-        "headrace.functions.staging/ MapStagingArea StagingArea"
+        "SparseConditionalAccumulator headrace.functions.queues.record_input/ RecordInput "
+        "headrace.functions.queues.staging/ MapStagingArea StagingArea"
     ),
     "python.ops.embedding_ops": (
         "nn/ embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse"
@@ -103,7 +103,7 @@ MODULES: dict[str, str] = {
         "self_adjoint_eigvals svd"
     ),
     "python.ops.list_ops": (
-        "headrace.functions.tensor_lists/ empty_tensor_list tensor_list_concat "
+        "headrace.functions.control.tensor_lists/ empty_tensor_list tensor_list_concat "
         "tensor_list_from_tensor tensor_list_gather tensor_list_get_item tensor_list_pop_back "
         "tensor_list_reserve tensor_list_scatter tensor_list_set_item tensor_list_split "
         "tensor_list_stack"
@@ -261,6 +261,6 @@ MODULES: dict[str, str] = {
         "headrace.variables.partitioned/ PartitionedVariable"
     ),
     "python.ops.weights_broadcast_ops": (
-        "headrace.layers.weights_broadcast/ assert_broadcastable broadcast_weights"
+        "headrace.layers.losses.weights_broadcast/ assert_broadcastable broadcast_weights"
     ),
 }

@@ -4,7 +4,7 @@ MODULES: dict[str, str] = {
     "examples.tutorials.mnist.input_data": "=headrace.datasets",
     "python": "*python.framework.framework_lib *python.client.client_lib *python.ops.standard_ops",
     "python.client.client_lib": "get_default_session InteractiveSession OpError Session",
-    "python.client.device_lib": "headrace.functions.devices/ list_local_devices",
+    "python.client.device_lib": "headrace.functions.platform.devices/ list_local_devices",
     "python.client.session": "InteractiveSession Session",
     "python.compat.compat": "compat/ forward_compatibility_horizon forward_compatible",
     "python.compat.v2_compat": "disable_v2_behavior",

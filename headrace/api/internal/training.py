@@ -39,7 +39,7 @@ MODULES: dict[str, str] = {
     "python.saved_model.utils": "saved_model/ build_tensor_info get_tensor_from_tensor_info",
     "python.saved_model.utils_impl": "saved_model/ build_tensor_info get_tensor_from_tensor_info",
     "python.summary.plugin_asset": (
-        "headrace.train.plugin_asset/ get_all_plugin_assets get_plugin_asset PluginAsset"
+        "headrace.train.summaries.plugin_asset/ get_all_plugin_assets get_plugin_asset PluginAsset"
     ),
     "python.summary.summary": (
         "_SummaryMetadata=SummaryMetadata Event SessionLog Summary summary/ audio FileWriter "
@@ -85,13 +85,13 @@ MODULES: dict[str, str] = {
     "python.training.queue_runner_impl": "train/ add_queue_runner QueueRunner start_queue_runners",
     "python.training.rmsprop": "train/ RMSPropOptimizer",
     "python.training.saver": (
-        "headrace.train.saver_builder/ BaseSaverBuilder train/ checkpoint_exists "
+        "headrace.train.checkpoints.saver_builder/ BaseSaverBuilder train/ checkpoint_exists "
         "export_meta_graph generate_checkpoint_state_proto get_checkpoint_mtimes "
         "get_checkpoint_state import_meta_graph latest_checkpoint remove_checkpoint Saver "
         "update_checkpoint_state"
     ),
     "python.training.slot_creator": (
-        "headrace.train.slots/ create_slot create_slot_with_initializer create_zeros_slot"
+        "headrace.train.optimizers.slots/ create_slot create_slot_with_initializer create_zeros_slot"
     ),
     "python.training.summary_io": (
         "summary/ _FileWriter=FileWriter SummaryWriterCache=FileWriterCache train/ summary_iterator"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions.array import shape
-from headrace.functions.nn_activation import bias_add
-from headrace.functions.nn_transpose import (
+from headrace.functions.array.array import shape
+from headrace.functions.array.stacking import stack
+from headrace.functions.nn.activation import bias_add
+from headrace.functions.nn.transpose import (
     atrous_conv2d_transpose,
     conv2d_transpose,
     conv3d_transpose,
 )
-from headrace.functions.nn_window import per_dimension
-from headrace.functions.stacking import stack
+from headrace.functions.nn.window import per_dimension
+from headrace.layers.engine.windows import op_format, sizes, transposed_length
 from headrace.layers.keras.convolutional import Conv
-from headrace.layers.windows import op_format, sizes, transposed_length
 
 
 class ConvTranspose(Conv):

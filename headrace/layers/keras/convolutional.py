@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions.array import reshape
-from headrace.functions.nn_activation import bias_add
-from headrace.functions.nn_atrous import correlate
-from headrace.functions.nn_window import per_dimension
-from headrace.functions.tiling import pad
-from headrace.layers.identifiers import get_activation, get_regularizer
-from headrace.layers.input_spec import InputSpec
+from headrace.functions.array.array import reshape
+from headrace.functions.array.tiling import pad
+from headrace.functions.nn.activation import bias_add
+from headrace.functions.nn.atrous import correlate
+from headrace.functions.nn.window import per_dimension
+from headrace.layers.engine.identifiers import get_activation, get_regularizer
+from headrace.layers.engine.input_spec import InputSpec
+from headrace.layers.engine.windows import (
+    format_name,
+    op_format,
+    output_length,
+    padding_name,
+    sizes,
+)
 from headrace.layers.keras.roles import RoleLayer
-from headrace.layers.windows import format_name, op_format, output_length, padding_name, sizes
 
 
 class Conv(RoleLayer):

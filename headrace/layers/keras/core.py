@@ -8,20 +8,20 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
 from headrace.core.shapes import as_shape
-from headrace.functions.array import identity, reshape, shape, transpose
-from headrace.functions.cast import cast
-from headrace.functions.cond import smart_cond
-from headrace.functions.nn_activation import bias_add, dropout
-from headrace.functions.sparse_tensor import SparseTensor
-from headrace.functions.tensordot import tensordot
-from headrace.layers.identifiers import get_activation, get_regularizer
-from headrace.layers.input_spec import InputSpec
+from headrace.functions.array.array import identity, reshape, shape, transpose
+from headrace.functions.array.tensordot import tensordot
+from headrace.functions.control.cond import smart_cond
+from headrace.functions.math.cast import cast
+from headrace.functions.nn.activation import bias_add, dropout
+from headrace.functions.sparse.tensor import SparseTensor
+from headrace.layers.engine.identifiers import get_activation, get_regularizer
+from headrace.layers.engine.input_spec import InputSpec
+from headrace.layers.engine.layer import Layer
+from headrace.layers.engine.windows import format_name
 from headrace.layers.keras.learning_phase import learning_phase
 from headrace.layers.keras.roles import RoleLayer
-from headrace.layers.layer import Layer
-from headrace.layers.windows import format_name
-from headrace.ops import matrix
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import matrix
 
 
 class Dense(RoleLayer):
@@ -84,7 +84,7 @@ class Dense(RoleLayer):
             outputs = tensordot(inputs, self.kernel, [[rank - 1], [0]])
             outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
         elif isinstance(inputs, SparseTensor):
-            from headrace.functions.sparse_math import sparse_tensor_dense_matmul
+            from headrace.functions.sparse.math import sparse_tensor_dense_matmul
 
             outputs = sparse_tensor_dense_matmul(cast(inputs, self.dtype), self.kernel)
         else:

@@ -11,7 +11,7 @@ _KEY = "keras_learning_phase"
 
 def learning_phase() -> Any:
     """The phase of the default graph: what was set, else a boolean to feed, False by default."""
-    from headrace.functions.array import placeholder_with_default
+    from headrace.functions.array.array import placeholder_with_default
 
     graph = get_default_graph()
     if _KEY not in graph._scoped:

@@ -12,21 +12,21 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import as_shape
-from headrace.functions.array import ones_like, reshape, shape, zeros_like
-from headrace.functions.cast import cast
-from headrace.functions.cond import smart_cond, smart_constant_value
-from headrace.functions.elementwise import sqrt
-from headrace.functions.nn_norm import batch_normalization, fused_batch_norm, moments
-from headrace.functions.reduce import reduce_mean
-from headrace.layers.identifiers import get_initializer, serialize
-from headrace.layers.input_spec import InputSpec
+from headrace.functions.array.array import ones_like, reshape, shape, zeros_like
+from headrace.functions.control.cond import smart_cond, smart_constant_value
+from headrace.functions.math.cast import cast
+from headrace.functions.math.elementwise import sqrt
+from headrace.functions.math.reduce import reduce_mean
+from headrace.functions.nn.norm import batch_normalization, fused_batch_norm, moments
+from headrace.layers.engine.identifiers import get_initializer, serialize
+from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.keras.learning_phase import learning_phase
 from headrace.layers.keras.renormalization import Renormalization, drift, stored
 from headrace.layers.keras.roles import RoleLayer
-from headrace.ops.activation import relu
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.source import stop_gradient
+from headrace.ops.array.constant import constant
+from headrace.ops.array.source import stop_gradient
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.nn.activation import relu
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.variable import Variable
 

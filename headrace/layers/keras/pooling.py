@@ -6,12 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core.shapes import Shape, as_shape
-from headrace.functions.array import expand_dims, squeeze, transpose
-from headrace.functions.nn_pool import avg_pool, avg_pool3d, max_pool, max_pool3d
-from headrace.functions.nn_window import per_dimension
-from headrace.layers.input_spec import InputSpec
-from headrace.layers.layer import Layer
-from headrace.layers.windows import format_name, op_format, output_length, padding_name, sizes
+from headrace.functions.array.array import expand_dims, squeeze, transpose
+from headrace.functions.nn.pool import avg_pool, avg_pool3d, max_pool, max_pool3d
+from headrace.functions.nn.window import per_dimension
+from headrace.layers.engine.input_spec import InputSpec
+from headrace.layers.engine.layer import Layer
+from headrace.layers.engine.windows import (
+    format_name,
+    op_format,
+    output_length,
+    padding_name,
+    sizes,
+)
 
 
 class Pooling(Layer):

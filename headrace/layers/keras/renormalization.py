@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.array import identity, ones_like, zeros_like
-from headrace.functions.cast import cast
-from headrace.functions.cond import smart_cond
-from headrace.functions.elementwise import sqrt
-from headrace.functions.structure import name_scope
+from headrace.functions.array.array import identity, ones_like, zeros_like
+from headrace.functions.control.cond import smart_cond
+from headrace.functions.math.cast import cast
+from headrace.functions.math.elementwise import sqrt
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
-from headrace.ops.arithmetic import maximum, minimum
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.arithmetic import maximum, minimum
 from headrace.variables.update import assign, assign_sub
 
 _LIMITS = ("rmax", "rmin", "dmax")

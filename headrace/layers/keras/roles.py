@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.layers.identifiers import (
+from headrace.layers.engine.identifiers import (
     get_constraint,
     get_initializer,
     get_regularizer,
     serialize,
 )
-from headrace.layers.layer import Layer
+from headrace.layers.engine.layer import Layer
 
 _KINDS = {
     "initializer": get_initializer,

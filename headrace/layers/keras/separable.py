@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.array import expand_dims, squeeze
-from headrace.functions.nn_activation import bias_add
-from headrace.functions.nn_atrous import separable_conv2d
-from headrace.functions.nn_window import per_dimension
-from headrace.functions.tiling import pad
+from headrace.functions.array.array import expand_dims, squeeze
+from headrace.functions.array.tiling import pad
+from headrace.functions.nn.activation import bias_add
+from headrace.functions.nn.atrous import separable_conv2d
+from headrace.functions.nn.window import per_dimension
+from headrace.layers.engine.windows import op_format
 from headrace.layers.keras.convolutional import Conv
-from headrace.layers.windows import op_format
 
 
 class SeparableConv(Conv):

@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import expand_dims, fill, rank, shape, size
-from headrace.functions.cast import cast
-from headrace.functions.cond import cond
-from headrace.functions.math import div, equal
-from headrace.functions.reduce import reduce_sum
-from headrace.functions.sets import set_difference, set_intersection, set_size
-from headrace.functions.sort import top_k
-from headrace.functions.sparse import sparse_reshape
-from headrace.functions.sparse_parts import sparse_retain
-from headrace.functions.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from headrace.functions.stacking import concat
-from headrace.functions.structure import name_scope
+from headrace.functions.array.array import expand_dims, fill, rank, shape, size
+from headrace.functions.array.sort import top_k
+from headrace.functions.array.stacking import concat
+from headrace.functions.control.cond import cond
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import div, equal
+from headrace.functions.math.reduce import reduce_sum
+from headrace.functions.sparse.parts import sparse_retain
+from headrace.functions.sparse.sets import set_difference, set_intersection, set_size
+from headrace.functions.sparse.sparse import sparse_reshape
+from headrace.functions.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
+from headrace.layers.losses.weights_broadcast import assert_broadcastable
 from headrace.layers.metrics.state import collected, metric_variable
-from headrace.layers.weights_broadcast import assert_broadcastable
-from headrace.ops.arithmetic import add, mul
+from headrace.ops.math.arithmetic import add, mul
 from headrace.variables.update import assign_add
 
 

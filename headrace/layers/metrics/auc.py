@@ -7,18 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import ones_like
-from headrace.functions.cast import cast
-from headrace.functions.elementwise import abs_
-from headrace.functions.indexing import where
-from headrace.functions.math import div, div_no_nan, equal
-from headrace.functions.reduce import argmax, argmin, reduce_min, reduce_sum
-from headrace.functions.sums import cumsum
+from headrace.functions.array.array import ones_like
+from headrace.functions.array.indexing import where
+from headrace.functions.math.cast import cast
+from headrace.functions.math.elementwise import abs_
+from headrace.functions.math.math import div, div_no_nan, equal
+from headrace.functions.math.reduce import argmax, argmin, reduce_min, reduce_sum
+from headrace.functions.math.sums import cumsum
 from headrace.layers.metrics.state import collected
 from headrace.layers.metrics.thresholds import confusion_at_thresholds, even_thresholds
-from headrace.ops.arithmetic import maximum, minimum, mul
-from headrace.ops.exponential import log
-from headrace.ops.logical import logical_and
+from headrace.ops.math.arithmetic import maximum, minimum, mul
+from headrace.ops.math.exponential import log
+from headrace.ops.math.logical import logical_and
 from headrace.variables.scope import variable_scope
 
 _EPSILON = 1e-7  # thresholds reach this far beyond [0, 1]

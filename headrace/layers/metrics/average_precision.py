@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import expand_dims, ones_like, reshape, shape, size, zeros_like
-from headrace.functions.cast import cast
-from headrace.functions.cond import cond
-from headrace.functions.indexing import where_v2
-from headrace.functions.math import div, div_no_nan
-from headrace.functions.reduce import reduce_max, reduce_sum
-from headrace.functions.sets import set_size
-from headrace.functions.slice import slice_
-from headrace.functions.sort import top_k
-from headrace.functions.sparse import sparse_reshape
-from headrace.functions.sparse_parts import sparse_concat
-from headrace.functions.sparse_tensor import (
+from headrace.functions.array.array import expand_dims, ones_like, reshape, shape, size, zeros_like
+from headrace.functions.array.indexing import where_v2
+from headrace.functions.array.slice import slice_
+from headrace.functions.array.sort import top_k
+from headrace.functions.array.stacking import concat
+from headrace.functions.control.cond import cond
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import div, div_no_nan
+from headrace.functions.math.reduce import reduce_max, reduce_sum
+from headrace.functions.math.sums import cumsum
+from headrace.functions.sparse.parts import sparse_concat
+from headrace.functions.sparse.sets import set_size
+from headrace.functions.sparse.sparse import sparse_reshape
+from headrace.functions.sparse.tensor import (
     SparseTensor,
     SparseTensorValue,
     convert_to_tensor_or_sparse_tensor,
 )
-from headrace.functions.stacking import concat
-from headrace.functions.structure import name_scope
-from headrace.functions.sums import cumsum
+from headrace.functions.values.structure import name_scope
+from headrace.layers.losses.weights_broadcast import broadcast_weights
 from headrace.layers.metrics.at_k import at_k_name, count_at_k, expanded_labels
 from headrace.layers.metrics.state import collected, metric_variable
-from headrace.layers.weights_broadcast import broadcast_weights
-from headrace.ops.arithmetic import minimum, mul
-from headrace.ops.comparison import greater_equal
-from headrace.ops.tile import tile
+from headrace.ops.array.tile import tile
+from headrace.ops.math.arithmetic import minimum, mul
+from headrace.ops.math.comparison import greater_equal
 from headrace.variables.update import assign_add
 
 

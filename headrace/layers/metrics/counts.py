@@ -11,17 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import identity, rank
-from headrace.functions.cast import cast
-from headrace.functions.indexing import where
-from headrace.functions.math import div, equal
-from headrace.functions.rank_checks import assert_rank_in
-from headrace.functions.reduce import reduce_sum
+from headrace.functions.array.array import identity, rank
+from headrace.functions.array.indexing import where
+from headrace.functions.array.rank_checks import assert_rank_in
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import div, equal
+from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
 from headrace.layers.metrics.state import aligned, collected, metric_variable
-from headrace.ops.arithmetic import mul
-from headrace.ops.comparison import greater
-from headrace.ops.logical import logical_and
+from headrace.ops.math.arithmetic import mul
+from headrace.ops.math.comparison import greater
+from headrace.ops.math.logical import logical_and
 from headrace.variables.scope import variable_scope
 from headrace.variables.update import assign_add
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import ones_like, size, zeros_like
-from headrace.functions.cast import cast
-from headrace.functions.confusion import remove_squeezable_dimensions
-from headrace.functions.elementwise import abs_, sqrt
-from headrace.functions.indexing import where
-from headrace.functions.math import div, div_no_nan, equal
-from headrace.functions.reduce import reduce_sum
+from headrace.functions.array.array import ones_like, size, zeros_like
+from headrace.functions.array.indexing import where
+from headrace.functions.math.cast import cast
+from headrace.functions.math.confusion import remove_squeezable_dimensions
+from headrace.functions.math.elementwise import abs_, sqrt
+from headrace.functions.math.math import div, div_no_nan, equal
+from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
+from headrace.layers.losses.weights_broadcast import broadcast_weights
 from headrace.layers.metrics.state import aligned, collected, metric_variable
-from headrace.layers.weights_broadcast import broadcast_weights
-from headrace.ops.arithmetic import maximum, mul, squared_difference, sub
-from headrace.ops.comparison import less
+from headrace.ops.math.arithmetic import maximum, mul, squared_difference, sub
+from headrace.ops.math.comparison import less
 from headrace.variables.scope import variable_scope
 from headrace.variables.update import assign_add
 

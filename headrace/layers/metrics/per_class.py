@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import ones, ones_like, reshape, size
-from headrace.functions.cast import cast
-from headrace.functions.confusion import confusion_matrix
-from headrace.functions.indexing import where
-from headrace.functions.math import div, div_no_nan, equal, not_equal
-from headrace.functions.reduce import reduce_mean, reduce_sum
+from headrace.functions.array.array import ones, ones_like, reshape, size
+from headrace.functions.array.indexing import where
+from headrace.functions.math.cast import cast
+from headrace.functions.math.confusion import confusion_matrix
+from headrace.functions.math.math import div, div_no_nan, equal, not_equal
+from headrace.functions.math.reduce import reduce_mean, reduce_sum
 from headrace.layers.metrics.state import collected, metric_variable
-from headrace.ops.arithmetic import maximum
-from headrace.ops.comparison import greater
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.diagonal import diag_part
+from headrace.ops.array.diagonal import diag_part
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.arithmetic import maximum
+from headrace.ops.math.comparison import greater
 from headrace.variables.scope import variable_scope
 from headrace.variables.update import assign_add, scatter_add
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.array import expand_dims, rank, squeeze, zeros
-from headrace.functions.cond import cond
-from headrace.functions.confusion import remove_squeezable_dimensions
-from headrace.functions.math import equal
+from headrace.functions.array.array import expand_dims, rank, squeeze, zeros
+from headrace.functions.control.cond import cond
+from headrace.functions.math.confusion import remove_squeezable_dimensions
+from headrace.functions.math.math import equal
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.variable import Variable
 

@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.functions.array import expand_dims, identity, reshape, shape, transpose
-from headrace.functions.cast import cast
-from headrace.functions.checks import assert_greater_equal, assert_less_equal
-from headrace.functions.math import div
-from headrace.functions.reduce import reduce_sum
-from headrace.functions.stacking import stack
+from headrace.functions.array.array import expand_dims, identity, reshape, shape, transpose
+from headrace.functions.array.checks import assert_greater_equal, assert_less_equal
+from headrace.functions.array.stacking import stack
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import div
+from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
+from headrace.layers.losses.weights_broadcast import broadcast_weights
 from headrace.layers.metrics.state import aligned, collected, metric_variable
-from headrace.layers.weights_broadcast import broadcast_weights
-from headrace.ops.comparison import greater
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.logical import logical_and, logical_not
-from headrace.ops.tile import tile
+from headrace.ops.array.constant import constant
+from headrace.ops.array.tile import tile
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.comparison import greater
+from headrace.ops.math.logical import logical_and, logical_not
 from headrace.variables.scope import variable_scope
 from headrace.variables.update import assign_add
 

@@ -22,9 +22,11 @@ from headrace.nn.linear_operator.several import LinearOperatorBlockDiag as Block
 from headrace.nn.linear_operator.several import LinearOperatorComposition as Composition
 from headrace.nn.linear_operator.several import LinearOperatorKronecker as Kronecker
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, linalg_factor
-from headrace.ops import matrix_terms as terms
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration import array
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import factor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic
 
 Any_ = LinearOperator
 Pair = tuple[type, type, Callable[[Any, Any], LinearOperator]]
@@ -182,7 +184,7 @@ FACTORS: tuple[Single, ...] = (
     (Diag, lambda a: Diag(arithmetic.sqrt(a.diag), True, True, True)),
     (BlockDiag, lambda a: BlockDiag([part.cholesky() for part in a.operators], True)),
     (Kronecker, lambda a: Kronecker([part.cholesky() for part in a.operators], True)),
-    (Any_, lambda a: LowerTriangular(linalg_factor.cholesky(a.to_dense()), True, False)),
+    (Any_, lambda a: LowerTriangular(factor.cholesky(a.to_dense()), True, False)),
 )  # fmt: skip
 
 

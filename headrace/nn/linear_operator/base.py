@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 
 from headrace.core.shapes import Dimension
-from headrace.functions import array, checks, linalg, reduce
+from headrace.functions.array import array, checks
+from headrace.functions.linalg import linalg
+from headrace.functions.math import reduce
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.shaped import Shaped
-from headrace.ops import arithmetic, cast, exponential, linalg_factor, linalg_solve
-from headrace.ops import matrix_terms as terms
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import factor as linalg_factor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.linalg import solve as linalg_solve
+from headrace.ops.math import arithmetic, cast, exponential
 
 
 class LinearOperator(Shaped):

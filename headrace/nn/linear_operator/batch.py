@@ -6,16 +6,18 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape
-from headrace.functions import array, checks
-from headrace.functions.math import imag
-from headrace.functions.math import real as real_part
+from headrace.functions.array import array, checks
+from headrace.functions.math.math import imag
+from headrace.functions.math.math import real as real_part
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops import arithmetic, linalg_solve, source
-from headrace.ops import array as array_ops
-from headrace.ops import broadcast as broadcast_ops
-from headrace.ops.constant import constant, pack
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.array import broadcast as broadcast_ops
+from headrace.ops.array import source
+from headrace.ops.array.constant import constant, pack
+from headrace.ops.declaration import array as array_ops
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import solve
+from headrace.ops.math import arithmetic
 from headrace.variables.variable import Variable
 
 
@@ -54,7 +56,7 @@ def real(x: Tensor) -> Tensor:
 
 
 def conj_if(x: Tensor, yes: bool) -> Tensor:
-    from headrace.ops.matrix_terms import conj
+    from headrace.ops.linalg.matrix_terms import conj
 
     return conj(x) if yes else x
 
@@ -91,7 +93,7 @@ def with_batch_of(operator: Any, x: Tensor) -> Tensor:
 
 def triangular_solve(matrix: Tensor, rhs: Tensor, adjoint: bool) -> Tensor:
     matrix, rhs = together(matrix, rhs)
-    return linalg_solve.matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
+    return solve.matrix_triangular_solve(matrix, rhs, lower=True, adjoint=adjoint)
 
 
 # -- checks -------------------------------------------------------------------------------------

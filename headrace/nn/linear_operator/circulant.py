@@ -11,22 +11,25 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape, make_shape
-from headrace.functions import array as array_functions
-from headrace.functions import checks, reduce
-from headrace.functions.cast import cast
-from headrace.functions.math import imag
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array as array_functions
+from headrace.functions.array import checks
+from headrace.functions.math import reduce
+from headrace.functions.math.cast import cast
+from headrace.functions.math.math import imag
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, exponential, fft
-from headrace.ops import broadcast as broadcast_ops
-from headrace.ops import matrix_terms as terms
-from headrace.ops import reduce as reduce_ops
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.reverse import reverse_v2
+from headrace.ops.array import broadcast as broadcast_ops
+from headrace.ops.array.reverse import reverse_v2
+from headrace.ops.declaration import array
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import fft
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic, exponential
+from headrace.ops.math import reduce as reduce_ops
 
 FORWARD = {1: fft.fft, 2: fft.fft2d, 3: fft.fft3d}
 INVERSE = {1: fft.ifft, 2: fft.ifft2d, 3: fft.ifft3d}

@@ -6,15 +6,17 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Shape
-from headrace.functions import linalg, reduce
-from headrace.functions.structure import name_scope
+from headrace.functions.linalg import linalg
+from headrace.functions.math import reduce
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, exponential
-from headrace.ops import matrix_terms as terms
+from headrace.ops.declaration import array
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic, exponential
 
 FLOATS = (
     dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128,

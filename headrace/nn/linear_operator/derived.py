@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from headrace.core.shapes import Shape, make_shape
-from headrace.functions.structure import name_scope
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array
-from headrace.ops import matrix_terms as terms
+from headrace.ops.declaration import array
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic
 
 
 def combined(operator: LinearOperator, name: str, given: Hint, message: str) -> Hint:

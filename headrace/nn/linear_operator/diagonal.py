@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.shapes import Shape
-from headrace.functions import checks, reduce
-from headrace.functions.structure import name_scope
+from headrace.functions.array import checks
+from headrace.functions.math import reduce
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, cast, exponential
-from headrace.ops import matrix_terms as terms
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration import array
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic, cast, exponential
 
 
 class LinearOperatorDiag(LinearOperator):

@@ -9,20 +9,22 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import Shape, make_shape
-from headrace.functions import array as array_functions
-from headrace.functions import checks, rank_checks, reduce
-from headrace.functions.grouping import with_dependencies
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array as array_functions
+from headrace.functions.array import checks, rank_checks
+from headrace.functions.control.grouping import with_dependencies
+from headrace.functions.math import reduce
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, cast, exponential
-from headrace.ops import matrix_terms as terms
-from headrace.ops.constant import pack
-from headrace.ops.constants import constant as constant_value
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.array.constant import pack
+from headrace.ops.declaration import array
+from headrace.ops.declaration.constants import constant as constant_value
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import arithmetic, cast, exponential
 from headrace.variables.variable import Variable
 
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.shapes import Shape
-from headrace.functions import linalg, reduce
-from headrace.functions.array import broadcast_static_shape
-from headrace.functions.structure import name_scope
+from headrace.functions.array.array import broadcast_static_shape
+from headrace.functions.linalg import linalg
+from headrace.functions.math import reduce
+from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.diagonal import LinearOperatorDiag
 from headrace.nn.linear_operator.identity import LinearOperatorIdentity
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import arithmetic, array, cast, exponential, linalg_factor, linalg_solve
-from headrace.ops import broadcast as broadcast_ops
-from headrace.ops import matrix_terms as terms
+from headrace.ops.array import broadcast as broadcast_ops
+from headrace.ops.declaration import array
+from headrace.ops.linalg import factor as linalg_factor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.linalg import solve as linalg_solve
+from headrace.ops.math import arithmetic, cast, exponential
 
 
 class LinearOperatorLowRankUpdate(LinearOperator):

@@ -6,18 +6,19 @@ from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import Shape
-from headrace.functions import array as array_functions
-from headrace.functions.linalg import matmul
-from headrace.functions.norm import norm
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array as array_functions
+from headrace.functions.linalg.linalg import matmul
+from headrace.functions.math.norm import norm
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import array, cast
-from headrace.ops import matrix_terms as terms
-from headrace.ops.convert import convert_to_tensor
+from headrace.ops.declaration import array
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import cast
 
 
 class LinearOperatorHouseholder(LinearOperator):

@@ -8,20 +8,21 @@ from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import Dim, Shape, make_shape
-from headrace.functions.array import broadcast_static_shape
-from headrace.functions.grouping import group
-from headrace.functions.rank_checks import assert_proper_iterable
-from headrace.functions.structure import name_scope
+from headrace.functions.array.array import broadcast_static_shape
+from headrace.functions.array.rank_checks import assert_proper_iterable
+from headrace.functions.control.grouping import group
+from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.shaped import Hint
-from headrace.ops import array, cast, exponential
-from headrace.ops import broadcast as broadcast_ops
-from headrace.ops import matrix_terms as terms
-from headrace.ops.constant import pack
-from headrace.ops.sequence import range_
+from headrace.ops.array import broadcast as broadcast_ops
+from headrace.ops.array.constant import pack
+from headrace.ops.declaration import array
+from headrace.ops.linalg import matrix_terms as terms
+from headrace.ops.math import cast, exponential
+from headrace.ops.math.sequence import range_
 
 
 def _product(values: Sequence[Any]) -> Any:

@@ -6,12 +6,12 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.shapes import Dimension, Shape
-from headrace.functions import array
-from headrace.functions.structure import name_scope
+from headrace.functions.array import array
+from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
-from headrace.ops.convert import convert_to_tensor
-from headrace.variables.module import Module
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.variables.functions.module import Module
 
 Hint = bool | None  # True, False, or not known
 

@@ -9,10 +9,10 @@ import numpy as np
 from headrace.core.errors import OpError
 from headrace.formats import proto
 from headrace.graph.graph import Graph
-from headrace.ops import catalog
-from headrace.ops.declare import REGISTRY
-from headrace.ops.importer import import_graph_def
-from headrace.ops.traits import CONTROL_FLOW, DIFFERENT_EACH_TIME
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import REGISTRY
+from headrace.ops.declaration.traits import CONTROL_FLOW, DIFFERENT_EACH_TIME
+from headrace.ops.graphdef.importer import import_graph_def
 from headrace.session.session import Session
 from headrace.tools.transforms.call import Call, transform
 from headrace.tools.transforms.nodes import (

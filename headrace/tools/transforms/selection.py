@@ -6,9 +6,9 @@ from typing import Any
 
 from headrace.core.dtypes import as_dtype
 from headrace.formats import proto
-from headrace.ops import catalog
-from headrace.ops.declare import REGISTRY
-from headrace.ops.node_def import attributes, output_types
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import REGISTRY
+from headrace.ops.declaration.node_def import attributes, output_types
 from headrace.tools.transforms.call import Call, transform
 from headrace.tools.transforms.nodes import (
     Nodes,

@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.errors import FailedPreconditionError
-from headrace.formats.checkpoint import open_checkpoint
+from headrace.formats.checkpoints.checkpoint import open_checkpoint
 from headrace.tools.transforms.call import Call, transform
 from headrace.tools.transforms.nodes import (
     Nodes,

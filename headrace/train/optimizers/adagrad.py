@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions import array
-from headrace.functions.cast import cast
+from headrace.functions.array import array
+from headrace.functions.math.cast import cast
 from headrace.graph.defaults import get_default_graph
-from headrace.ops import update
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.fill import fill
-from headrace.ops.source import identity
+from headrace.ops.array.constant import constant
+from headrace.ops.array.fill import fill
+from headrace.ops.array.source import identity
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.state import update
 from headrace.train.optimizers.rule import Number, RuleOptimizer
-from headrace.variables.initializers import Constant
+from headrace.variables.initializers.initializers import Constant
 
 _RATE = Number("lr", "_learning_rate", "_learning_rate_tensor", "learning_rate")
 _L1 = Number(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.cast import cast
-from headrace.functions.grouping import group
-from headrace.functions.init_scope import init_scope
+from headrace.functions.control.grouping import group
+from headrace.functions.control.init_scope import init_scope
+from headrace.functions.math.cast import cast
 from headrace.graph.defaults import get_default_graph
-from headrace.ops import update
-from headrace.ops.exponential import sqrt
-from headrace.ops.scatter_update import RESOURCE_SCATTER
+from headrace.ops.math.exponential import sqrt
+from headrace.ops.state import update
+from headrace.ops.state.scatter_update import RESOURCE_SCATTER
 from headrace.train.optimizers.rule import Number, RuleOptimizer
 from headrace.variables.update import assign, assign_sub, scatter_add
 

@@ -10,17 +10,18 @@ from headrace.autodiff.gradients import gradients
 from headrace.autodiff.missing import why
 from headrace.core import dtypes
 from headrace.core.errors import hinted
-from headrace.functions import nest
-from headrace.functions.grouping import group, tuple_
-from headrace.functions.init_scope import init_scope
-from headrace.functions.structure import name_scope
+from headrace.functions.control.grouping import group, tuple_
+from headrace.functions.control.init_scope import init_scope
+from headrace.functions.values import nest
+from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
-from headrace.ops import catalog, state
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.indexed_slices import IndexedSlices
-from headrace.train import slots
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.indexed_slices import IndexedSlices
+from headrace.ops.state import state
+from headrace.train.optimizers import slots
 from headrace.variables.listing import trainable_variables
 from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
@@ -28,8 +29,8 @@ from headrace.variables.variable import Variable
 
 def deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
     """Rows of equal indices summed: (values, indices)."""
-    from headrace.functions.array import shape
-    from headrace.ops.segment import unsorted_segment_sum
+    from headrace.functions.array.array import shape
+    from headrace.ops.array.segment import unsorted_segment_sum
 
     unique, places = catalog.find("Unique")(indices)
     rows: Any = shape(unique)

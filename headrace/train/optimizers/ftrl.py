@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.graph.defaults import get_default_graph
-from headrace.ops import update_ftrl
-from headrace.ops.constant import constant
+from headrace.ops.array.constant import constant
+from headrace.ops.state import update_ftrl
 from headrace.train.optimizers.rule import Number, RuleOptimizer
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.cast import cast
-from headrace.ops import update
-from headrace.ops.indexed_slices import IndexedSlices
-from headrace.ops.scatter_update import RESOURCE_SCATTER
+from headrace.functions.math.cast import cast
+from headrace.ops.declaration.indexed_slices import IndexedSlices
+from headrace.ops.state import update
+from headrace.ops.state.scatter_update import RESOURCE_SCATTER
 from headrace.train.optimizers.rule import Number, RuleOptimizer
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions import array
-from headrace.ops import update
+from headrace.functions.array import array
+from headrace.ops.state import update
 from headrace.train.optimizers.rule import Number, RuleOptimizer
-from headrace.variables.initializers import Ones
+from headrace.variables.initializers.initializers import Ones
 
 
 class MomentumOptimizer(RuleOptimizer):

@@ -1,13 +1,13 @@
-"""Optimizers whose updates are one op each (ops.update): slots and numbers are left to say."""
+"""Optimizers whose updates are one op each (ops.state.update): slots and numbers are left to say."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from headrace.functions.cast import cast
+from headrace.functions.math.cast import cast
 from headrace.graph.tensor import Tensor
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.update_rule import Update
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.state.update_rule import Update
 from headrace.train.optimizers.base import Optimizer
 from headrace.variables.resource_base import is_resource_variable
 

@@ -11,8 +11,8 @@ from headrace.core.errors import DataLossError
 from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.train import saved_model_names as names
 from headrace.train.saved_model import places
+from headrace.train.saved_model import saved_model_names as names
 
 
 def collect(tensors: Any) -> dict[str, str]:

@@ -8,10 +8,10 @@ from headrace.core import log
 from headrace.formats import durable, files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
-from headrace.train import saved_model_names as names
-from headrace.train.saveable import all_saveable_objects
+from headrace.train.checkpoints.saveable import all_saveable_objects
+from headrace.train.checkpoints.saver import Saver
 from headrace.train.saved_model import assets, places
-from headrace.train.saver import Saver
+from headrace.train.saved_model import saved_model_names as names
 
 
 class SavedModelBuilder:

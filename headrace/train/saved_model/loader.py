@@ -11,12 +11,11 @@ from google.protobuf.message import DecodeError
 from headrace.core import log
 from headrace.formats import files, proto
 from headrace.graph.graph import Graph
-from headrace.train import saved_model_names as names
-from headrace.train import signatures
-from headrace.train.meta_graph import import_with_elements
-from headrace.train.saveable import all_saveable_objects
-from headrace.train.saved_model import assets, places
-from headrace.train.saver import Saver
+from headrace.train.checkpoints.saveable import all_saveable_objects
+from headrace.train.checkpoints.saver import Saver
+from headrace.train.meta_graph.meta_graph import import_with_elements
+from headrace.train.saved_model import assets, places, signatures
+from headrace.train.saved_model import saved_model_names as names
 
 
 def contains_saved_model(export_dir: Any) -> bool:

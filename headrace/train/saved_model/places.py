@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from headrace.formats import files
-from headrace.train import saved_model_names as names
+from headrace.train.saved_model import saved_model_names as names
 
 
 def as_text(path: Any) -> str:

@@ -13,17 +13,18 @@ from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import as_shape
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto
-from headrace.functions import nest, nest_paths
-from headrace.functions.tensor_spec import TensorSpec
+from headrace.functions.values import nest, nest_paths
+from headrace.functions.values.tensor_spec import TensorSpec
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
-from headrace.ops import checkpoint, function_call
-from headrace.ops.constant import constant
-from headrace.ops.convert import convert_to_tensor
-from headrace.ops.function_library import Function
-from headrace.ops.importer import drop_producer_defaults
-from headrace.train.object_graph import AutoTrackable
-from headrace.train.object_names import object_graph_of
+from headrace.ops.array.constant import constant
+from headrace.ops.control import function_call
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.graphdef.function_library import Function
+from headrace.ops.graphdef.importer import drop_producer_defaults
+from headrace.ops.io import checkpoint
+from headrace.train.checkpoints.object_graph import AutoTrackable
+from headrace.train.checkpoints.object_names import object_graph_of
 from headrace.train.saved_model import assets, places
 from headrace.train.saved_model.loader import SavedModelLoader, parse_saved_model
 from headrace.train.saved_model.structure_coder import decode

@@ -16,24 +16,27 @@ import numpy as np
 from headrace.core import log
 from headrace.core.errors import FailedPreconditionError
 from headrace.formats import durable, files, proto
-from headrace.formats.bundle_writer import BundleWriter
-from headrace.functions import nest
-from headrace.functions.grouping import group
-from headrace.functions.scopes import control_dependencies
+from headrace.formats.checkpoints.bundle_writer import BundleWriter
+from headrace.functions.control.grouping import group
+from headrace.functions.platform.scopes import control_dependencies
+from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_session
 from headrace.graph.graph import Graph
-from headrace.ops import checkpoint, function_call, source, state
-from headrace.ops.constant import constant
-from headrace.ops.text import strings
-from headrace.train import saved_model_names as names
-from headrace.train.meta_graph_export import export_scoped_meta_graph
-from headrace.train.object_graph import VALUE, ObjectGraph, full_name, is_trackable
-from headrace.train.object_names import GRAPH_KEY
+from headrace.ops.array import source
+from headrace.ops.array.constant import constant
+from headrace.ops.control import function_call
+from headrace.ops.declaration.text import strings
+from headrace.ops.io import checkpoint
+from headrace.ops.state import state
+from headrace.train.checkpoints.object_graph import VALUE, ObjectGraph, full_name, is_trackable
+from headrace.train.checkpoints.object_names import GRAPH_KEY
+from headrace.train.meta_graph.meta_graph_export import export_scoped_meta_graph
 from headrace.train.saved_model import places
+from headrace.train.saved_model import saved_model_names as names
 from headrace.train.saved_model.restored import Concrete, RestoredFunction
+from headrace.train.saved_model.signatures import build_signature_def, build_tensor_info
 from headrace.train.saved_model.structure_coder import NotEncodable, encode
-from headrace.train.signatures import build_signature_def, build_tensor_info
-from headrace.variables.graph_function import ConcreteFunction, GraphFunction
+from headrace.variables.functions.graph_function import ConcreteFunction, GraphFunction
 from headrace.variables.variable import Variable
 
 FullArgSpec = namedtuple(

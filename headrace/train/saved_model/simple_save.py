@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.functions.grouping import group
-from headrace.functions.scopes import control_dependencies
-from headrace.functions.table_initializer import tables_initializer
+from headrace.functions.control.grouping import group
+from headrace.functions.platform.scopes import control_dependencies
+from headrace.functions.queues.table_initializer import tables_initializer
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
-from headrace.train import saved_model_names as names
+from headrace.train.saved_model import saved_model_names as names
 from headrace.train.saved_model.builder import SavedModelBuilder
-from headrace.train.signatures import predict_signature_def
+from headrace.train.saved_model.signatures import predict_signature_def
 from headrace.variables.listing import global_variables_initializer, local_variables_initializer
 
 

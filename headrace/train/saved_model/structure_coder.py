@@ -10,16 +10,16 @@ from typing import Any
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Shape, as_shape
 from headrace.formats import proto
-from headrace.functions.tensor_spec import TensorSpec
-from headrace.functions.type_spec import TypeSpec
+from headrace.functions.values.tensor_spec import TensorSpec
+from headrace.functions.values.type_spec import TypeSpec
 from headrace.graph.tensor import Tensor
 
 # Descriptions of values that are no plain tensors: number in messages -> their class.
 _SPECS = {
-    1: ("headrace.functions.sparse_tensor", "SparseTensorSpec"),
-    2: ("headrace.functions.indexed_slices_spec", "IndexedSlicesSpec"),
-    3: ("headrace.functions.ragged_spec", "RaggedTensorSpec"),
-    4: ("headrace.functions.tensor_array_list", "TensorArraySpec"),
+    1: ("headrace.functions.sparse.tensor", "SparseTensorSpec"),
+    2: ("headrace.functions.sparse.indexed_slices_spec", "IndexedSlicesSpec"),
+    3: ("headrace.functions.ragged.spec", "RaggedTensorSpec"),
+    4: ("headrace.functions.control.tensor_array_list", "TensorArraySpec"),
 }
 
 

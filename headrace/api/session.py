@@ -1,6 +1,0 @@
-"""Public names of the family: sessions."""
-
-NAMES: dict[str, str] = {
-    "headrace.session.session": "Session InteractiveSession",
-    "headrace.functions.script": "py_func numpy_function py_function",
-}

@@ -1,0 +1,1 @@
+"""Native forms of what the host does: random numbers, checksums."""

@@ -1,0 +1,1 @@
+"""Kernels and calls -> steps in order, with a place for every array."""

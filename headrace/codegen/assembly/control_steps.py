@@ -1,0 +1,277 @@
+"""Loops, branches and what is done to arrays and stacks, as steps of a program.
+
+A loop's variable that its body computes element by element stays where it is; any other has two
+places, which are exchanged after every iteration.  Jumps go to labels; memory that a loop uses and
+that is from before it is kept until the loop has ended (`Assembly.loops`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.assembly.assembly import Step
+from headrace.codegen.fusion.fusion import CallItem, EffectItem, UnitItem
+from headrace.codegen.fusion.schedule import schedule_store
+from headrace.codegen.fusion.updates import own_values
+from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.stages import (
+    PLACED,
+    BranchStage,
+    Called,
+    Cell,
+    LoopStage,
+    Part,
+    Row,
+    Stacked,
+    Temporary,
+    Update,
+    Zeroed,
+)
+from headrace.codegen.ir.stages import memory as memory_of
+from headrace.codegen.program import native
+from headrace.codegen.program.native_control import ADD, HOLES, LOOK_SOME, REST, SUM, TAKE_SOME
+from headrace.codegen.program.program import Entry, Label
+
+_CLEARING = (SUM, REST, HOLES, TAKE_SOME, LOOK_SOME)  # what makes cells of an array zeros
+
+
+def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
+    if isinstance(item.stage, LoopStage):
+        _add_loop(a, item.stage, item.outputs, schedule)
+    else:
+        _add_branch(a, item.stage, item.outputs, schedule)
+
+
+def _step(
+    a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str,
+    jump: Label | None = None,
+) -> Any:  # fmt: skip
+    entry = Entry(kind, head, list(places), [], jump=jump)
+    reads = [t for t, is_written in places if not is_written]
+    made = Step(reads, [t for t, is_written in places if is_written], entry, name=name)
+    a.steps.append(made)
+    return made
+
+
+def _label(a: Any, label: Label) -> None:
+    label.at = len(a.steps)
+
+
+def _copy(a: Any, source: Tensor, target: Tensor) -> None:
+    source = memory_of(source)
+    if source.source is None and source.value is not None and not np.any(source.value):
+        _step(a, native.FILL, [target.nbytes], [(target, True)], "zeros")
+    elif target.nbytes:
+        _step(a, native.COPY, [target.nbytes], [(source, False), (target, True)], "copy")
+
+
+def _storage(tensor: Tensor, name: str) -> Tensor:
+    return tensor.like(Temporary(), name)
+
+
+# -- loops -----------------------------------------------------------------------------------------
+def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) -> None:
+    moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
+    updates = own_values(moved, stage.body.first)
+    body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
+    shared = [t for t in outside(stage.body.roots, stage.body.first)
+              if t.serial >= stage.condition.first]  # fmt: skip
+    head = schedule(
+        a, [stage.goes_on, *shared, *stage.condition.roots], [], stage.condition.checks,
+        stage.condition.first,
+    )  # fmt: skip
+    places = _place_variables(a, stage, updates, body.in_place)
+    for tensor in outputs:
+        if tensor.source.index >= 0:
+            a.alias[tensor] = stage.carried[tensor.source.index]
+    for part in (head, body):
+        hoist(a, part, min(stage.condition.first, stage.body.first))
+    again, end = Label(), Label()
+    _label(a, again)
+    first = len(a.steps)
+    head.emit()
+    goes_on = memory_of(stage.goes_on)
+    _step(a, native.UNLESS, [0, 0], [(goes_on, False)], "while", end)
+    body.emit()
+    for u in updates:
+        if not body.in_place[u.variable]:
+            _step(a, native.SWAP, [], [(u.variable, True), (u.value, True)], "swap")
+    _step(a, native.JUMP, [0, 0], [], "again", again)
+    _label(a, end)
+    last = len(a.steps) - 1
+    a.steps[last].reads += places
+    a.loops.append((first, last))
+
+
+def _place_variables(
+    a: Any, stage: LoopStage, updates: list[Update], in_place: dict[Tensor, bool]
+) -> list[Tensor]:
+    """Give every variable its memory, with the value that it starts with."""
+    changed = {u.variable: u.value for u in updates}
+    found = []
+    for start, carried in zip(stage.starts, stage.carried):
+        place = _storage(carried, f"{carried.name} carried")
+        _copy(a, start, place)
+        found.append(place)
+        following = changed.get(carried)
+        if following is None or in_place[carried]:
+            a.alias[carried] = place
+            if following is not None:
+                a.alias[following] = place
+            if not place.nbytes:
+                _step(a, native.FILL, [0], [(place, True)], "nothing")
+            continue
+        other = _storage(carried, f"{carried.name} next")
+        found.append(other)
+        a.moving[carried] = a.moving[following] = (place, other)
+        _step(a, native.LEA, [], [(carried, True), (place, True)], "place")
+        _step(a, native.LEA, [], [(following, True), (other, True)], "place")
+    return found
+
+
+def hoist(a: Any, part: Any, first: float) -> None:
+    """Panels of operands that are the same in all iterations are made before the first one."""
+    for item in part.items:
+        if isinstance(item, CallItem):
+            a.steps.extend(part.products.hoisted(item.called.call, first, Step))
+
+
+def outside(roots: list[Tensor], first: float) -> list[Tensor]:
+    """The arrays from before `first` that these need."""
+    from headrace.codegen.fusion.inlining import dependencies
+
+    seen: set[Tensor] = set()
+    found: dict[Tensor, None] = {}
+    stack = list(roots)
+    while stack:
+        tensor = stack.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if tensor.serial < first:
+            found[tensor] = None
+        else:
+            stack.extend(dependencies(tensor))
+    return list(found)
+
+
+# -- branches --------------------------------------------------------------------------------------
+def _add_branch(a: Any, stage: BranchStage, outputs: list[Tensor], schedule: Any) -> None:
+    results = {t.source.index: t for t in outputs if t.source.index >= 0}
+    places = {i: _storage(t, f"{t.name} of a branch") for i, t in results.items()}
+    for i, tensor in results.items():
+        a.alias[tensor] = places[i]
+    otherwise, end = Label(), Label()
+    predicate = memory_of(stage.predicate)
+    _step(a, native.UNLESS, [0, 0], [(predicate, False)], "if", otherwise)
+    _add_side(a, stage, 1, places, schedule)
+    _step(a, native.JUMP, [0, 0], [], "done", end)
+    _label(a, otherwise)
+    _add_side(a, stage, 0, places, schedule)
+    _label(a, end)
+
+
+def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], schedule: Any) -> None:
+    part = stage.sides[k]
+    made = schedule(a, part.roots, [], part.checks, part.first)
+    copied = []
+    for i, place in places.items():
+        value = stage.values[i][k]
+        if value is None:
+            continue
+        if value not in a.alias and _is_own(value, part):
+            a.alias[value] = place
+        else:
+            copied.append((value, place))
+    made.emit()
+    for value, place in copied:
+        _copy(a, value, place)
+
+
+def _is_own(value: Tensor, part: Part) -> bool:
+    """Made here, in memory that may be chosen."""
+    return (
+        value.serial >= part.first
+        and isinstance(value.source, (Compute, Called))
+        and memory_of(value) is value
+        and not isinstance(value.source, PLACED)
+    )
+
+
+# -- arrays and stacks -----------------------------------------------------------------------------
+def add_effect(a: Any, item: EffectItem) -> None:
+    tensor = item.tensor
+    match tensor.source:
+        case Zeroed(held=held):
+            made = _step(a, native.FILL, [tensor.nbytes], [(tensor, True)], "zeros")
+            made.writes += held
+        case Cell() as cell:
+            _add_cell(a, tensor, cell)
+        case Row(array=array, flags=flags, how=how):
+            cells = flags.shape[0] if array.shape[0] else 0
+            size = array.nbytes // max(array.shape[0], 1)
+            places = [(memory_of(array), how in _CLEARING), (flags, True)]
+            _step(a, native.ROW, [how, size, cells], places, "array")
+            if tensor.shape:  # read
+                a.alias[tensor] = memory_of(array)
+        case Stacked() as stacked:
+            _add_stacked(a, tensor, stacked)
+
+
+def _add_cell(a: Any, tensor: Tensor, cell: Cell) -> None:
+    array = memory_of(cell.array)
+    size = cell.array.nbytes // max(cell.array.shape[0], 1)
+    place = tensor if cell.value is None else _storage(cell.value, "cell")
+    a.moving[place] = (array,)
+    added = Label()
+    head = [0, 0, cell.how, size, cell.array.shape[0], cell.index.kind.bytes]
+    index = memory_of(cell.index)
+    places = [(place, True), (array, False), (index, False), (cell.flags, True)]
+    _step(a, native.CELL, head, places, "cell", added if cell.how == ADD else None)
+    if cell.value is None:
+        return
+    if not cell.value.nbytes:
+        _label(a, added)
+        return
+    _step(a, native.COPY, [size], [(memory_of(cell.value), False), (place, True)], "write")
+    if cell.how == ADD:
+        end = Label()
+        _step(a, native.JUMP, [0, 0], [], "written", end)
+        _label(a, added)
+        _add_sum(a, place, cell.value)
+        _label(a, end)
+
+
+def _add_sum(a: Any, place: Tensor, value: Tensor) -> None:
+    """Add to what is in a cell."""
+    from headrace.codegen.assembly.assemble import kernel_step
+
+    total = _storage(value, "sum")
+    a.alias[total] = place
+    loops = tuple(Var(n) for n in value.shape)
+    index = tuple(map(var, loops))
+    ones = tuple(0 if v.extent == 1 else i for v, i in zip(loops, index))
+    body = place[ones] + value[ones]
+    a.steps.append(kernel_step(schedule_store(total, Compute(loops, body), None)))
+
+
+def _add_stacked(a: Any, tensor: Tensor, stacked: Stacked) -> None:
+    value = stacked.value
+    if value is None:
+        a.moving[tensor] = (stacked.stack,)
+        places = [(tensor, True), (stacked.stack, False), (stacked.height, True)]
+        _step(a, native.POP, [tensor.nbytes], places, "pop")
+        return
+    place = _storage(value, "pushed")
+    a.moving[place] = (stacked.stack,)
+    places = [(place, True), (stacked.stack, False), (stacked.height, True)]
+    room = 0 if stacked.room is None else stacked.room
+    made = _step(a, native.PUSH, [value.nbytes, room], places, "push")
+    if stacked.room is None:
+        if stacked.stack not in a.growing:
+            a.growing.append(stacked.stack)
+        made.entry.grows = a.growing.index(stacked.stack)
+    if value.nbytes:
+        _step(a, native.COPY, [value.nbytes], [(memory_of(value), False), (place, True)], "push")

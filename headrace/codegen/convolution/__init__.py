@@ -1,0 +1,1 @@
+"""Windows: Winograd's method, pooling, blocked layouts, who does which call."""

@@ -1,0 +1,360 @@
+"""Convolutions of 3x3 by Winograd's method: where it pays, how the work is cut, what happens to Inf.
+
+In: a LibraryCall "convolution", "convolution_data" or "convolution_weights".  Out: steps of a program.
+The transforms turn an Inf into NaN next to it, so the kernels note whether all results are finite;
+where they are not, the library does the call again, directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Any
+
+from headrace.codegen.convolution.winograd_filters import Filters, Gradient, Sums, TurnedFilters
+from headrace.codegen.convolution.winograd_images import Images
+from headrace.codegen.convolution.winograd_text import (
+    GAP,
+    POSITIONS,
+    RESULT,
+    TAPS,
+    WORDS,
+    Form,
+    Text,
+)
+from headrace.codegen.fusion.generalize import strides
+from headrace.codegen.ir.kernel_ir import F32, Tensor
+from headrace.codegen.ir.stages import Temporary
+from headrace.codegen.ir.stages import memory as memory_of
+from headrace.codegen.machine import threads
+from headrace.codegen.machine.cache import kernel_address
+from headrace.codegen.machine.target import host
+from headrace.codegen.onednn import onednn, onednn_conv
+from headrace.codegen.onednn.onednn_calls import Blocked, Execution, temporary
+from headrace.codegen.program import native
+from headrace.codegen.program.program import Entry
+from headrace.core import options
+from headrace.ops.declaration.emit import LibraryCall, View
+
+CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
+FEW_CHANNELS = 16
+FEW_TILES = 16  # below which the transforms of weights cost too much
+NEAR = 640 << 10  # bytes of transformed patches that stay in the second cache beside the rest
+FEWEST, MOST = 66, 96  # tiles of a block
+FEWEST_GRADIENT = 48
+FEWEST_OWN = 24  # tiles of a thread; with fewer, threads share the channels
+GROUP = 8  # blocks of output channels between two transforms back
+WIDE = (32, 16)  # blocks of channels in a group of the gradient of weights
+SUMS = 32 << 20  # bytes: sums that are larger have narrower groups instead of more parts
+FLAG = 8  # bytes
+
+
+# -- what can be done ----------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An array of images as the kernels see it; steps in elements."""
+
+    count: int
+    channels: int
+    height: int
+    width: int
+    steps: tuple[int, int, int, int]  # from image to image, block, row, place
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A convolution as numbers: from one array of images to the other."""
+
+    source: Image
+    result: Image
+    top: int
+    left: int
+    lanes: int
+
+    @property
+    def across(self) -> int:
+        return ceil(self.result.width / RESULT)
+
+    @property
+    def down(self) -> int:
+        return ceil(self.result.height / RESULT)
+
+    @property
+    def tiles(self) -> int:
+        return self.source.count * self.across * self.down
+
+    @property
+    def ins(self) -> int:
+        return self.source.channels // self.lanes
+
+    @property
+    def outs(self) -> int:
+        return self.result.channels // self.lanes
+
+    @property
+    def filters(self) -> int:
+        """Elements from position to position of transformed weights."""
+        return self.source.channels * self.result.channels + GAP
+
+    def geometry(self, block: int) -> list[int]:
+        s, r = self.source, self.result
+        return [self.tiles, block, self.across, self.down, self.top, self.left, s.height, s.width,
+                r.height, r.width, self.ins, self.outs, *s.steps, *r.steps]  # fmt: skip
+
+
+def size_of(call: LibraryCall) -> Size | None:
+    """None where this is not a convolution that can be done so."""
+    if call.kind not in CONVOLUTIONS or "winograd" in options.without():
+        return None
+    o, weights = call.options, call.views["weights"]
+    if tuple(o["strides"]) != (1, 1) or tuple(o["dilations"]) != (1, 1) or o.get("post_ops"):
+        return None
+    if len(weights.shape) != 4 or weights.shape[2:] != (TAPS, TAPS):
+        return None
+    if any(v.operand.kind is not F32 or 0 in v.shape for v in call.views.values()):
+        return None
+    out, into = weights.shape[:2]
+    steps = strides(weights.whole)
+    if [steps[a] for a in weights.order] != [1, out, TAPS * into * out, into * out]:
+        return None
+    lanes = _lanes(call)
+    src, dst = (_image(call.views[name], lanes) for name in ("src", "dst"))
+    if not lanes or src is None or dst is None:
+        return None
+    (top, _), (left, _) = o["pads"]
+    if call.kind == "convolution_data":
+        return Size(dst, src, TAPS - 1 - top, TAPS - 1 - left, lanes)
+    return Size(src, dst, top, left, lanes)
+
+
+def _lanes(call: LibraryCall) -> int:
+    """Channels per vector: those of a block, or as many as fit; 0 where there are too few."""
+    most = host().lanes(32)
+    views = [call.views[name] for name in ("src", "dst")]
+    found = {v.block for v in views if isinstance(v, Blocked)} or {n for n in (16, 8) if n <= most}
+    for lanes in sorted(found, reverse=True):
+        if 8 <= lanes <= most and not any(v.shape[1] % lanes for v in views):
+            return lanes
+    return 0
+
+
+def _image(view: View, lanes: int) -> Image | None:
+    n, channels, height, width = view.shape
+    if isinstance(view, Blocked):
+        plane = height * width * lanes
+        steps = (channels // lanes * plane, plane, width * lanes, lanes) if lanes else (0,) * 4
+        return Image(n, channels, height, width, steps)
+    whole = strides(view.whole)
+    image, channel, row, place = (whole[a] for a in view.order)
+    return Image(n, channels, height, width, (image, lanes, row, place)) if channel == 1 else None
+
+
+def prefers(call: LibraryCall) -> bool:
+    """Whether this beats the library, by measurement (docs/decisions/0012-winograd.md).  Weights are
+    packed for who will read them."""
+    if call.kind == "pack":
+        return prefers(call.options["whole"])
+    size = size_of(call)
+    if size is None or not onednn.supports(call):
+        return False
+    fewest = min(size.source.channels, size.result.channels)
+    return fewest >= FEW_CHANNELS and size.tiles >= FEW_TILES
+
+
+# -- steps ---------------------------------------------------------------------------------------
+def steps(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
+    """The convolution, and the library's (`direct`) in case that results are not finite."""
+    if call.kind == "pack":
+        return _pack(call, direct, step)
+    size = size_of(call)
+    assert size is not None
+    flag = temporary(FLAG)
+    made = [step([], [flag], Entry(native.FILL, [FLAG], [(flag, True)], []), name="winograd flag")]
+    write = _gradient if call.kind == "convolution_weights" else _images
+    made += write(call, size, flag, step)
+    for execution in direct:
+        entry = onednn.entry_of(execution)
+        entry.kind = native.REPEAT
+        entry.places.insert(0, (flag, False))
+        made.append(_step(entry, f"{execution.label or call.kind} if not finite", step))
+    return made
+
+
+def packed_words(call: LibraryCall) -> int:
+    """Elements of the weights that `steps` packs: the library's, then ours."""
+    size = size_of(call)
+    assert size is not None
+    return _skipped(call) + POSITIONS * size.filters
+
+
+def _pack(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
+    """Weights to be kept for the convolution `whole`."""
+    whole = call.options["whole"]
+    size = size_of(whole)
+    assert size is not None
+    made = [_step(onednn.entry_of(e), "pack", step) for e in direct]
+    weights, place = (memory_of(call.views[name].operand) for name in ("src", "dst"))
+    return [*made, _filters_step(False, size, weights, place, _skipped(whole), step)]
+
+
+def _skipped(call: LibraryCall) -> int:
+    return -(-onednn_conv.weights_layout(call).nbytes // 64) * 16
+
+
+def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
+    is_data = call.kind == "convolution_data"
+    src, dst = (memory_of(call.views[name].operand) for name in ("src", "dst"))
+    if is_data:
+        src, dst = dst, src
+    made, weights, skipped = [], call.options.get("packed"), 0
+    if weights is None:
+        weights = _floats(POSITIONS * size.filters)
+        given = memory_of(call.views["weights"].operand)
+        made.append(_filters_step(is_data, size, given, weights, 0, step))
+    else:
+        skipped = _skipped(call)
+    bias = [memory_of(call.views["bias"].operand)] if "bias" in call.views else []
+    form = Form("images", size.lanes, 6 if size.lanes == 8 else 12, 2, bool(bias))
+    cut = cut_images(size, form.rows)
+    group = min(GROUP, ceil(size.outs / cut.parts))
+    v_step, m_step = (n * cut.block * size.lanes + GAP for n in (size.ins, group))
+    scratch = _scratch(v_step + m_step, cut.block)
+    params = [
+        *size.geometry(cut.block),
+        group,
+        cut.parts,
+        v_step,
+        m_step,
+        size.filters,
+        scratch,
+        skipped,
+    ]
+    units = cut.blocks * cut.parts
+    places = [(src, False), (weights, False), (dst, True), ("scratch", 0), (flag, True)]
+    places += [(b, False) for b in bias]
+    entry = _entry(Images, form, params, units, cut.team, places)
+    made.append(_step(entry, f"winograd {call.kind}", step, scratch * cut.team))
+    return made
+
+
+def _gradient(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
+    src, grad, target = (memory_of(call.views[name].operand) for name in ("src", "dst", "weights"))
+    cut = cut_gradient(size)
+    sums = _floats(cut.parts * POSITIONS * size.filters)
+    form = Form("gradient", size.lanes, size.lanes // 2, 3)
+    v_step, d_step = (n * cut.block * size.lanes + GAP for n in (cut.in_group, cut.out_group))
+    scratch = _scratch(v_step + d_step, cut.block)
+    groups = [ceil(size.ins / cut.in_group), ceil(size.outs / cut.out_group)]
+    params = [*size.geometry(cut.block), cut.in_group, cut.out_group, *groups, cut.parts, v_step,
+              d_step, size.filters, scratch]  # fmt: skip
+    places = [(src, False), (grad, False), (sums, True), ("scratch", 0)]
+    units = groups[0] * groups[1] * cut.parts
+    entry = _entry(Gradient, form, params, units, cut.team, places)
+    first = _step(entry, f"winograd {call.kind}", step, scratch * cut.team)
+    params = [size.ins, size.outs, size.filters, cut.parts]
+    places = [(sums, False), (target, True), (flag, True)]
+    entry = _entry(Sums, Form("sums", size.lanes, 1, 1), params, size.outs, cut.team, places)
+    return [first, _step(entry, "winograd sums", step)]
+
+
+def _filters_step(
+    is_turned: bool, size: Size, weights: Tensor, target: Tensor, skipped: int, step: Any
+) -> Any:
+    form = Form("turned filters" if is_turned else "filters", size.lanes, 1, 1)
+    ins, outs = (size.outs, size.ins) if is_turned else (size.ins, size.outs)
+    units = ins if is_turned else outs
+    writer: type[Text] = TurnedFilters if is_turned else Filters
+    places = [(weights, False), (target, True)]
+    entry = _entry(writer, form, [ins, outs, size.filters, skipped], units, threads.count(), places)
+    return _step(entry, "winograd filters", step)
+
+
+# -- how the work is cut -------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Tiles of a block, blocks, parts of the output channels, threads."""
+
+    block: int
+    blocks: int
+    parts: int
+    team: int
+
+
+def cut_images(size: Size, rows: int) -> Cut:
+    team = threads.count()
+    most = max(min(NEAR // (4 * POSITIONS * size.source.channels), MOST), FEWEST)
+    blocks = ceil(size.tiles / most)
+    if blocks < team and size.tiles < team * FEWEST_OWN:  # few tiles: threads share the channels
+        parts = min(ceil(team / blocks), size.outs)
+    else:
+        parts, blocks = 1, ceil(blocks / team) * team
+    block = ceil(ceil(size.tiles / blocks) / rows) * rows
+    return Cut(block, ceil(size.tiles / block), parts, team)
+
+
+@dataclass(frozen=True, slots=True)
+class GradientCut:
+    """Tiles of a block, blocks of channels in a group, parts of the tiles, threads."""
+
+    block: int
+    in_group: int
+    out_group: int
+    parts: int
+    team: int
+
+
+def cut_gradient(size: Size) -> GradientCut:
+    for wide in WIDE:
+        found = _gradient_cut(size, wide)
+        if 4 * found.parts * POSITIONS * size.filters <= SUMS:
+            break
+    return found
+
+
+def _gradient_cut(size: Size, wide: int) -> GradientCut:
+    team = threads.count()
+    groups = ceil(size.ins / wide), ceil(size.outs / wide)
+    in_group, out_group = ceil(size.ins / groups[0]), ceil(size.outs / groups[1])
+    near = NEAR // (4 * POSITIONS * size.lanes * (in_group + out_group))
+    block = max(min(near, MOST), FEWEST_GRADIENT)
+    units, blocks = groups[0] * groups[1], ceil(size.tiles / block)
+    parts = next((n for n in range(1, team + 1) if units * n % team == 0), 1)
+    parts = min(parts, blocks)
+    return GradientCut(ceil(size.tiles / blocks), in_group, out_group, parts, team)
+
+
+# -- entries -------------------------------------------------------------------------------------
+def _entry(
+    writer: Callable[[Form], Text], form: Form, params: list[int], units: int, team: int,
+    places: list[tuple[Any, Any]],
+) -> Entry:  # fmt: skip
+    kernel: Any = writer(form)
+    identity = form.identity()
+    address = kernel_address(identity, partial(_write, kernel))
+    table = (ctypes.c_int64 * len(params))(*params)
+    team = min(team, units)
+    head = [address, ctypes.addressof(table), units, team, 1, len(places)]
+    return Entry(native.KERNEL, head, places, [], keep=[table], uses_team=team > 1, kernel=identity)
+
+
+def _write(kernel: Any, symbol: str) -> str:
+    text: str = kernel.write(symbol)
+    return text
+
+
+def _step(entry: Entry, name: str, step: Any, scratch: int = 0) -> Any:
+    arrays = [(t, written) for t, written in entry.places if isinstance(t, Tensor)]
+    read = [t for t, written in arrays if not written]
+    return step(read, [t for t, written in arrays if written], entry, scratch, name=name)
+
+
+def _floats(count: int) -> Tensor:
+    return Tensor((count,), "float32", source=Temporary(), name="winograd")
+
+
+def _scratch(elements: int, block: int) -> int:
+    """Bytes that a thread needs: positions of a block, and where its tiles are."""
+    return -(-(4 * POSITIONS * elements + 8 * WORDS * block) // 64) * 64

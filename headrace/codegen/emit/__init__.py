@@ -1,0 +1,1 @@
+"""Kernels -> LLVM's text."""

@@ -1,0 +1,1 @@
+"""Stages -> kernels: what is inlined, what shares a loop, what updates in place."""

@@ -1,0 +1,411 @@
+"""Stages -> groups, each of which becomes one kernel; library calls and scatters stand between
+them.
+
+A group has rows: leading dimensions that all its members share.  A member may read another one
+only at its own row, so the group runs row by row and its inner values stay in cache or
+registers.  Members are `Pointwise` (one value per index; a reduction down the columns counts as
+one) or `RowReduction` (one value per row).  The order of items is an order of execution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from headrace.codegen.fusion import channels
+from headrace.codegen.fusion.channels import ChannelGroup
+from headrace.codegen.fusion.columns import Columns
+from headrace.codegen.fusion.generalize import linear, strides
+from headrace.codegen.fusion.inlining import Inlining, collect, dependencies, has_reduction
+from headrace.codegen.fusion.members import MAX_MEMBERS, MAX_WEIGHT, Member
+from headrace.codegen.fusion.split_reductions import split
+from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.ranges import in_bounds
+from headrace.codegen.ir.stages import (
+    Assembled,
+    BranchStage,
+    Called,
+    Cell,
+    Check,
+    LoopStage,
+    Made,
+    Row,
+    Scatter,
+    Stacked,
+    Update,
+    Zeroed,
+    memory,
+)
+from headrace.codegen.ir.traverse import loads, walk
+
+FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Stages that run in one kernel."""
+
+    members: list[Member] = field(default_factory=list)
+    by_tensor: dict[Tensor, Member] = field(default_factory=dict)
+    weight: int = 0
+    exact: int | None = None  # how many dimensions are rows, if a member fixes that
+    limit: int = 1 << 30  # and at most how many may be
+
+    def find(self, tensor: Tensor) -> Member | None:
+        return self.by_tensor.get(tensor)
+
+    def append(self, member: Member) -> None:
+        self.members.append(member)
+        self.by_tensor[member.tensor] = member
+        self.weight += member.weight
+
+    @property
+    def row_rank(self) -> int:
+        return self.exact if self.exact is not None else min(self.limit, self.members[0].rank)
+
+
+@dataclass(slots=True, eq=False)
+class ScatterItem:
+    """Fill an array, then change it place by place."""
+
+    tensor: Tensor
+    scatter: Scatter
+    start: Compute | None  # how to fill it; None: a copy of `into`
+
+
+@dataclass(slots=True, eq=False)
+class ColumnsItem:
+    """Sums down the columns, row by row."""
+
+    tensor: Tensor
+    how: Columns
+
+
+@dataclass(slots=True, eq=False)
+class AssembleItem:
+    tensor: Tensor
+    parts: list[tuple[tuple[int, ...], Compute]]
+
+
+@dataclass(slots=True, eq=False)
+class CallItem:
+    outputs: list[Tensor]
+    called: Called
+
+
+@dataclass(slots=True, eq=False)
+class UnitItem:
+    """A loop or a branch, with items of its own."""
+
+    outputs: list[Tensor]
+    stage: LoopStage | BranchStage
+
+
+@dataclass(slots=True, eq=False)
+class EffectItem:
+    """Something that is done to memory, at this moment: see stages."""
+
+    tensor: Tensor
+
+
+Item = (
+    Group | ChannelGroup | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem
+    | EffectItem
+)  # fmt: skip
+
+
+def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
+    """What a scatter into a variable writes is stored before: it may come from the variable itself,
+    which then could not be changed in place."""
+    for tensor in updates:
+        if isinstance(tensor.source, Scatter):
+            for load in loads(tensor.source.value, *tensor.source.place):
+                if load.extra.source is not None:
+                    yield load.extra
+
+
+class Fusion:
+    """One program's items, in order; or those of a part of it, whose arrays have numbers from
+    `first` on."""
+
+    def __init__(
+        self,
+        outputs: list[Tensor],
+        updates: list[Update],
+        checks: list[Check],
+        first: float = 0,
+    ) -> None:
+        self.updates = {u.value: u.variable for u in updates}
+        checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
+        roots = [*outputs, *checked, *self.updates]
+        order = collect(roots, first)
+        # What may fail comes before anything that can be seen is changed.
+        checked += [t for t in order if isinstance(t.source, (Made, Cell, Row, Stacked))]
+        self.checked = [] if first else checked
+        self.inlining = Inlining(order, {*roots, *scattered(self.updates)})
+        self.bodies = self.inlining.bodies
+        self.items: list[Item] = []
+        self.place: dict[Tensor, int] = {}  # where an array is made
+        self.readers: dict[Tensor, list[int]] = {}  # items that read it from memory
+        self.required = {memory(t) for t in self.inlining.required}
+        calls: dict[int, CallItem] = {}
+        for tensor in self.inlining.order:
+            self.add(tensor, calls)
+
+    # -- items -------------------------------------------------------------------------------
+    def add(self, tensor: Tensor, calls: dict[int, CallItem]) -> None:
+        source = tensor.source
+        if tensor in self.bodies:
+            self.add_compute(tensor, self.bodies[tensor])
+        elif isinstance(source, Called):
+            item = calls.get(id(source.call))
+            if item is None:
+                item = calls[id(source.call)] = CallItem([], source)
+                self.append(item, [], source.inputs)
+            item.outputs.append(tensor)
+            self.place[tensor] = self.items.index(item)
+        elif isinstance(source, Made):
+            self.add_unit(tensor, source)
+        elif isinstance(source, (Zeroed, Cell, Row, Stacked)):
+            held = source.held if isinstance(source, Zeroed) else dependencies(tensor)
+            self.append(EffectItem(tensor), [tensor], held)
+        elif isinstance(source, Scatter):
+            self.add_scatter(tensor, source)
+        elif isinstance(source, Assembled):
+            self.add_assembled(tensor, source)
+
+    def add_unit(self, tensor: Tensor, source: Made) -> None:
+        made = (i for i in self.items if isinstance(i, UnitItem) and i.stage is source.stage)
+        item = next(made, None)
+        if item is None:
+            item = UnitItem([], source.stage)
+            self.append(item, [], source.stage.reads)
+        item.outputs.append(tensor)
+        self.place[tensor] = self.items.index(item)
+
+    def append(self, item: Item, made: list[Tensor], read: object) -> None:
+        self.items.append(item)
+        position = len(self.items) - 1
+        for t in made:
+            self.place[t] = position
+        self.note_reads(position, read)
+
+    def note_reads(self, position: int, read: object) -> None:
+        for t in read:  # type: ignore[attr-defined]
+            self.readers.setdefault(memory(t), []).append(position)
+
+    def add_scatter(self, tensor: Tensor, source: Scatter) -> None:
+        expand = self.inlining.expand
+        place = tuple(expand(p) for p in source.place)
+        value = expand(source.value)
+        start = self.inlining.inlined.get(source.into)
+        read = [x.extra for x in loads(value, *place)]
+        read += [x.extra for x in loads(start.body)] if start else [source.into]
+        scatter = Scatter(source.into, source.vars, place, value, source.how)
+        self.append(ScatterItem(tensor, scatter, start), [tensor], read)
+
+    def add_assembled(self, tensor: Tensor, source: Assembled) -> None:
+        parts = []
+        for offset, part in source.parts:
+            made = self.inlining.inlined.get(part) or _copy(part)
+            parts.append((offset, made))
+        read = [x.extra for _, made in parts for x in loads(made.body)]
+        self.append(AssembleItem(tensor, parts), [tensor], read)
+
+    def add_compute(self, tensor: Tensor, made: Compute) -> None:
+        if tensor not in self.updates and self.add_to_channels(tensor, made):
+            return
+        is_down = goes_down_columns(made.body, tuple(v for v in made.vars if v.extent != 1))
+        made, parts = split(tensor, made, is_down)
+        for part, how in parts:
+            if isinstance(how, Columns):
+                self.append(ColumnsItem(part, how), [part], [x.extra for x in loads(how.term)])
+            else:
+                self.add_stage(part, how)
+        self.add_stage(tensor, made)
+
+    def add_to_channels(self, tensor: Tensor, made: Compute) -> bool:
+        """Into a kernel that goes block by block of channels: sums, with what they add up, and what
+        is made from them."""
+        form = channels.form_of(tensor, made)
+        if form is None:
+            return False
+        read = [x.extra for x in form.member.loads]
+        latest = max((self.place[t] for t in map(memory, read) if t in self.place), default=-1)
+        item = self.items[latest] if latest >= 0 else None
+        if isinstance(item, ChannelGroup):
+            position = latest if item.join(form) else None
+        else:
+            position = self.start_channels(item, latest, form) if form.member.is_row else None
+        if position is None:
+            return False
+        self.place[tensor] = position
+        self.note_reads(position, read)
+        return True
+
+    def start_channels(self, item: Item | None, position: int, form: channels.Form) -> int | None:
+        """With the stages that make what is added up, where they are the last thing needed."""
+        if isinstance(item, Group) and not any(m.tensor in self.updates for m in item.members):
+            stages = [
+                (m.tensor, self.bodies[m.tensor]) for m in item.members if m.tensor in self.bodies
+            ]
+            forms = [f for t, made in stages if (f := channels.form_of(t, made)) and f.image]
+            group = channels.group_of([*forms, form])
+            if group is not None and len(forms) == len(item.members):
+                self.items[position] = group
+                return position
+        group = channels.group_of([form])
+        if group is None:
+            return None
+        self.items.append(group)
+        return len(self.items) - 1
+
+    def add_stage(self, tensor: Tensor, made: Compute) -> None:
+        loops = tuple(v for v in made.vars if v.extent != 1)
+        is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
+        member = Member(tensor, loops, made.body, is_row)
+        read = [x.extra for x in member.loads]
+        for position in self.candidates(member, read):
+            group = self.items[position]
+            assert isinstance(group, Group)
+            if self.may_write(tensor, position) and self.join(group, member):
+                self.place[tensor] = position
+                self.note_reads(position, read)
+                return
+        group = Group()
+        joined = self.join(group, member)
+        assert joined
+        self.append(group, [tensor], read)
+
+    # -- choosing a group --------------------------------------------------------------------
+    def candidates(self, member: Member, read: list[Tensor]) -> list[int]:
+        """Groups that this stage could join: the latest one it depends on, or, if it depends on
+        none, one that reads the same array."""
+        places = [self.place[t] for t in map(memory, read) if t in self.place]
+        latest = max(places, default=-1)
+        found = [latest] if latest >= 0 and isinstance(self.items[latest], Group) else []
+        for position in range(len(self.items) - 1, max(latest, len(self.items) - 9), -1):
+            group = self.items[position]
+            if isinstance(group, Group) and self.shares(group, member, read):
+                found.append(position)
+        return found
+
+    def shares(self, group: Group, member: Member, read: list[Tensor]) -> bool:
+        """The group reads an array that this stage reads, over the same loops."""
+        mine = {memory(t) for t in read if t.count > 1}
+        for other in group.members:
+            if other.extents == member.extents and other.is_row == member.is_row:
+                if any(memory(x.extra) in mine for x in other.loads):
+                    return True
+        return False
+
+    def may_write(self, tensor: Tensor, position: int) -> bool:
+        """An update comes after the checks, and after whatever reads the old value: then it can
+        happen in place."""
+        variable = self.updates.get(tensor)
+        if variable is None:
+            return True
+        if any(self.place.get(t, position) >= position for t in self.checked):
+            return False
+        return all(p <= position for p in self.readers.get(variable, ()))
+
+    def join(self, group: Group, member: Member) -> bool:
+        """Add the member if the group's rows allow it."""
+        exact, limit = group.exact, min(group.limit, member.rank)
+        related = False
+        if member.is_row:
+            if exact is not None and exact != member.rank:
+                return False
+            exact = member.rank
+        for load in member.loads:
+            other = group.find(load.extra)
+            if other is None:
+                if group.members and group.find(memory(load.extra)) is not None:
+                    return False  # through a reshape: not row by row
+                continue
+            related = True
+            matched = _matched(load, other, member)
+            if other.is_row:
+                if matched < other.rank:
+                    return False
+                exact = other.rank if exact is None else exact
+            elif matched < other.rank and (exact is None or matched < exact):
+                return False
+            elif matched == other.rank != member.rank:
+                limit = min(limit, other.rank)
+        if exact is not None and (exact > limit or any(m.rank < exact for m in group.members)):
+            return False
+        if group.members and not self.fits(group, member, exact, limit, related):
+            return False
+        group.exact, group.limit = exact, limit
+        group.append(member)
+        return True
+
+    def fits(
+        self, group: Group, member: Member, exact: int | None, limit: int, related: bool
+    ) -> bool:
+        first = group.members[0]
+        rank = exact if exact is not None else min(limit, first.rank)
+        if member.extents[:rank] != first.extents[:rank]:
+            return False
+        if exact is None and not related and member.extents != first.extents:
+            return False
+        everything = [*group.members, member]
+        if len(everything) > MAX_MEMBERS or group.weight + member.weight > MAX_WEIGHT:
+            return False
+        is_uniform = all(m.extents == first.extents for m in everything)
+        if not is_uniform and any(m.goes_down for m in everything):
+            return False  # a reduction down columns needs the lanes of its own result
+        if any(m.is_row and m.rank != rank for m in everything):
+            return False
+        if exact is not None or not is_uniform:
+            rows = prod(member.extents[:rank])
+            longest = max(m.row_length(rank) for m in everything)
+            return rows >= FEW_ROWS or longest <= LONG_ROW
+        return True
+
+
+def _matched(load: Expr, other: Member, member: Member) -> int:
+    """How many leading dimensions of `other` are read at the reader's own index; -1 if it may be read
+    outside in a dimension of one element, which has no loop that would tell."""
+    shape = other.tensor.shape
+    if any(n == 1 and not ok for n, ok in zip(shape, in_bounds(load.args, shape))):
+        return -1
+    index = [i for i, n in zip(load.args, shape) if n != 1]
+    matched = 0
+    for i, mine in zip(index, member.loops):
+        if i is not var(mine):
+            break
+        matched += 1
+    return matched
+
+
+def _copy(tensor: Tensor) -> Compute:
+    loops = tuple(Var(n) for n in tensor.shape)
+    return Compute(loops, tensor[tuple(map(var, loops))])
+
+
+def goes_down_columns(body: Expr, loops: tuple[Var, ...]) -> bool:
+    """Whether the reduction had better run one result per lane: what it reads is contiguous along
+    the result, not along the reduction."""
+    if not loops:
+        return False
+    across = along = 0
+    for x in walk(body):
+        if x.op != "reduce":
+            continue
+        inner = [v for v in x.extra[1] if v.extent != 1]
+        if not inner:
+            continue
+        for load in loads(x.args[0]):
+            steps = {
+                atom.extra: step
+                for atom, step in linear(load.args, strides(load.extra.shape))[0]
+                if atom.op == "var"
+            }
+            along += abs(steps.get(inner[-1], 0)) == 1
+            across += abs(steps.get(loops[-1], 0)) == 1
+    if along or not across:
+        return False
+    return True

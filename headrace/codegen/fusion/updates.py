@@ -1,0 +1,120 @@
+"""New values of variables: memory of their own, or in place of the old value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.codegen.fusion.channels import ChannelGroup
+from headrace.codegen.fusion.fusion import (
+    AssembleItem,
+    CallItem,
+    ColumnsItem,
+    EffectItem,
+    Group,
+    Item,
+    ScatterItem,
+    UnitItem,
+)
+from headrace.codegen.fusion.in_place import pairs
+from headrace.codegen.fusion.inlining import dependencies
+from headrace.codegen.fusion.schedule import is_flat, schedule_group
+from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.stages import PLACED, Update
+from headrace.codegen.ir.stages import memory as memory_of
+from headrace.codegen.ir.traverse import loads
+
+
+def own_values(updates: list[Update], first: float = 0) -> list[Update]:
+    """Each variable's new value gets memory of its own: an input, a constant or a value that
+    another variable takes too is copied; so is one from before `first`."""
+    taken: set[Tensor] = set()
+    found = []
+    for u in updates:
+        root = memory_of(u.value)
+        shared = root.source is None or root in taken or root is not u.value
+        shared = shared or isinstance(root.source, PLACED) or root.serial < first
+        value = copied(u.value) if shared else u.value
+        taken.add(value)
+        found.append(Update(u.variable, value))
+    return found
+
+
+def own_outputs(outputs: list[Tensor], updates: list[Update]) -> list[Tensor]:
+    """Outputs in memory that still holds them when the program has ended: a value in borrowed
+    memory is copied, and so is the old value of a variable that changes, however it is named (the
+    variable itself, a reshape of it)."""
+    changing = {u.variable for u in updates}
+
+    def is_lost(tensor: Tensor) -> bool:
+        root = memory_of(tensor)
+        return root in changing or isinstance(root.source, PLACED)
+
+    return [copied(t) if is_lost(t) else t for t in outputs]
+
+
+def copied(tensor: Tensor) -> Tensor:
+    loops = tuple(Var(n) for n in tensor.shape)
+    source = Compute(loops, tensor[tuple(map(var, loops))])
+    return tensor.like(source, tensor.name)
+
+
+def in_place_updates(
+    updates: list[Update], items: list[Item], stored: set[Tensor]
+) -> dict[Tensor, bool]:
+    """Per variable: is its old value read by nobody after the update, and beside it only at the
+    same index?  `stored` are the arrays that the items leave in memory."""
+    made: dict[Tensor, int] = {}
+    last: dict[Tensor, int] = {}
+    for position, item in enumerate(items):
+        match item:
+            case Group(members=members):
+                made |= {m.tensor: position for m in members}
+            case ScatterItem(tensor=tensor):
+                made[tensor] = position
+        for tensor in reads_of(item):
+            last[tensor] = position
+    found = {}
+    for u in updates:
+        at = made.get(u.value)
+        if at is None:
+            found[u.variable] = False
+            continue
+        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at], stored)
+    return found
+
+
+def is_harmless(update: Update, item: Item, stored: set[Tensor]) -> bool:
+    """Within one item, the update does not overwrite what is still to be read."""
+    if isinstance(item, ScatterItem):
+        read = loads(item.scatter.value, *item.scatter.place)
+        is_read = any(memory_of(x.extra) is update.variable for x in read)
+        return item.scatter.into is update.variable and not is_read
+    assert isinstance(item, Group)
+    own = [(x, m) for m in item.members for x in m.loads if memory_of(x.extra) is update.variable]
+    if not own or is_flat(item):
+        return all(_is_own_index(x, m.loops) for x, m in own)
+    return (update.variable, memory_of(update.value)) in pairs(schedule_group(item, stored))
+
+
+def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
+    at = [i for i, n in zip(load.args, load.extra.shape) if n != 1]
+    return len(at) == len(loops) and all(i is var(v) for i, v in zip(at, loops))
+
+
+def reads_of(item: Item) -> set[Tensor]:
+    match item:
+        case Group(members=members) | ChannelGroup(members=members):
+            return {memory_of(x.extra) for m in members for x in m.loads}
+        case ScatterItem(scatter=s, start=start):
+            bodies = [s.value, *s.place] + ([start.body] if start else [])
+            return {memory_of(x.extra) for x in loads(*bodies)} | ({s.into} if not start else set())
+        case ColumnsItem(how=how):
+            return {memory_of(x.extra) for x in loads(how.term)}
+        case AssembleItem(parts=parts):
+            return {memory_of(x.extra) for _, made in parts for x in loads(made.body)}
+        case CallItem(called=called):
+            return {memory_of(t) for t in called.inputs}
+        case UnitItem(stage=stage):
+            return {memory_of(t) for t in stage.reads}
+        case EffectItem(tensor=tensor):
+            return {memory_of(t) for t in dependencies(tensor)}

@@ -1,0 +1,1 @@
+"""The compiler's language: expressions over arrays, ranges of values, stages, kernels."""

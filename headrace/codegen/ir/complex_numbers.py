@@ -1,0 +1,200 @@
+"""Complex numbers as pairs of floats.
+
+In a region a complex array is two arrays of floats, the `Planes`, and a complex scalar two
+expressions, so that all that follows (fusion, vectors, products) knows floats alone.  Where an array
+enters or leaves a region, and in loops and branches, its two parts stand side by side in memory, as
+in NumPy: the `whole`, with a last dimension of 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.ir import kernel_ir as ir
+from headrace.codegen.ir.kernel_ir import F64, Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.stages import Assembled, ViewOf
+from headrace.core import dtypes
+from headrace.core.dtypes import DType
+
+_PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
+
+
+def is_complex(dtype: Any) -> bool:
+    return dtypes.as_dtype(dtype).base.kind == "c"
+
+
+def part_type(dtype: Any) -> DType:
+    """The type of the two parts."""
+    return _PART[dtypes.as_dtype(dtype).base]
+
+
+class Complex:
+    """A scalar: two expressions.  Beside a real number it adds and multiplies part by part."""
+
+    __slots__ = ("im", "re")
+
+    def __init__(self, re: Expr, im: Expr) -> None:
+        self.re, self.im = re, im
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.complex128 if self.re.kind is F64 else dtypes.complex64
+
+    def __bool__(self) -> bool:
+        raise TypeError("the value of an expression is known only when the kernel runs")
+
+    def __add__(self, other: Any) -> Complex:
+        if isinstance(other, Complex):
+            return Complex(self.re + other.re, self.im + other.im)
+        return Complex(self.re + other, self.im)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Complex:
+        if isinstance(other, Complex):
+            return Complex(self.re - other.re, self.im - other.im)
+        return Complex(self.re - other, self.im)
+
+    def __rsub__(self, other: Any) -> Complex:
+        return self.of(other) - self
+
+    def __mul__(self, other: Any) -> Complex:
+        if isinstance(other, Complex):
+            a, b, c, d = self.re, self.im, other.re, other.im
+            return Complex(a * c - b * d, a * d + b * c)
+        return Complex(self.re * other, self.im * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Complex:
+        if isinstance(other, Complex):
+            return _quotient(self, other)
+        return Complex(self.re / other, self.im / other)
+
+    def __rtruediv__(self, other: Any) -> Complex:
+        return self.of(other) / self
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.re, -self.im)
+
+    def __eq__(self, other: Any) -> Any:
+        y = self.of(other)
+        return (self.re == y.re) & (self.im == y.im)
+
+    def __ne__(self, other: Any) -> Any:
+        y = self.of(other)
+        return (self.re != y.re) | (self.im != y.im)
+
+    __hash__ = object.__hash__
+
+    def of(self, value: Any) -> Complex:
+        """A number, or a real expression, as one of these."""
+        if isinstance(value, Complex):
+            return value
+        if isinstance(value, Expr):
+            return Complex(value, ir.const(0, value.kind))
+        number = complex(value)
+        return Complex(ir.const(number.real, self.re.kind), ir.const(number.imag, self.re.kind))
+
+
+def _quotient(x: Complex, y: Complex) -> Complex:
+    """By the larger part of the divisor (Smith's way): neither overflows on the way."""
+    a, b, c, d = x.re, x.im, y.re, y.im
+    size_c, size_d = ir.unary("abs", c), ir.unary("abs", d)
+    by_real = size_c >= size_d
+    large, small = ir.select(by_real, c, d), ir.select(by_real, d, c)
+    ratio = small / large
+    scale = 1.0 / (large + small * ratio)
+    re = (ir.select(by_real, a, b) + ir.select(by_real, b, a) * ratio) * scale
+    im = ir.select(by_real, b - a * ratio, b * ratio - a) * scale
+    is_zero = (size_c == 0) & (size_d == 0)
+    return Complex(ir.select(is_zero, a / size_c, re), ir.select(is_zero, b / size_c, im))
+
+
+class Planes:
+    """A complex array: its real and its imaginary part, each an array."""
+
+    __slots__ = ("dtype", "im", "name", "re", "shape", "value", "whole")
+
+    def __init__(
+        self, re: Tensor, im: Tensor, whole: Tensor | None = None, value: Any = None
+    ) -> None:
+        self.re, self.im, self.shape, self.value = re, im, re.shape, value
+        self.dtype = dtypes.complex128 if re.kind is F64 else dtypes.complex64
+        self.name = re.name
+        self.whole = _joined(self) if whole is None else whole
+
+    @property
+    def count(self) -> int:
+        return prod(self.shape)
+
+    def __getitem__(self, index: Any) -> Complex:
+        return Complex(self.re[index], self.im[index])
+
+    def __iter__(self) -> Any:
+        raise TypeError("an operand is not iterable: index it")
+
+
+def boundary(shape: Sequence[int], dtype: DType, name: str = "") -> Tensor:
+    """An array from outside of a region, as its kernels see it."""
+    if not is_complex(dtype):
+        return Tensor(shape, dtype.base, name=name)
+    tensor = Tensor((*shape, 2), part_type(dtype), name=name)
+    tensor.outer = (tuple(shape), dtype.base)
+    return tensor
+
+
+def show(whole: Tensor, dtype: DType) -> Tensor:
+    """Say that outside of the region this array is one of complex numbers."""
+    if is_complex(dtype):
+        whole.outer = (whole.shape[:-1], dtype.base)
+    return whole
+
+
+def known(value: Any, dtype: DType, name: str = "") -> Planes:
+    """A constant."""
+    array = np.asarray(value, dtype.base.numpy)
+    part = part_type(dtype)
+    re, im = (
+        Tensor(array.shape, part, value=np.ascontiguousarray(p), name=name)
+        for p in (array.real, array.imag)
+    )
+    both = np.stack((array.real, array.imag), axis=-1)
+    whole = Tensor(both.shape, part, value=both, name=name)
+    return Planes(re, im, whole, array)
+
+
+def split(whole: Tensor) -> Planes:
+    """The parts of an array in which they stand side by side."""
+    if whole.value is not None:
+        value = whole.value[..., 0] + 1j * whole.value[..., 1]
+        value.real, value.imag = whole.value[..., 0], whole.value[..., 1]
+        dtype = dtypes.complex128 if whole.kind is F64 else dtypes.complex64
+        return known(value, dtype, whole.name)
+    shape = whole.shape[:-1]
+    parts = []
+    for k in (0, 1):
+        loops = tuple(Var(n) for n in shape)
+        body = whole[(*map(var, loops), k)]
+        parts.append(Tensor(shape, whole.dtype, source=Compute(loops, body), name=whole.name))
+    return Planes(parts[0], parts[1], whole)
+
+
+def _joined(x: Planes) -> Tensor:
+    """Both parts side by side; made only where somebody reads it."""
+    shape = (*x.shape, 2)
+    start = (0,) * len(x.shape)
+    blocks = tuple(
+        ((*start, k), Tensor((*x.shape, 1), part.dtype, source=ViewOf(_base(part))))
+        for k, part in enumerate((x.re, x.im))
+        if part.count
+    )
+    return Tensor(shape, x.re.dtype, source=Assembled(blocks))
+
+
+def _base(tensor: Tensor) -> Tensor:
+    return tensor.source.base if isinstance(tensor.source, ViewOf) else tensor

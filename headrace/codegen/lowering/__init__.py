@@ -1,0 +1,1 @@
+"""Nodes with concrete shapes -> stages: rules, loops and branches, complex numbers."""

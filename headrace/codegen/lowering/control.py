@@ -1,0 +1,304 @@
+"""Loops and branches of a region, specialized to shapes: units (plan.units) -> stages.
+
+A loop's body is walked with leaves in the place of what it carries.  It is walked again where that
+shows more than was assumed: a variable that it updates is carried too; a scalar that seemed to stay
+the same does not; an array got its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.codegen.array_ops import is_equal
+from headrace.codegen.assembly.control_steps import outside
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.stages import BranchStage, Carried, LoopStage, Made, Part
+from headrace.codegen.lowering.loop_sums import LoopSum, take_out
+from headrace.codegen.lowering.trip_count import trips_of
+from headrace.ops.declaration.emit import Decline
+from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.plan.units import LOOP, branch_of, loop_of
+
+ROUNDS = 12  # walks of one body
+
+Given = Any  # a Tensor, or the key of something that a handle names
+
+
+def add(s: Any, node: PlanNode) -> None:
+    """Specialize a unit; `s` is the Specializer."""
+    if node.op is LOOP:
+        _add_loop(s, node)
+    else:
+        _add_branch(s, node)
+
+
+def mark() -> float:
+    """A serial number between what was made and what will be."""
+    return Tensor((), "bool").serial
+
+
+@contextmanager
+def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
+    """Walk another plan, to which `given` is fed."""
+    saved = s.plan, s.values, s.keys
+    s.plan, s.values, s.keys = plan, {}, {}
+    for name, value in zip(plan.feeds, given):
+        (s.values if isinstance(value, Tensor) else s.keys)[Edge(name, 0)] = value
+    try:
+        yield
+    finally:
+        s.plan, s.values, s.keys = saved
+
+
+@contextmanager
+def part_of(s: Any) -> Iterator[Part]:
+    """Collect what happens inside."""
+    emitter = s.emitter
+    saved = emitter.checks, emitter.effects
+    part = Part(mark())
+    emitter.checks, emitter.effects = part.checks, part.effects
+    try:
+        yield part
+    finally:
+        emitter.checks, emitter.effects = saved
+
+
+def walk(s: Any, plan: Plan, given: list[Given]) -> list[Given]:
+    """The plan's results; None for one whose branch is known not to run."""
+    with scope(s, plan, given):
+        feeds = set(plan.feeds)
+        for node in plan.nodes.values():
+            if s.cancel.reason is not None:
+                raise s.cancel.reason
+            if node.name not in feeds:
+                s.emitter.node = node
+                s.add(node)
+        return [s.given_or_none(e) for e in plan.fetches]
+
+
+# -- loops -----------------------------------------------------------------------------------------
+class _Changed(Exception):
+    """The body is not what it was taken for: once more."""
+
+
+def _add_loop(s: Any, node: PlanNode) -> None:
+    loop = loop_of(node)
+    given = [s.given(e) for e in node.inputs]
+    starts = given[: loop.carried]
+    if not all(isinstance(t, Tensor) for t in starts):
+        raise Decline("a loop that carries handles")
+    work = _Loop(s, node, starts, given[loop.carried :])
+    for _ in range(ROUNDS):
+        try:
+            work.run()
+            return
+        except _Changed:
+            continue
+    raise Decline("a loop that does not settle")
+
+
+class _Loop:
+    """One loop, until its walks agree."""
+
+    def __init__(self, s: Any, node: PlanNode, starts: list[Tensor], invariants: list[Any]) -> None:
+        self.s, self.node, self.loop = s, node, loop_of(node)
+        self.starts, self.invariants = starts, invariants
+        # Flows of tensor arrays are zeros that nobody computes.
+        self.same = {i for i, t in enumerate(starts) if is_flow(t)}
+        self.states: list[Any] = []  # variables that the body updates
+
+    def run(self) -> None:
+        s = self.s
+        before, arrays = dict(s.current), dict(s.arrays)
+        s.trips.append(trips_of(s, mark(), self.loop, self.starts, self.invariants))
+        try:
+            stage, results = self.walk()
+        finally:
+            s.trips.pop()
+            after, s.current = s.current, before
+        self.check_arrays(arrays)
+        new = [k for k in after if after[k] is not before[k] and k not in self.states]
+        if new:
+            self.states += new
+            raise _Changed
+        if stage is None:  # known not to run at all
+            self.deliver(self.starts)
+            return
+        s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="loop"))
+        made = iter([t.result(s) if isinstance(t, LoopSum) else t for t in results])
+        self.deliver([t if i in self.same else next(made) for i, t in enumerate(self.starts)])
+        for key in self.states:
+            s.current[key] = next(made)
+
+    def walk(self) -> tuple[LoopStage | None, list[Tensor | LoopSum]]:
+        s = self.s
+        varying = [t for i, t in enumerate(self.starts) if i not in self.same]
+        initial = [*varying, *(s.current[k] for k in self.states)]
+        carried = [t.like(Carried(), t.name) for t in initial]
+        leaves = iter(carried)
+        seen = [t if i in self.same else next(leaves) for i, t in enumerate(self.starts)]
+        for key, leaf in zip(self.states, leaves):
+            s.current[key] = leaf
+        with part_of(s) as condition:
+            goes_on, *shared = walk(s, self.loop.condition, [*seen, *self.invariants])
+        if goes_on.value is not None and not goes_on.value and not condition.effects:
+            return None, []
+        with part_of(s) as body:
+            found = walk(s, self.loop.body, [*seen, *self.invariants, *shared])
+        nexts = self.settled(found) + [s.current[k] for k in self.states]
+        for start, following in zip(initial, nexts):
+            if start.shape != following.shape or start.kind is not following.kind:
+                raise Decline(f"{self.node.name} changes a shape from iteration to iteration")
+        others = [goes_on, *condition.roots]
+        sums = take_out(body, others, initial, carried, nexts) if len(s.trips) == 1 else {}
+        kept = [i for i in range(len(initial)) if i not in sums]
+        count = len(initial)
+        initial, carried, nexts = ([ts[i] for i in kept] for ts in (initial, carried, nexts))
+        roots = [*condition.roots, goes_on, *body.roots, *nexts]
+        inside = set(carried)
+        reads = [t for t in outside(roots, condition.first) if t not in inside]
+        stage = LoopStage(
+            initial, carried, condition, goes_on, body, nexts, list(dict.fromkeys(reads + initial))
+        )
+        made = (t.like(Made(stage, i), t.name) for i, t in enumerate(initial))
+        return stage, [sums[i] if i in sums else next(made) for i in range(count)]
+
+    def settled(self, found: list[Tensor]) -> list[Tensor]:
+        """The next values of what varies; something that does after all changes the loop."""
+        if any(t is None for t in found):
+            raise Decline(f"{self.node.name} carries a value that its body does not make")
+        wrong = {i for i in self.same if not is_flow(found[i])}
+        if wrong:
+            self.same -= wrong
+            raise _Changed
+        return [t for i, t in enumerate(found) if i not in self.same]
+
+    def check_arrays(self, before: dict[Any, Any]) -> None:
+        """What arrays from outside have become, they are from the first iteration on."""
+        changed = False
+        for key, old in before.items():
+            new = self.s.arrays[key]
+            if new is not old:
+                new.check_in_loop(old)
+                changed = True
+        self.s.arrays = {
+            k: v for k, v in self.s.arrays.items() if k in before or v.outlives(before)
+        }
+        changed = changed or len(self.s.arrays) > len(before)
+        if changed:
+            raise _Changed
+
+    def deliver(self, results: list[Tensor]) -> None:
+        for i, tensor in enumerate(results):
+            self.s.values[Edge(self.node.name, i)] = tensor
+
+
+def is_flow(tensor: Any) -> bool:
+    return (
+        isinstance(tensor, Tensor)
+        and tensor.value is not None
+        and tensor.shape == ()
+        and tensor.dtype.name == "float32"
+        and not tensor.value
+    )
+
+
+# -- branches --------------------------------------------------------------------------------------
+def _add_branch(s: Any, node: PlanNode) -> None:
+    branch = branch_of(node)
+    predicate = s.given(node.inputs[0])
+    count = len(branch.sides[0].feeds)
+    captured = node.inputs[1 : 1 + count], node.inputs[1 + count :]
+    if predicate.value is not None:
+        side = 1 if predicate.value else 0
+        found = walk(s, branch.sides[side], [s.given_or_none(e) for e in captured[side]])
+        for i, place in enumerate(branch.gives[side]):
+            if place is not None and found[place] is not None:
+                _deliver(s, Edge(node.name, i), found[place])
+        return
+    before = dict(s.current)
+    parts, results, states = [], [], []
+    for side in (0, 1):
+        arrays = dict(s.arrays)
+        s.current = dict(before)
+        with part_of(s) as part:
+            given = [s.given_or_none(e) for e in captured[side]]
+            s.branches.append(part.first)
+            try:
+                results.append(walk(s, branch.sides[side], given))
+            finally:
+                s.branches.pop()
+        states.append(s.current)
+        parts.append(part)
+        for key, new in list(s.arrays.items()):
+            if key not in arrays and new.is_inside(part.first):
+                del s.arrays[key]
+            elif key not in arrays:
+                new.move_before(part.first)  # another branch may use it
+            elif new is not arrays[key]:
+                new.check_in_loop(arrays[key])
+    s.current = before
+    values: list[tuple[Tensor | None, Tensor | None]] = []
+    merged: list[tuple[Any, tuple[Tensor | None, Tensor | None]]] = []
+    for i, (no, yes) in enumerate(zip(*branch.gives)):
+        edge = Edge(node.name, i)
+        pair = _result(results[0], no), _result(results[1], yes)
+        if pair[0] is None or pair[1] is None:
+            value = pair[1] if pair[0] is None else pair[0]
+            if value is not None and _is_made_inside(value, parts[0]):
+                merged.append((edge, pair))
+            elif value is not None:
+                _deliver(s, edge, value)
+        elif not _is_same(s, edge, *pair):
+            merged.append((edge, pair))
+    for key in before:
+        pair = states[0][key], states[1][key]
+        if pair[0] is not pair[1]:
+            merged.append((key, pair))
+    for _, pair in merged:
+        given = [t for t in pair if t is not None]
+        if len({(t.shape, t.kind) for t in given}) > 1:
+            raise Decline(f"the sides of {node.name} give different shapes")
+        values.append(pair)
+        for part, value in zip(parts, pair):
+            part.outputs += [] if value is None else [value]
+    roots = [*parts[0].roots, *parts[1].roots]
+    reads = [predicate, *outside(roots, parts[0].first)]
+    stage = BranchStage(predicate, (parts[0], parts[1]), values, list(dict.fromkeys(reads)))
+    s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="branch"))
+    for i, (where, pair) in enumerate(merged):
+        like = next(t for t in pair if t is not None)
+        made = like.like(Made(stage, i), node.name)
+        if isinstance(where, Edge):
+            s.values[where] = made
+        else:
+            s.current[where] = made
+
+
+def _result(found: list[Given], place: int | None) -> Given:
+    """What a side gives; None for nothing, whether nobody asks for it or it is known not to be made."""
+    return None if place is None else found[place]
+
+
+def _is_made_inside(value: Given, first: Part) -> bool:
+    """Who uses a value of one side alone knows that this side ran: a constant stays one outside."""
+    return isinstance(value, Tensor) and value.serial >= first.first and value.value is None
+
+
+def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
+    """Both sides give the same: a handle, a value from outside, a constant."""
+    if not isinstance(no, Tensor) or not isinstance(yes, Tensor):
+        if no != yes:
+            raise Decline("the sides of a branch give different handles")
+        s.keys[edge] = no
+        return True
+    if is_equal(no, yes):
+        s.values[edge] = no
+        return True
+    return False
+
+
+def _deliver(s: Any, edge: Edge, value: Given) -> None:
+    (s.values if isinstance(value, Tensor) else s.keys)[edge] = value

@@ -1,0 +1,393 @@
+"""Region + concrete shapes -> program.
+
+Walks the nodes in order: shapes come from the shape rules, values that follow from shapes are
+computed now by the reference, everything else is lowered to stages or library calls.  A variable
+is its current value; an update gives it a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen import array_ops
+from headrace.codegen.assembly import arena_estimate
+from headrace.codegen.assembly.assemble import assemble
+from headrace.codegen.convolution import layouts, library, packing
+from headrace.codegen.ir import complex_numbers
+from headrace.codegen.ir.complex_numbers import Planes, is_complex
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.stages import Called, Update
+from headrace.codegen.lowering import complex_rules, control, fallback, unique_rows
+from headrace.codegen.lowering.lower import Emitter, lower, wanted
+from headrace.codegen.lowering.trip_count import Trips
+from headrace.codegen.machine import faults
+from headrace.codegen.machine.refusals import Declined
+from headrace.codegen.program.arenas import ARENAS
+from headrace.codegen.program.packed_weights import Packing
+from headrace.codegen.program.program import NEVER, Specialized
+from headrace.codegen.regions import (
+    Key,
+    Region,
+    generator_key,
+    is_draw,
+    is_nothing,
+)
+from headrace.core.dtypes import DType
+from headrace.core.errors import KERNEL_ERRORS, OpError
+from headrace.core.shapes import Shape, make_shape
+from headrace.ops.declaration.build import group
+from headrace.ops.declaration.emit import Decline, LibraryCall
+from headrace.ops.declaration.shape_rules import Input
+from headrace.ops.declaration.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL, VARIABLE
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
+from headrace.plan.units import is_unit
+
+KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is made
+
+
+# What a rule says of values that it cannot take: the node then fails in its own place, if it fails.
+_REFUSALS = (Decline, OpError, MemoryError)
+
+
+class Concrete(Input):
+    """What a shape rule sees: all sizes, and the value where it is known."""
+
+    __slots__ = ("held", "known")
+
+    known: Any
+    held: Any
+
+    @staticmethod
+    def make(tensor: Tensor, dtype: DType, held: Any) -> Concrete:
+        view = object.__new__(Concrete)
+        view._sizes, view.dtype, view._tensor = tensor.shape, dtype, None
+        view.known, view.held = tensor.value, held
+        if held is not None:
+            view._sizes = ()
+        return view
+
+    @property
+    def value(self) -> Any:
+        return self.known
+
+    @property
+    def as_sizes(self) -> Any:
+        if self.known is None:
+            return None
+        return tuple(None if n < 0 else int(n) for n in self.known.reshape(-1))
+
+    @property
+    def handle(self) -> Any:
+        return self.held
+
+
+class Specializer:
+    def __init__(
+        self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Any = NEVER
+    ) -> None:
+        self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
+        self.emitter = Emitter()
+        self.emitter.specializer = self
+        self.values: dict[Edge, Tensor] = {}
+        self.first: dict[Key, Tensor] = {}
+        self.current: dict[Key, Tensor] = {}
+        self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
+        self.trips: list[Trips] = []  # of the loops around
+        self.branches: list[float] = []  # the serial numbers at which branches around begin
+        self.upper: dict[Tensor, int] = {}  # bounds of scalars
+        self.planes: dict[Tensor, Planes] = {}  # complex arrays whose parts are known
+
+    def run(
+        self,
+        shapes: Sequence[tuple[int, ...]],
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        values: dict[int, Any],
+    ) -> Specialized:
+        """`values` of inputs, by place, are built into the program."""
+        inputs = []
+        for i, (edge, shape) in enumerate(zip(self.region.inputs, shapes)):
+            tensor = complex_numbers.boundary(shape, self.plan.dtype(edge), edge.node)
+            if i in values:
+                tensor.value = np.array(values[i])
+            self.values[edge] = tensor
+            inputs.append(tensor)
+        for key, (shape, dtype) in held.items():
+            tensor = complex_numbers.boundary(shape, dtype, str(key[-1]))
+            self.first[key] = self.current[key] = tensor
+        self.add_all()
+        return self.assembled(inputs)
+
+    def add_all(self) -> None:
+        """Walk the region.  Nodes behind one that is declined are skipped, the others tried."""
+        declined: dict[str, str] = {}
+        missing: set[str] = set()
+        is_fault = False
+        for node in self.region.nodes:
+            if self.cancel.reason is not None:
+                raise self.cancel.reason
+            self.emitter.node = node
+            if any(e.node in missing for e in node.inputs):
+                missing.add(node.name)
+                continue
+            try:
+                self.add(node)
+            except Exception as e:
+                if e is self.cancel.reason:
+                    raise
+                missing.add(node.name)
+                declined[node.name] = f"{type(e).__name__}: {e}"
+                if not isinstance(e, _REFUSALS):  # a fault in one rule is not one of the others
+                    is_fault = True
+                    faults.report(f"{node.name} ({node.op.name})", e)
+        if declined:
+            raise Declined(declined, is_fault)
+
+    def assembled(self, inputs: list[Tensor]) -> Specialized:
+        changed = [k for k, t in self.current.items() if t is not self.first[k]]
+        updates = [Update(self.first[k], self.current[k]) for k in changed]
+        outputs: list[Tensor] = []
+        found: list[int | Key] = []
+        for edge in self.region.outputs:
+            if is_handle(self.plan.dtype(edge)):
+                found.append(self.keys[edge])
+            else:
+                found.append(len(outputs))
+                outputs.append(complex_numbers.show(self.values[edge], self.plan.dtype(edge)))
+        variables = list(self.first)
+        everything = [*inputs, *(self.first[k] for k in variables)]
+        kept = [self.values[edge] for edge in self.region.kept]
+        roots = [*outputs, *kept, *(u.value for u in updates), *self.emitter.effects]
+        free = {self.first[k] for k in variables if k not in changed}
+        packed = packing.pack(roots, free)
+        layouts.assign([*roots, *(t for c in self.emitter.checks for t in (c.bad, c.value) if t)])
+        packed.measure()
+        with ARENAS.expecting(arena_estimate.at_least(roots, updates)):
+            program = assemble(
+                [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
+                self.emitter.effects,
+            )  # fmt: skip
+        if packed.given:
+            places = packing.places_of(packed.made, everything)
+            first = assemble([everything[p] for p in places], packed.made, [], [])
+            program.packing = Packing(first, places)
+        return Specialized(program, variables, changed, found)
+
+    # -- nodes -------------------------------------------------------------------------------
+    def add(self, node: PlanNode) -> None:
+        if VARIABLE in node.op.traits or is_nothing(node):
+            return
+        if is_unit(node):
+            control.add(self, node)
+            return
+        if node.op.name in array_ops.RULES:
+            array_ops.RULES[node.op.name](self, node)
+            return
+        if CONSTANT in node.op.traits:
+            value = np.asarray(node.attrs["value"].array)
+            self.keep(Edge(node.name, 0), _constant(value, node.outputs[0].dtype, node.name))
+            return
+        operands = [self.operand(e) for e in node.inputs]
+        if IDENTITY in node.op.traits:
+            self.keep(Edge(node.name, 0), operands[0])
+            return
+        known = self.known(node, operands)
+        if known is None and node.op.name in unique_rows.RULES:
+            unique_rows.RULES[node.op.name](self, node)
+            return
+        results = known if known is not None else self.lowered(node, operands)
+        self.note_updates()
+        self.note_bound(node, operands, results)
+        for index, (output, tensor) in enumerate(zip(node.outputs, results)):
+            if not is_handle(output.dtype):
+                kept = self.keep(Edge(node.name, index), tensor)
+                if not kept.name and kept.source is not None:
+                    kept.name = node.name
+            elif (named := self.named_by(node)) is not None:
+                self.keys.setdefault(Edge(node.name, index), named)
+
+    def named_by(self, node: PlanNode) -> Any:
+        """The key of the variable that a node passes on: its output is the same reference."""
+        handles = (e for e in node.inputs if is_handle(self.plan.dtype(e)))
+        return next((self.keys[e] for e in handles), None)
+
+    def keep(self, edge: Edge, value: Any) -> Tensor:
+        """The array of an edge; of a complex one that in which both parts stand."""
+        if isinstance(value, Planes):
+            self.planes[value.whole] = value
+            value = value.whole
+        found: Tensor = value
+        self.values[edge] = found
+        return found
+
+    def operand(self, edge: Edge) -> Any:
+        """The array, or, if it is complex, its parts."""
+        dtype = self.plan.dtype(edge)
+        tensor = self.current[self.given(edge)] if is_handle(dtype) else self.given(edge)
+        if not is_complex(tensor.outer[1] if tensor.outer else dtype):
+            return tensor
+        return self.planes.get(tensor) or complex_numbers.split(tensor)
+
+    def given(self, edge: Edge) -> Any:
+        """A value, or the key of what a handle names."""
+        found = self.given_or_none(edge)
+        if found is None:
+            raise Decline(f"{edge.node} is known not to run, its user is not")
+        return found
+
+    def given_or_none(self, edge: Edge) -> Any:
+        """None where a value is missing because its branch is known not to run."""
+        found = self.keys if is_handle(self.plan.dtype(edge)) else self.values
+        return found.get(edge)
+
+    def room_since(self, serial: float) -> int | None:
+        """How often something can happen in the loops around that began after `serial`."""
+        room = 1
+        for trips in self.trips:
+            if trips.first > serial:
+                if trips.most is None:
+                    return None
+                room *= trips.most
+        return room
+
+    def times_since(self, serial: float) -> int | None:
+        """How often what stands here happens, if that is known: in loops that began after `serial`,
+        of which there is one at least."""
+        around = [trips for trips in self.trips if trips.first > serial]
+        if not around or any(first > serial for first in self.branches):
+            return None
+        return self.room_since(serial) if all(t.is_exact for t in around) else None
+
+    def note_bound(self, node: PlanNode, operands: list[Tensor], results: list[Tensor]) -> None:
+        if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:
+            known = [int(t.value) for t in operands if t.value is not None]
+            known += [self.upper[t] for t in operands if t in self.upper]
+            if known:
+                self.upper[results[0]] = min(known)
+
+    def note_updates(self) -> None:
+        for update in self.emitter.updates:
+            for key, tensor in self.current.items():
+                if tensor is update.variable:
+                    self.current[key] = update.value
+                    update.value.outer = tensor.outer
+                    if not update.value.name and update.value.source is not None:
+                        update.value.name = self.emitter.node.name
+                    break
+            else:
+                raise Decline("an update of something that is no variable")
+        self.emitter.updates.clear()
+
+    def known(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor] | None:
+        """Outputs that follow from known values: computed now, by the reference."""
+        op = node.op
+        if STATEFUL in op.traits or op.wants_context or op.reference is None or not operands:
+            return None
+        if any(t.value is None or t.count > KNOWN_LIMIT for t in operands):
+            return None
+        if any(is_handle(self.plan.dtype(e)) for e in node.inputs):
+            return None
+        arguments = group([t.value for t in operands], op, dict(node.attrs))
+        try:
+            with np.errstate(all="ignore"):
+                results = op.compute(arguments, dict(node.attrs))
+        except KERNEL_ERRORS as error:  # it fails in its own place, with its own line, when it runs
+            raise Decline(f"the reference says {error!r}") from error
+        if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
+            results = (results,)
+        flat: list[Any] = []
+        for r in results:
+            flat.extend(r if isinstance(r, (list, tuple)) else [r])
+        found = []
+        for value, output in zip(flat, node.outputs):
+            array = np.asarray(value).astype(output.dtype.numpy, copy=False)
+            found.append(_constant(array, output.dtype, node.name))
+        return found
+
+    def lowered(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor]:
+        op, attrs = node.op, dict(node.attrs)
+        shapes = self.shapes(node, operands)
+        arguments = group(operands, op, attrs)
+        if is_draw(node):
+            arguments = [self.current[generator_key(node)], *arguments]
+        known = [s for s in shapes if s is not None]
+        made: list[Any] | None = None
+        mixed = any(isinstance(t, Planes) for t in operands)
+        if op.library_rules and len(known) == len(shapes):
+            if mixed:
+                made = [complex_rules.product(self.emitter, op, arguments, attrs, known[0])]
+            else:
+                made = self.called(node, operands, arguments, known)
+        if made is None:
+            if op.lower_rule is None:
+                raise Decline("no rule compiles this")
+            if ELEMENTWISE in op.traits and len(known) < len(shapes):
+                raise Decline("the shape of the result depends on values")
+            mixed = mixed or any(is_complex(o.dtype) for o in node.outputs)
+            rules: Callable[..., list[Any]] = complex_rules.lower if mixed else lower
+            made = rules(self.emitter, op, arguments, attrs, known)
+        for tensor, output, shape in zip(made, node.outputs, shapes):
+            if is_handle(output.dtype):
+                continue
+            if shape is not None and tensor.shape != shape:
+                raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
+            # The caller's array has room for the declared type: another would be written beyond it.
+            if tensor.dtype.numpy != output.dtype.base.numpy:
+                raise Decline(
+                    f"the rule gives {tensor.dtype.name}, the type is {output.dtype.name}"
+                )
+        return made
+
+    def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...] | None]:
+        """Concrete shapes of the outputs, None where the shape rule does not know; it also refuses
+        what does not fit."""
+        inputs = []
+        for edge, tensor in zip(node.inputs, operands):
+            dtype = self.plan.dtype(edge)
+            held = (tensor.dtype, make_shape(tensor.shape)) if dtype.base.kind == "r" else None
+            inputs.append(Concrete.make(tensor, dtype.base, held))
+        attrs = dict(node.attrs)
+        wants = {w: attrs[w] for w in node.op.shape_wants}
+        try:
+            found = node.op.shape_rule(*group(inputs, node.op, attrs), **wants)
+        except ValueError as error:  # what a user is told who builds such a graph
+            raise Decline(str(error)) from error
+        shapes: list[tuple[int, ...] | None] = []
+        for s in [found] if isinstance(found, Shape) else found:
+            sizes = s._sizes
+            known = () if sizes is None else tuple(n for n in sizes if n is not None)
+            shapes.append(known if sizes is not None and len(known) == len(sizes) else None)
+        return shapes
+
+    def called(
+        self,
+        node: PlanNode,
+        operands: list[Tensor],
+        arguments: list[Any],
+        shapes: list[tuple[int, ...]],
+    ) -> list[Tensor] | None:
+        """The op as a library call, if a library does it."""
+        outputs = [Tensor(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
+        for rule in node.op.library_rules.values():
+            attrs = {name: node.attrs[name] for name in wanted(rule, node.op)}
+            try:
+                call = rule(*arguments, *outputs, **attrs)
+            except Decline:
+                continue
+            if not isinstance(call, LibraryCall):
+                continue
+            if library.choose(call) is not None:
+                for out in outputs:
+                    out.source = Called(call, tuple(operands))
+                return outputs
+            if node.op.lower_rule is None and len(outputs) == 1:
+                return [fallback.lower(self.emitter, call)]
+        return None
+
+
+def _constant(value: Any, dtype: DType, name: str) -> Any:
+    if is_complex(dtype):
+        return complex_numbers.known(value, dtype, name)
+    return Tensor(value.shape, dtype, value=value, name=name)

@@ -1,0 +1,93 @@
+"""How many iterations a loop makes, exactly or at most, where its condition and its counter show it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.ops.declaration.traits import CONSTANT, IDENTITY
+from headrace.plan.plan import Edge, Plan
+from headrace.plan.units import Loop
+
+
+class Trips(NamedTuple):
+    """Of a loop that is being walked."""
+
+    first: float  # the serial number at which it begins
+    most: int | None  # None where nothing is known
+    is_exact: bool
+
+
+def trips_of(
+    s: Any, first: float, loop: Loop, starts: list[Tensor], invariants: list[Any]
+) -> Trips:
+    """`s.upper` has upper bounds of scalars."""
+    given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
+    return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))
+
+
+def _most(s: Any, loop: Loop, given: dict[str, Any], edge: Edge) -> tuple[int | None, bool]:
+    """At most so many, and whether it is so many."""
+    plan = loop.condition
+    edge = _source(plan, edge)
+    node = plan.nodes[edge.node]
+    if node.op.name == "LogicalAnd":
+        found = [_most(s, loop, given, e) for e in node.inputs]
+        most = min((most for most, _ in found if most is not None), default=None)
+        return most, all(is_exact for _, is_exact in found)
+    if node.op.name != "Less":
+        return None, False
+    counter, limit = (_source(plan, e) for e in node.inputs)
+    if counter.node not in plan.feeds[: loop.carried]:
+        return None, False
+    place = plan.feeds.index(counter.node)
+    start, (end, is_exact) = _known(given[counter.node]), _upper(s, plan, given, limit)
+    step = _step(loop, place)
+    if start is None or end is None or step is None:
+        return None, False
+    return max(0, -((start - end) // step)), is_exact
+
+
+def _source(plan: Plan, edge: Edge) -> Edge:
+    while IDENTITY in plan.nodes[edge.node].op.traits:
+        edge = plan.nodes[edge.node].inputs[0]
+    return edge
+
+
+def _known(tensor: Any) -> int | None:
+    if isinstance(tensor, Tensor) and tensor.value is not None and tensor.shape == ():
+        return int(tensor.value)
+    return None
+
+
+def _upper(s: Any, plan: Plan, given: dict[str, Any], edge: Edge) -> tuple[int | None, bool]:
+    """An upper bound, and whether it is the value itself."""
+    node = plan.nodes[edge.node]
+    if CONSTANT in node.op.traits:
+        value = node.attrs["value"].array
+        return (int(value), True) if value.ndim == 0 else (None, False)
+    if node.op.name == "Minimum":
+        found = [_upper(s, plan, given, _source(plan, e)) for e in node.inputs]
+        most = min((end for end, _ in found if end is not None), default=None)
+        return most, all(is_exact for _, is_exact in found)
+    if edge.node in given and plan.feeds.index(edge.node) >= 0:
+        known = _known(given[edge.node])
+        return (known, True) if known is not None else (s.upper.get(given[edge.node]), False)
+    return None, False
+
+
+def _step(loop: Loop, place: int) -> int | None:
+    """By how much a counter grows in every iteration."""
+    plan = loop.body
+    edge = _source(plan, plan.fetches[place])
+    node = plan.nodes[edge.node]
+    if node.op.name not in ("Add", "AddV2"):
+        return None
+    first, second = (_source(plan, e) for e in node.inputs)
+    if first.node != plan.feeds[place]:
+        first, second = second, first
+    other = plan.nodes[second.node]
+    if first.node != plan.feeds[place] or CONSTANT not in other.op.traits:
+        return None
+    value = other.attrs["value"].array
+    return int(value) if value.ndim == 0 and value > 0 else None

@@ -1,0 +1,1 @@
+"""The machine: its vectors, the compiler, the caches of kernels, threads."""

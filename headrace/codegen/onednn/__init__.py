@@ -1,0 +1,1 @@
+"""oneDNN through its C interface: primitives, layouts, recipes."""

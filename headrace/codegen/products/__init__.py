@@ -1,0 +1,1 @@
+"""Matrix products of our own: blocks, panels, tiles."""

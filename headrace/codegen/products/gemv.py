@@ -1,0 +1,70 @@
+"""Products of a few rows with a matrix: which, and how threads share them.
+
+In: a LibraryCall "matmul" on plain float or double arrays.  Out: a step of a program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from headrace.codegen.ir.stages import memory
+from headrace.codegen.machine import threads
+from headrace.codegen.machine.cache import kernel_address
+from headrace.codegen.machine.target import host
+from headrace.codegen.products import gemm, limits
+from headrace.codegen.products.llvm_gemm_text import DIRECT, ROWS, TURNED, Shape
+from headrace.codegen.products.llvm_gemv import FewRows
+from headrace.codegen.products.matrices import matrix
+from headrace.codegen.program import native
+from headrace.codegen.program.program import Entry
+from headrace.ops.declaration.emit import LibraryCall
+
+TEAM_ELEMENTS = 1 << 19  # of a matrix; one thread reads a smaller one
+NARROW = 64  # columns of a unit of work, at least
+WIDE = 4096  # and at most: their results stay in the first cache
+
+
+def prefers(call: LibraryCall) -> bool:
+    """Whether this beats both the library and our larger tiles, by measurement: one row by 2 to 5
+    times, two by 1.5 to 3; with three the tiles keep up (one core, 512-bit vectors, matrices of
+    1 to 150 MB)."""
+    if not gemm.supports(call) or limits.FLAGS in call.options:
+        return False
+    size = gemm.size_of(call)
+    if size.batch > 1 or size.m > gemm.FEWEST_ROWS or min(size.n, size.k) < NARROW:
+        return False
+    return not size.b_turned or _steps_of_a(call)[1] == 1
+
+
+def steps(call: LibraryCall, step: Any, name: str) -> list[Any]:
+    size = gemm.size_of(call)
+    places = [memory(call.views[v].operand) for v in ("src", "weights", "dst")]
+    steps_of_b, steps_of_c = (matrix(call.views[v]) for v in ("weights", "dst"))
+    assert steps_of_b is not None and steps_of_c is not None
+    team = threads.count() if size.n * size.k >= TEAM_ELEMENTS else 1
+    width = min(max(-(-size.n // team), NARROW), WIDE)
+    width = -(-width // NARROW) * NARROW
+    units = -(-size.n // width)
+    params = [size.n, size.k, *_steps_of_a(call), steps_of_b[1], steps_of_c[1], width]
+    entry = _entry(size, params, units, min(team, units))
+    entry.places = [(places[0], False), (places[1], False), (places[2], True)]
+    return [step(places[:2], places[2:], entry, name=f"own {name}")]
+
+
+def _steps_of_a(call: LibraryCall) -> tuple[int, int]:
+    """From row to row, and along k."""
+    found = matrix(call.views["src"])
+    assert found is not None
+    is_turned, far = found
+    return (1, far) if is_turned else (far, 1)
+
+
+def _entry(size: gemm.Size, params: list[int], units: int, team: int) -> Entry:
+    lanes = host().lanes(32 if size.element == "float" else 64)
+    shape = Shape(size.element, lanes, size.m, 1, ROWS, TURNED if size.b_turned else DIRECT)
+    identity = shape.identity("few rows")
+    address = kernel_address(identity, lambda symbol: FewRows(shape).write(symbol))
+    table = (ctypes.c_int64 * len(params))(*params)
+    head = [address, ctypes.addressof(table), units, team, 1, 3]
+    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1, kernel=identity)

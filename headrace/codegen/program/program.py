@@ -1,0 +1,434 @@
+"""Program: one region for concrete shapes, ready to run.
+
+`run(arrays)` binds the addresses of the inputs, makes one native call, and hands out the outputs:
+new arrays each time, so what was returned never changes.  `run_checked` does the same in less time
+where all variables may change in place; then native code checks the arrays.  Several threads may
+run one program at once; each uses a frame (arena and tables) of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.machine import threads
+from headrace.codegen.machine.refusals import NEVER as NEVER
+from headrace.codegen.machine.refusals import CheckFailed
+from headrace.codegen.program import native
+from headrace.codegen.program.arenas import ARENAS, LARGE
+from headrace.codegen.program.memory import ALIGNMENT
+from headrace.core.errors import InternalError, ResourceExhaustedError, at
+from headrace.core.interrupts import noted
+
+Array = np.ndarray[Any, Any]
+Key = tuple[Any, ...]  # names a variable (codegen.regions)
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    """A place in a program: before entry `at`."""
+
+    at: int = -1
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """Words of one entry: kind and length, `head`, the places of its arrays, `tail`."""
+
+    kind: int
+    head: list[int]
+    places: list[tuple[Any, Any]]  # (tensor, is written) or ("scratch", offset)
+    tail: list[int]
+    pairs: list[int] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)  # names of the values that it writes
+    keep: list[Any] = field(default_factory=list)
+    uses_team: bool = False
+    check: int = -1
+    name: str = ""
+    jump: Label | None = None  # the first two words of `head` say where this is
+    branches: list[Label] = field(default_factory=list)  # of a fork: where each begins, and the end
+    kernel: str = ""  # the identity of the kernel at the first word of `head`
+    code: Future[int] | None = None  # that word, while it is compiled
+    limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
+    grows: int = -1  # a push on a stack without a limit: its number
+    instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
+
+    def words(self) -> tuple[list[int], Any]:
+        head, tail, kept = self.head, self.tail, None
+        if self.instantiate is not None:
+            head, tail, kept = self.instantiate()
+        body = [*head, *self.pairs, *tail]
+        return [self.kind, len(body) + 2, *body], kept
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInfo:
+    """A check, with (base, offset) of its numbers (see codegen.ir.stages)."""
+
+    shape: tuple[int, ...]
+    message: str
+    extent: int
+    node: Any
+    bad: tuple[int, int]
+    value: tuple[int, int] | None
+
+
+Face = tuple[tuple[int, ...], np.dtype[Any]]  # shape and type of an array that goes in or out
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What goes into a program and comes out of it."""
+
+    inputs: list[Face]
+    # Per update: its variable's place among the inputs, may it be in place, is it partial.
+    writes: list[tuple[int, bool, bool]]
+    fresh: list[Face]
+    results: list[Result]
+
+
+class Frame:
+    """The memory of one run."""
+
+    def __init__(self, program: Program) -> None:
+        self.bases = (ctypes.c_int64 * program.base_count)()
+        self.arena: Array | None = None
+        if not program.is_large:
+            self.lend(np.empty(program.arena_bytes + ALIGNMENT, np.uint8))
+        self.bases[program.first_constant] = program.constants.ctypes.data
+        words: list[int] = []
+        self.keep: list[Any] = []
+        self.stacks: dict[int, Array] = {}  # those without a limit
+        widest = 4
+        self.starts: list[int] = []  # of the entries, among the words
+        for entry in program.entries:
+            found, kept = entry.words()
+            self.starts.append(len(words))
+            words += found
+            self.keep.append(kept)
+            widest = max(widest, len(entry.pairs))
+        places = [*self.starts, len(words)]
+        sets = 1  # of scratch, one for each thread that walks entries
+        for entry, start in zip(program.entries, self.starts):
+            if entry.jump is not None:
+                words[start + 2 : start + 4] = [places[entry.jump.at], entry.jump.at]
+            if entry.branches:
+                named = [n for label in entry.branches for n in (places[label.at], label.at)]
+                words[start + 7 : start + 7 + len(named)] = named
+                words[start + 5], sets = widest, max(sets, words[start + 4])
+        self.words = np.array(words or [0], np.int64)
+        self.limit(program.entries)
+        self.scratch = (ctypes.c_int64 * (widest * sets))()
+        start = self.words.ctypes.data
+        self.table = (ctypes.c_int64 * len(native.FRAME))(
+            start, len(program.entries), ctypes.addressof(self.bases),
+            ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
+            program.spec.ctypes.data, len(program.inputs), len(program.writes), len(program.fresh),
+            start, 0, 0,
+        )  # fmt: skip
+        self.address = ctypes.addressof(self.table)
+
+    def limit(self, entries: list[Entry]) -> None:
+        """Tell entries that write words of others where those are: a kernel's, in parameters that
+        are this frame's own."""
+        starts = dict(zip(entries, self.starts))
+        for entry, start in starts.items():
+            if entry.limits is None:
+                continue
+            other, word = entry.limits
+            place = self.words.ctypes.data + 8 * (starts[other] + word)
+            if other.kind == native.KERNEL:
+                params = np.array(other.keep[0], np.int64)
+                self.keep.append(params)
+                self.words[starts[other] + 3] = params.ctypes.data
+                place = params.ctypes.data + 8 * word
+            self.words[start + 2] = place
+
+    def lend(self, arena: Array | None) -> None:
+        """Give the frame its memory (or take it back)."""
+        self.arena = arena
+        start = 0 if arena is None else arena.ctypes.data
+        self.bases[0] = start + (-start % ALIGNMENT)
+
+    def grow(self, program: Program) -> None:
+        """More room for the stack on which the last run stopped."""
+        number = program.entries[self.number].grows
+        start = self.starts[self.number]
+        size, room = int(self.words[start + 2]), int(self.words[start + 3])
+        room = max(2 * room, 16)
+        new = np.empty(max(room * size, 1), np.uint8)
+        old = self.stacks.get(number)
+        if old is not None:
+            new[: len(old)] = old
+        self.stacks[number] = new
+        self.bases[program.first_growing + number] = new.ctypes.data
+        for entry, place in zip(program.entries, self.starts):
+            if entry.grows == number:
+                self.words[place + 3] = room
+
+    def bind(self, arrays: list[Array]) -> None:
+        """Name the arrays of this run where native code cannot read them off the list."""
+        self.bases[1 : len(arrays) + 1] = [a.ctypes.data for a in arrays]
+        self.table[9], self.table[10] = self.table[0], 0
+
+    @property
+    def number(self) -> int:
+        """The entry at which the last run stopped."""
+        return self.table[10]
+
+    def scalar(self, place: tuple[int, int]) -> int:
+        """An int64 in the frame's memory."""
+        return ctypes.c_int64.from_address(self.bases[place[0]] + place[1]).value
+
+
+class Program:
+    """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants, then
+    `moving` ones, which entries set, and `growing` stacks."""
+
+    def __init__(
+        self,
+        form: Form,
+        constants: Array,
+        entries: list[Entry],
+        checks: list[CheckInfo],
+        arena_bytes: int,
+        moving: int = 0,
+        growing: int = 0,
+        largest: str = "",
+    ) -> None:
+        self.inputs, self.writes, self.fresh = form.inputs, form.writes, form.fresh
+        self.results = form.results
+        self.constants, self.entries, self.checks = constants, entries, checks
+        self.arena_bytes, self.moving, self.growing = arena_bytes, moving, growing
+        self.first_constant = 1 + len(self.inputs) + len(self.writes) + len(self.fresh)
+        self.first_growing = self.first_constant + 1 + moving
+        self.base_count = self.first_growing + growing
+        self.is_large = arena_bytes >= LARGE
+        self.largest = largest  # names and sizes, for who runs out of memory
+        self.uses_team = any(e.uses_team for e in entries)
+        self.is_small = not (self.is_large or self.uses_team)
+        self.run_native = native.runner()
+        self.reads_objects = native.reads_objects()
+        # Whether `run_checked` serves it.
+        self.is_plain = self.reads_objects and all(may for _, may, _ in self.writes)
+        self.spec = self._spec()
+        self.packing: Any = None  # makes the last inputs from others (codegen.convolution.packing)
+        self._frames: list[Frame] = []
+
+    def _spec(self) -> Array:
+        """What `run_checked` demands of the inputs (see codegen.program.native)."""
+        words = [number for number, _, _ in self.writes]
+        changed = set(words)
+        needed = native.CONTIGUOUS | native.ALIGNED
+        for i, (shape, dtype) in enumerate(self.inputs):
+            flags, count = needed, 1 << 62
+            if i in changed:
+                flags, count = flags | native.OWNED | native.WRITABLE, native.holders()
+            words += [len(shape), id(dtype), flags, count, *shape]
+        return np.array(words or [0], np.int64)
+
+    def run(
+        self,
+        arrays: list[Array],
+        is_free: Sequence[bool] = (),
+        cancel: Any = NEVER,
+        times: Array | None = None,
+    ) -> tuple[list[Array], list[Array]]:
+        """Outputs, and the new values of updated variables.  The arrays must have the inputs'
+        shapes and types and be contiguous; `is_free` says per update whether the old value may
+        go.  Ends early with `cancel.reason` once that is not None.  Adds to `times` the ticks that
+        each entry takes."""
+        if self.packing is not None:
+            arrays = [*arrays, *self.packing.arrays(arrays)]
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self)
+        bound = list(arrays)
+        news: list[Array] = []
+        for k, (number, may, is_partial) in enumerate(self.writes):
+            new = arrays[number]
+            if not (may and is_free and is_free[k]):
+                new = new.copy() if is_partial else np.empty_like(new)
+                if is_partial and may:
+                    bound[number] = new
+            news.append(new)
+        fresh = [np.empty(shape, dtype) for shape, dtype in self.fresh]
+        bound += news
+        bound += fresh
+        if times is not None:
+            frame.table[11] = times.ctypes.data
+        try:
+            if self.reads_objects:
+                self.call(frame, bound, native.PLAIN, cancel)
+            else:
+                frame.bind(bound)
+                self.call(frame, bound, native.RESUME, cancel)
+        finally:
+            frame.table[11] = 0
+        self._frames.append(frame)
+        return [r.find(arrays, news, fresh) for r in self.results], news
+
+    def run_checked(self, arrays: list[Array], cancel: Any) -> bool:
+        """Run with variables changed in place; the fresh outputs are appended to `arrays`.  False
+        where the arrays are not what the program was made for, or somebody else holds a variable:
+        then nothing has happened.  Who calls holds no references but the list's."""
+        if self.packing is not None:
+            arrays += self.packing.arrays(arrays)
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self)
+        for shape, dtype in self.fresh:
+            arrays.append(np.empty(shape, dtype))
+        if self.is_small:
+            code = self.run_native(frame.address, id(arrays), native.CHECKED)
+            fits = code == native.OK or self.after(code, frame, cancel)
+        else:
+            fits = self.call(frame, arrays, native.CHECKED, cancel)
+        self._frames.append(frame)
+        return fits
+
+    def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+        if not self.is_large:
+            return self.execute(frame, arrays, how, cancel)
+        try:
+            arena = ARENAS.take(self.arena_bytes + ALIGNMENT)
+        except (MemoryError, ValueError, OverflowError) as error:  # NumPy's words for "too large"
+            raise ResourceExhaustedError(None, None, self.too_large()) from error
+        frame.lend(arena)
+        try:
+            return self.execute(frame, arrays, how, cancel)
+        finally:
+            frame.lend(None)
+            ARENAS.give(arena)
+
+    def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+        if self.uses_team:
+            code = self.with_team(frame, arrays, how, cancel)
+        else:
+            code = self.run_native(frame.address, id(arrays), how)
+        return self.after(code, frame, cancel)
+
+    def after(self, code: int, frame: Frame, cancel: Any) -> bool:
+        """Go on where native code returned before its end; whether the arrays were as expected."""
+        code = self.resumed(self.grown(code, frame), frame, cancel)
+        if code == native.OK:
+            return True
+        if code == native.MISFIT:
+            return False
+        raise self.failure(code, frame, cancel)
+
+    def resumed(self, code: int, frame: Frame, cancel: Any, gives_way: bool = False) -> int:
+        """Go on after pauses; with `gives_way` only until somebody else wants the cores."""
+        if code != native.PAUSED:
+            return code
+        with noted() as ctrl_c:
+            while code == native.PAUSED and cancel.reason is None and not ctrl_c.is_pressed:
+                if gives_way and threads.team.is_wanted:
+                    break
+                code = self.go(frame, None, native.RESUME)
+            if ctrl_c.is_pressed:
+                raise KeyboardInterrupt
+        return code
+
+    def go(self, frame: Frame, where: int | None, how: int) -> int:
+        """Until it pauses or ends; stacks grow on the way."""
+        return self.grown(self.run_native(frame.address, where, how), frame)
+
+    def grown(self, code: int, frame: Frame) -> int:
+        while code == native.FULL:
+            try:
+                frame.grow(self)
+            except MemoryError as error:
+                raise ResourceExhaustedError(None, None, self.too_large()) from error
+            code = self.run_native(frame.address, None, native.RESUME)
+        return code
+
+    def with_team(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> int:
+        """All cores, for a while at a time: others have their turn where this program pauses."""
+        where: int | None = id(arrays)
+        while True:
+            threads.team.acquire(cancel)
+            try:
+                code = self.go(frame, where, how)
+                code = self.resumed(code, frame, cancel, gives_way=True)
+            finally:
+                threads.team.release()
+            if code != native.PAUSED or cancel.reason is not None:
+                return code
+            how, where = native.RESUME, None
+
+    def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
+        if code == native.PAUSED:
+            self._frames.append(frame)
+            reason: BaseException = cancel.reason
+            return reason
+        entry = self.entries[frame.number]
+        if code == native.REFUSED:
+            self._frames.append(frame)
+            return CheckFailed(None, None, f"{entry.name}: refused")
+        if code != native.FAILED_CHECK:
+            return InternalError(None, None, f"native code failed with {code}")
+        info = self.checks[entry.check]
+        place = frame.scalar(info.bad)
+        index = np.unravel_index(place, info.shape) if info.shape else ()
+        text = info.message.replace("{at}", f"[{','.join(map(str, index))}]" if index else "")
+        text = text.replace("{extent}", str(info.extent))
+        if info.value is not None:
+            text = text.replace("{value}", str(frame.scalar(info.value)))
+        self._frames.append(frame)
+        error = CheckFailed(None, None, text)
+        return error if info.node is None else at(error, info.node)
+
+    def new_times(self) -> Array:
+        """Ticks of the processor per entry, for `run` to add to."""
+        return np.zeros(len(self.entries) + 1, np.int64)
+
+    def too_large(self) -> str:
+        return (
+            f"OOM: a program needs {self.arena_bytes} bytes for its intermediate values; the "
+            f"largest are {self.largest}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Where an output is: array `number` of a group, or a constant."""
+
+    group: str  # inputs, news, fresh or constant
+    number: int
+    shape: tuple[int, ...]
+    dtype: Any
+    constant: Array | None = None
+
+    @property
+    def is_few(self) -> bool:
+        """A constant of few integers: perhaps sizes."""
+        value = self.constant
+        return value is not None and value.dtype.kind in "iu" and value.size <= 64
+
+    def find(self, arrays: list[Array], news: list[Array], fresh: list[Array]) -> Array:
+        if self.constant is not None:
+            return self.constant
+        array = {"inputs": arrays, "news": news, "fresh": fresh}[self.group][self.number]
+        return array if array.shape == self.shape else self.shown(array)
+
+    def shown(self, array: Array) -> Array:
+        """The array's memory as this result sees it."""
+        return (array if array.dtype == self.dtype else array.view(self.dtype)).reshape(self.shape)
+
+
+@dataclass(slots=True)
+class Specialized:
+    """A program and how the region's values map to it."""
+
+    program: Program
+    variables: list[Key]  # in the order of the program's last inputs
+    updated: list[Key]
+    outputs: list[int | Key]  # a place in the program's outputs, or a variable

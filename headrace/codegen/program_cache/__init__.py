@@ -1,0 +1,1 @@
+"""Programs on disk, named by everything that decides them."""

@@ -1,0 +1,83 @@
+"""Programs on disk: what one process planned, the next one finds (docs/decisions/0016-kept-programs.md).
+
+A file is named by the hash of everything that decides what the program is (kept_keys.py), so it is
+never out of date.  It is written by the thread that compiles, once a program is made; whatever is wrong
+with it, the program is made again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from headrace.codegen.machine.disk import PROGRAMS
+from headrace.codegen.program.program import Specialized
+from headrace.codegen.regions import Key, Region
+from headrace.core import options
+from headrace.core.dtypes import DType
+from headrace.plan.plan import Edge, Plan
+from headrace.plan.units import inner_nodes
+
+FEW = 16  # nodes: a smaller region is planned as fast as it is found
+LEAST = 0.05  # seconds of planning that are worth a file: as long as the planner takes to load
+# Stages that are shown while a program is made: one that is found has none.
+_STAGES = frozenset({"regions", "kernels", "llvm", "memory"})
+
+
+class Shelf:
+    """Where the program of one region for some shapes is kept, or would be."""
+
+    def __init__(
+        self, plan: Plan, region: Region, keys: dict[Edge, Key], shapes: tuple[tuple[int, ...], ...],
+        held: dict[Key, tuple[tuple[int, ...], DType]], values: dict[int, Any],
+    ) -> None:  # fmt: skip
+        self.region, self.key = region, None
+        if is_on() and is_worth_it(region):
+            from headrace.codegen.program_cache.kept_keys import key_of
+
+            self.key = key_of(plan, region, keys, shapes, held, values)
+        self._since = time.perf_counter()
+
+    def find(self) -> Specialized | None:
+        """Raises Declined where that is what was kept."""
+        data = None if self.key is None else PROGRAMS.read(self.key)
+        if data is None:
+            return None
+        from headrace.codegen.onednn.onednn_api import LibraryError
+        from headrace.codegen.onednn.recipes import Unreadable
+        from headrace.codegen.program_cache import kept_reader
+
+        try:
+            return kept_reader.read(data, self.region)
+        except (Unreadable, LibraryError):
+            return None
+
+    def keep(self, made: Specialized | dict[str, str]) -> None:
+        """A program, or why nodes do not compile: soon, if it took long to find out."""
+        key = self.key
+        if key is None or time.perf_counter() - self._since < LEAST:
+            return
+        from headrace.codegen.machine import cache
+
+        cache.later(lambda: write(key, made, self.region))
+
+
+def is_on() -> bool:
+    return "kept" not in options.without() and not options.shown() & _STAGES
+
+
+def is_worth_it(region: Region) -> bool:
+    return len(region.nodes) + sum(1 for n in region.nodes for _ in inner_nodes(n)) >= FEW
+
+
+def write(key: str, made: Specialized | dict[str, str], region: Region) -> None:
+    from headrace.codegen.program_cache import kept_writer
+
+    try:
+        if isinstance(made, dict):
+            data = kept_writer.write_refusal(made)
+        else:
+            data = kept_writer.write(made, region)
+    except kept_writer.Unwritable:
+        return
+    PROGRAMS.write(key, data)

@@ -1,0 +1,1 @@
+"""tf.contrib.framework: scopes of arguments, variables, restoring."""

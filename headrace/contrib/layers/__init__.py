@@ -1,0 +1,1 @@
+"""tf.contrib.layers: functions with default arguments by scope, over tf.layers."""

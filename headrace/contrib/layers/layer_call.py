@@ -1,0 +1,68 @@
+"""A layer of tf.layers called as one of tf.contrib.layers: other names of variables, collections, a
+normalizer and an activation behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.contrib.framework.variables import model_variable
+from headrace.contrib.layers.named_outputs import collect_named_outputs, get_variable_collections
+from headrace.graph.defaults import get_default_graph
+from headrace.variables.partitioned import PartitionedVariable
+from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
+
+NAMES = {"bias": "biases", "kernel": "weights"}
+
+
+def model_variable_getter(rename: dict[str, str] | None = None) -> Callable[..., Any]:
+    """A custom getter that makes model variables, some under other names."""
+
+    def get(getter: Any, name: str, **kwargs: Any) -> Any:
+        *scope, short = name.split("/")
+        name = "/".join([*scope, (rename or {}).get(short, short)])
+        for key in ("reuse", "validate_shape", "constraint"):
+            kwargs.pop(key, None)
+        return model_variable(name, custom_getter=getter, **kwargs)
+
+    return get
+
+
+@contextmanager
+def layer_scope(
+    scope: Any, default: str, inputs: Any, reuse: Any, rename: dict[str, str] | None = None
+) -> Iterator[VariableScope]:
+    """The variable scope of a layer, whose variables are model variables."""
+    with variable_scope(
+        scope, default, [inputs], reuse=reuse, custom_getter=model_variable_getter(rename)
+    ) as found:
+        yield found
+
+
+def add_to_collections(variable: Any, variables_collections: Any, role: str) -> None:
+    """Add a variable (or its parts) to the collections for its role, once."""
+    graph = get_default_graph()
+    parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+    for key in get_variable_collections(variables_collections, role) or ():
+        known = {id(x) for x in graph.get_collection(key)}
+        for part in parts:
+            if id(part) not in known:
+                graph.add_to_collection(key, part)
+
+
+def finished(
+    outputs: Any,
+    scope: VariableScope,
+    outputs_collections: Any,
+    activation_fn: Any,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+) -> Any:
+    """Outputs normalised, activated, and collected under the name of the scope."""
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    if activation_fn is not None:
+        outputs = activation_fn(outputs)
+    return collect_named_outputs(outputs_collections, scope.name, outputs)

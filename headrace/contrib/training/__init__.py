@@ -1,0 +1,1 @@
+"""tf.contrib.training: hyperparameters and training steps."""

@@ -1,0 +1,1 @@
+"""Checkpoints as bytes: tables, bundles, slices."""

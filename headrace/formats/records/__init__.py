@@ -1,0 +1,1 @@
+"""Records as bytes: TFRecord, events, examples, compression, checksums."""

@@ -1,0 +1,1 @@
+"""TF's functions of arrays: shapes, slices, stacks, checks."""

@@ -1,0 +1,1 @@
+"""Loops, branches, mapped functions, tensor arrays, groups."""

@@ -1,0 +1,1 @@
+"""Parsing of examples, records, files of graphs, summaries."""

@@ -1,0 +1,1 @@
+"""TF's functions of numbers."""

@@ -1,0 +1,1 @@
+"""tf.nn: windows, activations, normalisation, losses."""

@@ -1,0 +1,67 @@
+"""Fractional pooling: tf.nn.fractional_max_pool, fractional_avg_pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.ops.nn import fractional_pool
+
+
+def fractional_max_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """Max pooling by a ratio that need not be an integer, with random windows.
+
+    Args:
+      value: images [batch, height, width, channels].
+      pooling_ratio: four numbers of at least 1; those of batch and channels are 1.
+      pseudo_random: spread the windows evenly from one random number, instead of shuffling them.
+      overlapping: let neighbouring windows share an element.
+      deterministic: the same windows every time; needs seeds.
+      seed: first seed.
+      seed2: second seed.
+      name: name of the node.
+
+    Returns:
+      (output, row_pooling_sequence, col_pooling_sequence).
+    """
+    return fractional_pool.fractional_max_pool(
+        value, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2, name=name
+    )
+
+
+def fractional_avg_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any:
+    """Mean pooling by a ratio that need not be an integer, with random windows.
+
+    Args:
+      value: images [batch, height, width, channels].
+      pooling_ratio: four numbers of at least 1; those of batch and channels are 1.
+      pseudo_random: spread the windows evenly from one random number, instead of shuffling them.
+      overlapping: let neighbouring windows share an element.
+      deterministic: the same windows every time; needs seeds.
+      seed: first seed.
+      seed2: second seed.
+      name: name of the node.
+
+    Returns:
+      (output, row_pooling_sequence, col_pooling_sequence).
+    """
+    return fractional_pool.fractional_avg_pool(
+        value, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2, name=name
+    )

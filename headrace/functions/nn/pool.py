@@ -1,0 +1,399 @@
+"""Pooling: tf.nn.max_pool, avg_pool, pool ... in one, two and three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.core import dtypes
+from headrace.core.shapes import as_shape
+from headrace.functions.nn.atrous import with_space_to_batch
+from headrace.functions.nn.window import per_dimension, spatial_dimensions, strides_and_rates
+from headrace.functions.values.old_names import renamed
+from headrace.functions.values.structure import name_scope
+from headrace.graph.tensor import Tensor
+from headrace.ops.declaration import array
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.nn import pool as ops
+from headrace.ops.nn import pool3d, pool_argmax
+
+
+def _pool(
+    build: Any, default: str, x: Any, ksize: Any, strides: Any, padding: str, data_format: Any,
+    name: str | None, space: int, layout: str,
+) -> Tensor:  # fmt: skip
+    """A pooling op with its window per dimension."""
+    with name_scope(name, default, [x]) as scope:
+        layout = data_format or layout
+        return build(
+            x, ksize=per_dimension(ksize, space, layout, "ksize"),
+            strides=per_dimension(strides, space, layout, "strides"), padding=padding,
+            data_format=layout, name=scope,
+        )  # fmt: skip
+
+
+def _pool1d(
+    build: Any, default: str, x: Any, ksize: Any, strides: Any, padding: str, data_format: Any,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    """Sequences, pooled as images of height 1."""
+    with name_scope(name, default, [x]) as scope:
+        layout, axis = ("NHWC", 1) if (data_format or "NWC") == "NWC" else ("NCHW", 2)
+        result = build(
+            array.expand_dims(x, axis), ksize=[1, *per_dimension(ksize, 1, layout, "ksize")],
+            strides=[1, *per_dimension(strides, 1, layout, "strides")], padding=padding,
+            data_format=layout, name=scope,
+        )  # fmt: skip
+        return array.squeeze(result, [axis])
+
+
+def _any_rank(
+    builds: Any, input: Any, ksize: Any, strides: Any, padding: str, data_format: Any, name: Any
+) -> Tensor:
+    rank = as_shape(input.shape if hasattr(input, "shape") else np.shape(input)).rank
+    if rank is None:
+        if data_format is None:
+            raise ValueError("The input must have a rank or a data format must be given.")
+        rank = len(data_format)
+    if not 3 <= rank <= 5:
+        raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
+    return builds[rank - 3](
+        input, per_dimension(ksize, rank - 2, data_format, "ksize"),
+        per_dimension(strides, rank - 2, data_format, "strides"), padding, data_format, name,
+    )  # fmt: skip
+
+
+# -- the mean -------------------------------------------------------------------------------------
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The mean of images under a window.
+
+    Args:
+      value: images in `data_format`, of a float type.
+      ksize: the window: an int, or a list of 1, 2 or 4.
+      strides: how far it moves: an int, or a list of 1, 2 or 4.
+      padding: "SAME" or "VALID".  What is padded does not count.
+      data_format: "NHWC" or "NCHW".
+      name: name of the node.
+      input: another name of `value`.
+    """
+    value = renamed("input", input, "value", value)
+    return _pool(
+        ops.avg_pool, "AvgPool", value, ksize, strides, padding, data_format, name, 2, "NHWC"
+    )
+
+
+def avg_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of sequences under a window.
+
+    Args:
+      input: sequences in `data_format`.
+      ksize: the window: an int, or a list of 1 or 3.
+      strides: how far it moves: an int, or a list of 1 or 3.
+      padding: "SAME" or "VALID".
+      data_format: "NWC" or "NCW".
+      name: name of the scope.
+    """
+    return _pool1d(ops.avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
+
+
+def avg_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of volumes under a window.
+
+    Args:
+      input: volumes in `data_format`.
+      ksize: the window: an int, or a list of 1, 3 or 5.
+      strides: how far it moves: an int, or a list of 1, 3 or 5.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      name: name of the node.
+    """
+    return _pool(
+        pool3d.avg_pool3d, "AvgPool3D", input, ksize, strides, padding, data_format, name, 3,
+        "NDHWC",
+    )  # fmt: skip
+
+
+def avg_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The mean under a window, in one, two or three dimensions of space.
+
+    Args:
+      input: a tensor of rank 3, 4 or 5.
+      ksize: the window: an int or a list.
+      strides: how far it moves: an int or a list.
+      padding: "SAME" or "VALID".
+      data_format: a format of that rank; channels last if not given.
+      name: name of the node.
+
+    Raises:
+      ValueError: the rank is not 3, 4 or 5.
+    """
+    builds = (avg_pool1d, avg_pool, avg_pool3d)
+    return _any_rank(builds, input, ksize, strides, padding, data_format, name)
+
+
+# -- the maximum ----------------------------------------------------------------------------------
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The largest element of images under a window.
+
+    Args:
+      value: images in `data_format`.
+      ksize: the window: an int, or a list of 1, 2 or 4.
+      strides: how far it moves: an int, or a list of 1, 2 or 4.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
+      name: name of the node.
+      input: another name of `value`.
+
+    Raises:
+      ValueError: the window has no elements.
+    """
+    value = renamed("input", input, "value", value)
+    if 0 in per_dimension(ksize, 2, data_format, "ksize"):
+        raise ValueError("ksize cannot be zero.")
+    return _pool(
+        ops.max_pool, "MaxPool", value, ksize, strides, padding, data_format, name, 2, "NHWC"
+    )
+
+
+def max_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of sequences under a window.
+
+    Args:
+      input: sequences in `data_format`.
+      ksize: the window: an int, or a list of 1 or 3.
+      strides: how far it moves: an int, or a list of 1 or 3.
+      padding: "SAME" or "VALID".
+      data_format: "NWC" or "NCW".
+      name: name of the scope.
+    """
+    return _pool1d(ops.max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
+
+
+def max_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of images under a window.
+
+    Args:
+      input: images in `data_format`.
+      ksize: the window: an int, or a list of 1, 2 or 4.
+      strides: how far it moves: an int, or a list of 1, 2 or 4.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
+      name: name of the node.
+    """
+    return _pool(
+        ops.max_pool, "MaxPool2d", input, ksize, strides, padding, data_format, name, 2, "NHWC"
+    )
+
+
+def max_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element of volumes under a window.
+
+    Args:
+      input: volumes in `data_format`.
+      ksize: the window: an int, or a list of 1, 3 or 5.
+      strides: how far it moves: an int, or a list of 1, 3 or 5.
+      padding: "SAME" or "VALID".
+      data_format: "NDHWC" or "NCDHW".
+      name: name of the node.
+    """
+    return _pool(
+        pool3d.max_pool3d, "MaxPool3D", input, ksize, strides, padding, data_format, name, 3,
+        "NDHWC",
+    )  # fmt: skip
+
+
+def max_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The largest element under a window, in one, two or three dimensions of space.
+
+    Args:
+      input: a tensor of rank 3, 4 or 5.
+      ksize: the window: an int or a list.
+      strides: how far it moves: an int or a list.
+      padding: "SAME" or "VALID".
+      data_format: a format of that rank; channels last if not given.
+      name: name of the node.
+
+    Raises:
+      ValueError: the rank is not 3, 4 or 5.
+    """
+    builds = (max_pool1d, max_pool2d, max_pool3d)
+    return _any_rank(builds, input, ksize, strides, padding, data_format, name)
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> Any:
+    """The largest element under a window, and its flat index.
+
+    Args:
+      input: images [batch, height, width, channels].
+      ksize: the window: four numbers.
+      strides: how far it moves: four numbers.
+      padding: "SAME" or "VALID".
+      data_format: "NHWC".
+      Targmax: the type of the indices, int64 if not given.
+      name: name of the node.
+      output_dtype: another name of `Targmax`.
+      include_batch_in_index: count through the batch, not only through one image.
+
+    Returns:
+      (output, argmax).
+
+    Raises:
+      ValueError: `data_format` is another one.
+    """
+    if data_format != "NHWC":
+        raise ValueError("Data formats other than 'NHWC' are not yet supported")
+    kind = renamed("output_dtype", output_dtype, "Targmax", Targmax)
+    return pool_argmax.max_pool_with_argmax(
+        input, ksize=ksize, strides=strides, Targmax=dtypes.int64 if kind is None else kind,
+        padding=padding, include_batch_in_index=include_batch_in_index, name=name,
+    )  # fmt: skip
+
+
+# -- any pooling, any rank, with holes ------------------------------------------------------------
+_POOLS = {
+    ("MAX", 1): max_pool, ("MAX", 2): max_pool, ("MAX", 3): max_pool3d,
+    ("AVG", 1): avg_pool, ("AVG", 2): avg_pool, ("AVG", 3): avg_pool3d,
+}  # fmt: skip
+
+
+def pool(
+    input: Any,
+    window_shape: Any,
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Pooling in one, two or three dimensions of space, strided or with holes.
+
+    Args:
+      input: [batch, space..., channels], or [batch, channels, space...].
+      window_shape: the window, one number per dimension of space.
+      pooling_type: "AVG" or "MAX".
+      padding: "SAME" or "VALID".
+      dilation_rate: how far the elements of the window are apart.
+      strides: how far the window moves.
+      name: name of the scope.
+      data_format: "NWC", "NCW", "NHWC", "NCHW", "NDHWC" or "NCDHW"; channels last if not given.
+      dilations: another name of `dilation_rate`.
+
+    Raises:
+      ValueError: arguments do not fit together.
+    """
+    rates = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    with name_scope(name, f"{pooling_type.lower()}_pool", [input]) as scope:
+        tensor = convert_to_tensor(input, name="input")
+        space = len(window_shape)
+        if not 1 <= space <= 3:
+            raise ValueError("It is required that 1 <= num_spatial_dims <= 3.")
+        tensor.shape.with_rank(space + 2)
+        strides, rates = strides_and_rates(space, strides, rates)
+        if padding == "SAME" and np.any(rates > 1):
+            raise ValueError("pooling with SAME padding is not implemented for dilation_rate > 1")
+        if np.any(strides > window_shape):
+            raise ValueError(
+                "strides > window_shape not supported due to inconsistency between CPU and GPU "
+                "implementations"
+            )
+        if (pooling_type, space) not in _POOLS:
+            raise ValueError(f"{space}-D {pooling_type} pooling is not supported.")
+        slide = _slider(space, pooling_type, window_shape, strides, data_format, scope)
+        dims = spatial_dimensions(space, data_format)
+        return with_space_to_batch(tensor, rates, padding, slide, window_shape, dims)
+
+
+def _slider(space: int, kind: str, window: Any, strides: Any, data_format: Any, scope: str) -> Any:
+    build: Any = _POOLS[kind, space]
+    sizes = per_dimension(list(window), space, data_format, "window_shape")
+    steps = per_dimension(list(strides), space, data_format, "strides")
+    if space > 1:
+        return lambda x, _, padding: build(x, sizes, steps, padding, data_format, scope)
+    if data_format not in (None, "NWC", "NCW"):
+        raise ValueError('data_format must be either "NWC" or "NCW".')
+    layout, axis = ("NCHW", 2) if data_format == "NCW" else ("NHWC", 1)
+
+    def slide(x: Any, _: int, padding: str) -> Tensor:
+        images = array.expand_dims(x, axis)
+        result = build(images, [1, *sizes], [1, *steps], padding, layout, scope)
+        return array.squeeze(result, [axis])
+
+    return slide

@@ -1,0 +1,1 @@
+"""tf.app, tf.flags, devices, compatibility."""

@@ -1,0 +1,1 @@
+"""tf.random: distributions and seeds."""

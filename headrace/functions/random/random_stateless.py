@@ -1,0 +1,148 @@
+"""tf.random.stateless_*: the same seed gives the same numbers, at every call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.functions.array.array import with_static_shape
+from headrace.functions.random.random import _scaled, _uniform_dtype, shape_tensor
+from headrace.functions.values.structure import name_scope
+from headrace.graph.tensor import Tensor
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.random import random
+
+
+def stateless_random_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from a uniform distribution over [minval, maxval).
+
+    Args:
+      shape: shape of the result.
+      seed: two integers.
+      minval: lower bound, inclusive.
+      maxval: upper bound, exclusive; 1 for floats, must be given for integers.
+      dtype: a float type, int32 or int64.
+      name: name of the scope.
+
+    Returns:
+      A tensor of the given shape.
+
+    Raises:
+      ValueError: the type is integer and `maxval` is missing, or is another type.
+    """
+    dtype, maxval = _uniform_dtype(dtype, maxval)
+    with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as scope:
+        shape = shape_tensor(shape)
+        low = convert_to_tensor(minval, dtype, name="min")
+        high = convert_to_tensor(maxval, dtype, name="max")
+        if dtype.is_integer:
+            drawn = random.stateless_random_uniform_int(shape, seed, low, high, name=scope)
+            return with_static_shape(drawn, shape)
+        drawn = random.stateless_random_uniform(shape, seed, dtype=dtype)
+        return _scaled(drawn, high - low, low, shape, scope)
+
+
+def stateless_random_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers from a normal distribution.
+
+    Args:
+      shape: shape of the result.
+      seed: two integers.
+      mean: mean of the distribution.
+      stddev: standard deviation.
+      dtype: a float type.
+      name: name of the scope.
+
+    Returns:
+      A tensor of the given shape.
+    """
+    with name_scope(name, "stateless_random_normal", [shape, seed, mean, stddev]) as scope:
+        shape = shape_tensor(shape)
+        mean = convert_to_tensor(mean, dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        drawn = random.stateless_random_normal(shape, seed, dtype=dtype)
+        return _scaled(drawn, stddev, mean, shape, scope)
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Normal numbers; those beyond two standard deviations are drawn again.
+
+    Args:
+      shape: shape of the result.
+      seed: two integers.
+      mean: mean of the untruncated distribution.
+      stddev: standard deviation of the untruncated distribution.
+      dtype: a float type.
+      name: name of the scope.
+
+    Returns:
+      A tensor of the given shape.
+    """
+    with name_scope(name, "stateless_truncated_normal", [shape, seed, mean, stddev]) as scope:
+        shape = shape_tensor(shape)
+        mean = convert_to_tensor(mean, dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype, name="stddev")
+        drawn = random.stateless_truncated_normal(shape, seed, dtype=dtype)
+        return _scaled(drawn, stddev, mean, shape, scope)
+
+
+def stateless_multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    output_dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """The old name of `stateless_categorical`."""
+    with name_scope(name, "stateless_multinomial", [logits, seed]):
+        return _categories(logits, num_samples, output_dtype, seed)
+
+
+def stateless_categorical(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Categories drawn from the distribution of each row.
+
+    Args:
+      logits: [rows, classes], unnormalised log-probabilities.
+      num_samples: how many categories per row.
+      seed: two integers.
+      dtype: int32 or int64.
+      name: name of the scope.
+
+    Returns:
+      [rows, num_samples].
+    """
+    with name_scope(name, "stateless_categorical", [logits, seed]):
+        return _categories(logits, num_samples, dtype, seed)
+
+
+def _categories(logits: Any, num_samples: Any, dtype: Any, seed: Any) -> Tensor:
+    logits = convert_to_tensor(logits, name="logits")
+    drawn: Tensor = random.stateless_multinomial(logits, num_samples, seed, output_dtype=dtype)
+    return drawn

@@ -1,0 +1,1 @@
+"""tf.sparse and rows by index."""

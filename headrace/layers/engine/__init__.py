@@ -1,0 +1,1 @@
+"""What every layer is made of: weights, calls, connections, names."""

@@ -1,0 +1,307 @@
+"""Layer: weights and a function, with a name.  The common base of tf.layers and tf.keras.
+
+A call builds the layer once (`build` makes weights for the shape of the inputs), checks what it is
+given, and runs `call` inside the layer's name scope.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from headrace.core.dtypes import as_dtype
+from headrace.functions.math.cast import cast
+from headrace.functions.values.nest import flatten, map_structure
+from headrace.functions.values.structure import name_scope
+from headrace.graph.tensor import Tensor
+from headrace.layers.engine.call_arguments import CallArguments
+from headrace.layers.engine.call_context import calling
+from headrace.layers.engine.connections import Connections
+from headrace.layers.engine.input_spec import InputSpec, check_inputs
+from headrace.layers.engine.layer_names import snake_case, unique_object_name
+from headrace.layers.engine.weights import Weights
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.variables.functions.module import Module
+from headrace.variables.variable import Variable
+
+_KEYWORDS = {
+    "input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast",
+}  # fmt: skip
+
+
+class Layer(Weights, Connections, CallArguments, Module):
+    """A function of tensors with weights of its own.
+
+    A subclass makes its weights in `build(input_shape)` with `add_weight`, and says in
+    `call(inputs)` what it computes.
+
+    Args:
+      trainable: are the weights to be trained?
+      name: its name; default the class's, numbered.
+      dtype: element type of the weights; default that of the first input.
+      dynamic: the call cannot be built into a graph.
+      **kwargs: `activity_regularizer` (function of an output to a loss), `weights` (initial values),
+        `input_shape`, `batch_input_shape`, `batch_size`, `autocast`.
+    """
+
+    # Subclasses that do not call our constructor still find these.
+    built = False
+    stateful = False
+    supports_masking = False
+    _trainable = True
+    _dynamic = False
+    _type: str | None = None
+    _input_spec: Any = None
+    _activity_regularizer: Any = None
+    _initial_weights: Any = None
+    _autocast = False
+    _starts_with_zero = True  # numbering of names: dense, dense_1
+
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        dynamic: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        for key in kwargs:
+            if key not in _KEYWORDS:
+                raise TypeError("Keyword argument not understood:", key)
+        self._trainable, self._dynamic = trainable, dynamic
+        self._init_set_name(name)
+        self._type = None if dtype is None else as_dtype(dtype).name
+        self._autocast = kwargs.get("autocast", False)
+        self._activity_regularizer = kwargs.get("activity_regularizer")
+        self._initial_weights = kwargs.get("weights")
+        sizes = kwargs.get("batch_input_shape")
+        if sizes is None and "input_shape" in kwargs:
+            sizes = (kwargs.get("batch_size"), *kwargs["input_shape"])
+        if sizes is not None:
+            self._batch_input_shape = tuple(sizes)
+
+    def __getattr__(self, name: str) -> Any:
+        # Names and lists exist from their first use on, whether the constructor ran or not.
+        if name in ("_name", "_base_name"):
+            self._init_set_name(None)
+            return vars(self)[name]
+        if name in _LISTS:
+            found: list[Any] = []
+            object.__setattr__(self, name, found)
+            return found
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Variables that become attributes become weights of the layer."""
+        object.__setattr__(self, name, value)
+        if name in _LISTS or isinstance(value, Tensor):
+            return
+        for found in flatten(value):
+            if isinstance(found, Variable):
+                weights = (
+                    self._trainable_weights if found.trainable else self._non_trainable_weights
+                )
+                if not any(found is weight for weight in weights):
+                    weights.append(found)
+
+    # -- what it is ----------------------------------------------------------------------------
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def name_scope(self) -> Any:
+        """The name scope of the layer's calls, to be entered."""
+        return name_scope(self._name_scope())
+
+    def _name_scope(self) -> str:
+        return self.name
+
+    def _init_set_name(self, name: Any) -> None:
+        self._name = name or self._new_name()
+
+    def _new_name(self) -> str:
+        return unique_object_name(
+            snake_case(type(self).__name__), zero_based=self._starts_with_zero
+        )
+
+    @property
+    def dtype(self) -> str | None:
+        return self._type
+
+    @property
+    def _dtype(self) -> str | None:
+        return self._type
+
+    @_dtype.setter
+    def _dtype(self, value: Any) -> None:
+        self._type = as_dtype(value).name
+
+    @property
+    def dynamic(self) -> bool:
+        return self._dynamic
+
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = value
+        for layer in self._sublayers():
+            layer.trainable = value
+
+    @property
+    def activity_regularizer(self) -> Any:
+        """Function from an output of the layer to a loss."""
+        return self._activity_regularizer
+
+    @activity_regularizer.setter
+    def activity_regularizer(self, regularizer: Any) -> None:
+        self._activity_regularizer = regularizer
+
+    @property
+    def input_spec(self) -> Any:
+        """An InputSpec for each input, or None."""
+        return self._input_spec
+
+    @input_spec.setter
+    def input_spec(self, value: Any) -> None:
+        for spec in flatten(value):
+            if spec is not None and not isinstance(spec, InputSpec):
+                raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {spec}")
+        self._input_spec = value
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics that the layer keeps."""
+        return [*self._metrics, *self._of_parts("metrics")]
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer."""
+        config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
+        if hasattr(self, "_batch_input_shape"):
+            config["batch_input_shape"] = self._batch_input_shape
+        config["dtype"] = self.dtype
+        if self.dynamic:
+            config["dynamic"] = True
+        if type(self).get_config is Layer.get_config:
+            known = {"self", "dynamic", *config}
+            if set(inspect.getfullargspec(self.__init__).args) - known:  # type: ignore[misc]
+                raise NotImplementedError(
+                    "Layers with arguments in `__init__` must override `get_config`."
+                )
+        return config
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """A layer from what `get_config` returned."""
+        return cls(**config)
+
+    def _sublayers(self) -> list[Any]:
+        found: list[Any] = []
+        for name, value in vars(self).items():
+            if name in _LISTS or isinstance(value, Tensor):
+                continue
+            for part in flatten(value):
+                if isinstance(part, Layer) and not any(part is known for known in found):
+                    found.append(part)
+        return found
+
+    # -- calls ---------------------------------------------------------------------------------
+    def build(self, input_shape: Any) -> None:
+        """Make the weights, for inputs of this shape.  Called once, before the first call."""
+        self.built = True
+
+    def call(self, inputs: Any, **kwargs: Any) -> Any:
+        """What the layer computes."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the output for inputs of a shape."""
+        raise NotImplementedError
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """The specifications of the outputs, from those of the inputs."""
+        from headrace.functions.values.tensor_spec import TensorSpec
+
+        for spec in flatten(input_signature):
+            if not isinstance(spec, TensorSpec):
+                raise TypeError(
+                    "Only TensorSpec signature types are supported, but saw signature signature "
+                    f"entry: {spec}."
+                )
+        shapes = self.compute_output_shape(map_structure(lambda s: s.shape, input_signature))
+        dtype = self.dtype or flatten(input_signature)[0].dtype
+        return map_structure(lambda shape: TensorSpec(shape=shape, dtype=dtype), shapes)
+
+    def apply(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The same as calling the layer."""
+        return self.__call__(inputs, *args, **kwargs)
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Build the layer if need be, check the inputs, and `call` it.
+
+        Args:
+          inputs: a tensor or a structure of tensors.
+          *args, **kwargs: passed to `call`.
+        """
+        inputs = map_structure(_tensor_of, inputs)
+        masks = self._input_masks(inputs, args, kwargs)
+        if masks is not None and self._takes("mask") and not self._has("mask", args, kwargs):
+            kwargs["mask"] = masks
+        training = self._training(args, kwargs)
+        with calling(self, inputs, training):
+            check_inputs(self.input_spec, inputs, self.name)
+            with name_scope(self._name_scope()):
+                self._maybe_build(inputs)
+                outputs = self.call(self._maybe_cast_inputs(inputs), *args, **kwargs)
+                if outputs is None:
+                    raise ValueError(
+                        "A layer's `call` method should return a Tensor or a list of Tensors, not "
+                        f"None (layer: {self.name})."
+                    )
+                inputs, outputs = self._connected(inputs, outputs, args, kwargs)
+                self._handle_activity_regularization(inputs, outputs)
+                self._set_masks(inputs, outputs, masks)
+        return outputs
+
+    def _maybe_build(self, inputs: Any) -> None:
+        if not self.built:
+            found = flatten(inputs)
+            if found and self._type is None and hasattr(found[0], "dtype"):
+                self._type = as_dtype(found[0].dtype).base_dtype.name
+            shapes = None
+            if all(hasattr(x, "shape") for x in found):
+                shapes = map_structure(lambda x: x.shape, inputs)
+            self.build(shapes)
+            self.built = True
+        if self._initial_weights is not None:
+            self.set_weights(self._initial_weights)
+            self._initial_weights = None
+
+    def _maybe_cast_inputs(self, inputs: Any) -> Any:
+        if not self._autocast or not self._type or not as_dtype(self._type).is_floating:
+            return inputs
+
+        def fitted(x: Any) -> Any:
+            floating = isinstance(x, Tensor) and x.dtype.is_floating
+            return cast(x, self._type) if floating and x.dtype.name != self._type else x
+
+        return map_structure(fitted, inputs)
+
+    def _connected(self, inputs: Any, outputs: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Inputs and outputs of a call, recorded where a model will ask for them."""
+        return inputs, outputs
+
+
+_LISTS = {
+    "_trainable_weights", "_non_trainable_weights", "_updates", "_losses", "_callable_losses",
+    "_metrics", "_inbound_nodes", "_outbound_nodes",
+}  # fmt: skip
+
+
+def _tensor_of(x: Any) -> Any:
+    return convert_to_tensor(x) if isinstance(x, np.ndarray | float | int) else x

@@ -1,0 +1,1 @@
+"""tf.losses and tf.metrics' averages of losses."""

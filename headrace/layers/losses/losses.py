@@ -1,0 +1,341 @@
+"""tf.losses: what a prediction costs, against labels.
+
+Each takes `weights` (a scalar, or of the rank of the labels with each size equal or 1), `scope` (name of
+the scope), `loss_collection` (where the loss is added; `GraphKeys.LOSSES`) and `reduction` (how one
+number comes out; see `Reduction`), and returns a scalar, or with `Reduction.NONE` a loss per element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core import dtypes
+from headrace.functions.array.array import ones_like, rank, shape, squeeze, zeros_like
+from headrace.functions.array.indexing import where
+from headrace.functions.control.cond import cond
+from headrace.functions.math.cast import cast
+from headrace.functions.math.confusion import remove_squeezable_dimensions
+from headrace.functions.math.elementwise import abs_, square
+from headrace.functions.math.math import div_no_nan, equal, range_
+from headrace.functions.math.reduce import reduce_sum
+from headrace.functions.nn.loss import sigmoid_cross_entropy_with_logits
+from headrace.functions.nn.softmax import (
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from headrace.functions.values.old_names import renamed
+from headrace.functions.values.structure import name_scope
+from headrace.graph.defaults import get_default_graph
+from headrace.graph.keys import GraphKeys
+from headrace.layers.losses.loss_reduction import (
+    Reduction,
+    add_loss,
+    compute_weighted_loss,
+    num_present,
+)
+from headrace.layers.losses.weights_broadcast import assert_broadcastable
+from headrace.ops.array.source import stop_gradient
+from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.arithmetic import add, maximum, minimum, mul, squared_difference, sub
+from headrace.ops.math.exponential import log
+from headrace.ops.nn.activation import relu
+
+
+def _given(**arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value is None:
+            raise ValueError(f"{name} must not be None.")
+
+
+def _floats(predictions: Any, labels: Any) -> tuple[Any, Any]:
+    """Both as float32, of one shape."""
+    predictions, labels = cast(predictions, dtypes.float32), cast(labels, dtypes.float32)
+    predictions.shape.assert_is_compatible_with(labels.shape)
+    return predictions, labels
+
+
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """|predictions - labels|.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "absolute_difference", (predictions, labels, weights)) as scope:
+        predictions, labels = _floats(predictions, labels)
+        losses = abs_(sub(predictions, labels))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: Any = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: Any = None,
+) -> Any:
+    """1 - predictions · labels along `axis`, for vectors of length 1.
+
+    Args:
+      axis: the dimension of the vectors.
+      dim: the old name of `axis`.
+
+    Raises:
+      ValueError: `axis` or an argument is None, or shapes do not match.
+    """
+    axis = renamed("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("You must specify 'axis'.")
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "cosine_distance_loss", (predictions, labels, weights)) as scope:
+        predictions, labels = _floats(predictions, labels)
+        losses = 1 - reduce_sum(mul(predictions, labels), axis=(axis,), keepdims=True)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """max(0, 1 - label · logit), with labels 0 and 1 standing for -1 and 1.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, logits=logits)
+    with name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
+        logits, labels = _floats(logits, labels)
+        ones = ones_like(labels)
+        losses = relu(sub(ones, mul(sub(2 * labels, ones), logits)))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """Half the squared error up to `delta`, from there on a straight line.
+
+    Args:
+      delta: where the line begins.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "huber_loss", (predictions, labels, weights)) as scope:
+        predictions, labels = _floats(predictions, labels)
+        error = abs_(sub(predictions, labels))
+        curved = minimum(error, delta)
+        # As maximum(error - delta, 0), but its gradient at delta is 0: the curve has it already.
+        straight = sub(error, curved)
+        half = convert_to_tensor(0.5, dtype=curved.dtype)
+        losses = add(mul(half, mul(curved, curved)), mul(delta, straight))
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: Any = 1e-7,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """-label · log(prediction) - (1 - label) · log(1 - prediction), for probabilities.
+
+    Args:
+      epsilon: is added inside the logarithms.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "log_loss", (predictions, labels, weights)) as scope:
+        predictions, labels = _floats(predictions, labels)
+        losses = -mul(labels, log(predictions + epsilon)) - mul(
+            1 - labels, log(1 - predictions + epsilon)
+        )
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Any:
+    """Mean square of (p_i - p_j) - (l_i - l_j) over all pairs i, j of elements of a row.
+
+    Args:
+      labels: a tensor with a batch in front.
+      predictions: the same.
+      weights: a scalar, or one per row: [batch, 1, ...].
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "mean_pairwise_squared_error", (predictions, labels, weights)):
+        weights, labels = cast(weights, dtypes.float32), cast(labels, dtypes.float32)
+        with get_default_graph().control_dependencies([assert_broadcastable(weights, labels)]):
+            predictions, labels = _floats(predictions, labels)
+            errors = sub(predictions, labels)
+            axes = range_(1, rank(errors))
+            squares = reduce_sum(square(errors), axis=axes, keepdims=True)
+            count = num_present(errors, weights, per_batch=True)
+            first = 2.0 * div_no_nan(squares, maximum(count - 1, 0), name="value")
+            total = reduce_sum(errors, axis=axes, keepdims=True)
+            pairs = maximum(mul(count, count - 1), 0)
+            second = 2.0 * div_no_nan(square(total), pairs, name="value")
+            loss = reduce_sum(mul(first - second, weights))
+            loss = where(reduce_sum(count) > 0, loss, zeros_like(loss), name="value")
+            add_loss(loss, loss_collection)
+            return loss
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """(predictions - labels)².
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+
+    Example:
+      >>> loss = tf.losses.mean_squared_error(labels=y, predictions=model(x))
+    """
+    _given(labels=labels, predictions=predictions)
+    with name_scope(scope, "mean_squared_error", (predictions, labels, weights)) as scope:
+        predictions, labels = _floats(predictions, labels)
+        losses = squared_difference(predictions, labels)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: Any = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """Cross entropy between labels and the sigmoid of logits, each class by itself.
+
+    Args:
+      multi_class_labels: [batch, classes], 0 or 1.
+      logits: [batch, classes].
+      label_smoothing: how far labels are moved towards 1/2.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(multi_class_labels=multi_class_labels, logits=logits)
+    values = (logits, multi_class_labels, weights)
+    with name_scope(scope, "sigmoid_cross_entropy_loss", values) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(multi_class_labels, logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: Any = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """Cross entropy between distributions over classes and the softmax of logits.
+
+    Args:
+      onehot_labels: [batch, classes]; no gradient flows into them.
+      logits: [batch, classes].
+      label_smoothing: how far labels are moved towards 1/classes.
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(onehot_labels=onehot_labels, logits=logits)
+    values = (logits, onehot_labels, weights)
+    with name_scope(scope, "softmax_cross_entropy_loss", values) as scope:
+        logits = convert_to_tensor(logits)
+        labels = cast(onehot_labels, logits.dtype)
+        logits.shape.assert_is_compatible_with(labels.shape)
+        if label_smoothing > 0:
+            classes = cast(shape(labels)[-1], logits.dtype)
+            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+        labels = stop_gradient(labels, name="labels_stop_gradient")
+        losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Any:
+    """Cross entropy between classes, given by number, and the softmax of logits.
+
+    Args:
+      labels: numbers of classes, [batch] or [batch, 1].
+      logits: [batch, classes].
+
+    Raises:
+      ValueError: an argument is None, or shapes do not match.
+    """
+    _given(labels=labels, logits=logits)
+    values = (logits, labels, weights)
+    with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as scope:
+        labels, logits = remove_squeezable_dimensions(labels, logits, expected_rank_diff=1)
+        weights = _squeezed(convert_to_tensor(weights), labels)
+        losses = sparse_softmax_cross_entropy_with_logits(
+            labels=labels, logits=logits, name="xentropy"
+        )
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def _squeezed(weights: Any, labels: Any) -> Any:
+    """`weights`, without a last dimension of 1 that the labels do not have."""
+    ranks = weights.shape.rank, labels.shape.rank
+    if None not in ranks:
+        return squeeze(weights, [-1]) if ranks[0] - ranks[1] == 1 else weights
+    if ranks[0] is not None and (ranks[0] == 0 or weights.shape.dim(-1) not in (None, 1)):
+        return weights
+    extra = rank(weights) - rank(labels)
+    return cond(equal(1, extra), lambda: squeeze(weights, [-1]), lambda: weights)

@@ -1,0 +1,1 @@
+"""Arrays by shape and index: constants, reshapes, slices, gathers, scatters, sorts."""

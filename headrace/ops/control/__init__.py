@@ -1,0 +1,1 @@
+"""Control flow and calls: Switch and Merge, functions, tensor arrays and lists, stacks, Python functions."""

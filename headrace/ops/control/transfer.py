@@ -1,0 +1,50 @@
+"""Send and Recv: where a tensor leaves one device and arrives at another.  `_Arg` and `_Retval` are
+where values enter and leave a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.core.shapes import UNKNOWN
+from headrace.ops.declaration.declare import op, primitive
+from headrace.ops.declaration.shape_rules import none, unknown
+from headrace.ops.declaration.signature import Int, String, Type
+from headrace.ops.declaration.traits import BLOCKING, SOURCE, STATEFUL
+
+_ENDS = {
+    "tensor_name": String(), "send_device": String(), "send_device_incarnation": Int(),
+    "recv_device": String(), "client_terminated": False,
+}  # fmt: skip
+
+
+ONCE = "0:0"  # outside of loops
+
+
+def rendezvous_key(attrs: Mapping[str, Any], tag: str = ONCE) -> str:
+    """TF's key: both devices, the incarnation of the sender, the edge; `tag`: frame and iteration."""
+    return (
+        f"{attrs['send_device']};{attrs['send_device_incarnation']:016x};{attrs['recv_device']};"
+        f"{attrs['tensor_name']};{tag}"
+    )
+
+
+@op("_Send", "tensor: T ->", attrs={"T": Type()} | _ENDS, traits={STATEFUL}, shape=none)
+def send(ctx, tensor):
+    """Leave a value under its key for another device."""
+    ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
+    return ()
+
+
+@op("_Recv", "-> tensor: tensor_type", attrs={"tensor_type": Type()} | _ENDS,
+    traits={STATEFUL, BLOCKING}, shape=unknown)  # fmt: skip
+def recv(ctx):
+    """The value that another device has left, or will leave, under its key."""
+    return ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
+
+
+arg = primitive("_Arg", "-> output: T", shape=lambda *, index: UNKNOWN, traits={STATEFUL, SOURCE},
+                T=Type(), index=Int(min=0))  # fmt: skip
+retval = primitive(
+    "_Retval", "input: T ->", shape=none, traits={STATEFUL}, T=Type(), index=Int(min=0)
+)

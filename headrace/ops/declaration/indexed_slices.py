@@ -1,0 +1,139 @@
+"""IndexedSlices: the rows of a large tensor that are not zero, as Gather's gradient gives them.
+
+`values[i]` belongs at row `indices[i]` of a tensor of `dense_shape`; an index may occur twice: rows
+add up.  It becomes a dense tensor where an op needs one, with a warning where that is large.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import namedtuple
+from typing import Any
+
+from headrace.core.dtypes import DType
+from headrace.core.shapes import UNKNOWN, Shape
+from headrace.graph.graph import Graph
+from headrace.graph.node import Node
+from headrace.graph.tensor import Tensor
+from headrace.ops.declaration.constants import constant_value, constant_value_as_shape
+from headrace.ops.declaration.convert import register_tensor_conversion_function
+
+IndexedSlicesValue = namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
+
+_LARGE = 100_000_000  # elements: from here on a dense copy is worth a warning
+
+
+class IndexedSlices:
+    """Rows `values` at places `indices` of a tensor of shape `dense_shape`."""
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self._values, self._indices, self._dense_shape = values, indices, dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        """A tensor of the rows."""
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        """A vector: the place of each row."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        """The shape of the whole tensor as a vector, or None."""
+        return self._dense_shape
+
+    @property
+    def shape(self) -> Shape:
+        """What is known of the shape of the whole tensor."""
+        if self._dense_shape is None:
+            return UNKNOWN
+        return constant_value_as_shape(self._dense_shape)
+
+    @property
+    def name(self) -> str:
+        return self._values.name
+
+    @property
+    def device(self) -> str:
+        return self._values.device
+
+    @property
+    def op(self) -> Node:
+        return self._values.op
+
+    @property
+    def control_element(self) -> Node:
+        """What others wait for who wait for this."""
+        return self.op
+
+    @property
+    def dtype(self) -> DType:
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Graph:
+        return self._values.graph
+
+    def consumers(self) -> list[Node]:
+        return self._values.consumers()
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+
+    def __str__(self) -> str:
+        tail = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{tail})"
+
+
+def _to_tensor(
+    value: IndexedSlices, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+) -> Any:
+    if dtype is not None and not dtype.is_compatible_with(value.dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype "
+            f"{value.dtype.name}"
+        )
+    if value.dense_shape is None:
+        raise ValueError(
+            f"Tensor conversion requested for IndexedSlices without dense_shape: {value}"
+        )
+    _warn(value)
+    return _dense(value, name)
+
+
+def _warn(value: IndexedSlices) -> None:
+    sizes = constant_value(value.dense_shape)
+    if sizes is None:
+        warnings.warn(
+            "Converting sparse IndexedSlices to a dense Tensor of unknown shape. This may consume "
+            "a large amount of memory.",
+            stacklevel=2,
+        )
+    elif sizes.astype(float).prod() >= _LARGE:
+        warnings.warn(
+            f"Converting sparse IndexedSlices to a dense Tensor with {int(sizes.prod())} elements. "
+            "This may consume a large amount of memory.",
+            stacklevel=2,
+        )
+
+
+def _dense(value: IndexedSlices, name: str | None = None) -> Tensor:
+    from headrace.ops.array.segment import unsorted_segment_sum
+    from headrace.ops.array.strided_slice import getitem
+
+    rows = getitem(value.dense_shape, 0)  # type: ignore[arg-type]
+    return unsorted_segment_sum(value.values, value.indices, rows, name=name)
+
+
+def dense(value: Any) -> Any:
+    """A tensor; IndexedSlices are summed up without a warning (the caller knows what it does)."""
+    if isinstance(value, IndexedSlices):
+        if value.dense_shape is None:
+            raise ValueError(f"IndexedSlices without dense_shape can not become dense: {value}")
+        return _dense(value)
+    return value
+
+
+register_tensor_conversion_function(IndexedSlices, _to_tensor)

@@ -1,0 +1,1 @@
+"""GraphDef and FunctionDef in and out: nodes from messages, messages from nodes."""

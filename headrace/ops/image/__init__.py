@@ -1,0 +1,1 @@
+"""Images and sounds: codecs, colours, crops, resizes, boxes."""

@@ -1,0 +1,1 @@
+"""Files and messages: checkpoints, records, examples, summaries."""

@@ -1,0 +1,1 @@
+"""Matrices: products, factors, solvers, spectra, Fourier transforms."""

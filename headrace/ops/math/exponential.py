@@ -1,0 +1,190 @@
+"""Powers, roots, exponentials and logarithms, element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, float16, float32, float64
+from headrace.core.errors import require
+from headrace.ops.array.broadcast import unbroadcast
+from headrace.ops.array.constant import constant
+from headrace.ops.declaration.families import binary, normal, of_output, pairs, positive, unary
+from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.math.complex import conjugate
+from headrace.ops.math.division import reciprocal
+
+INEXACT = (*FLOATS, *COMPLEX)
+SIGNED = (*FLOATS, *INDEX, *COMPLEX)
+
+
+def grad_samples(rng):
+    yield Sample(rng.uniform(0.5, 2, size=(2, 3)), rng.normal(size=(2, 3)))
+    yield Sample(np.zeros((0, 3)), np.zeros((0, 3)), note="empty")
+    yield ErrorSample(np.ones((2, 1)), np.ones((2, 3)), raises="must be equal|same size and shape")
+
+
+def grad_op(name, meaning, **options):
+    return of_output(name, meaning, T=INEXACT, samples=grad_samples, **options)
+
+
+# -- powers and roots ---------------------------------------------------------------------------
+def _square_gradient(node, dy):
+    from headrace.ops.math.arithmetic import mul
+
+    x = conjugate(node.inputs[0])
+    return mul(dy, mul(x, constant(2, x.dtype.base)))
+
+
+square = unary(
+    "Square", np.square, T=SIGNED, doc="x * x.", emit=lambda e, x: x * x,
+    gradient=_square_gradient, samples=normal(3, 4),
+)  # fmt: skip
+
+
+def _sqrt_grad_gradient(node, dy):
+    ga = dy / node.inputs[0]
+    return -conjugate(ga) * node.outputs[0], 0.5 * ga
+
+
+sqrt_grad = grad_op(
+    "SqrtGrad", lambda y, dy: dy * dy.dtype.type(0.5) / np.conj(y),
+    doc="The gradient of Sqrt: dy / (2 y), where y = sqrt(x).",
+    emit=lambda e, y, dy: dy * 0.5 / e.conj(y), zero=True, gradient=_sqrt_grad_gradient,
+)  # fmt: skip
+
+sqrt = unary(
+    "Sqrt", np.sqrt, T=INEXACT, doc="The square root of x.", emit="sqrt",
+    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
+)  # fmt: skip
+
+
+def _rsqrt_grad_gradient(node, dy):
+    a, b = node.inputs
+    ca = conjugate(a)
+    return -1.5 * b * square(ca) * conjugate(dy), rsqrt_grad(ca, dy)
+
+
+def _lower_rsqrt_grad(e, y, dy):
+    root = e.conj(y)
+    return dy * -0.5 * root * root * root
+
+
+rsqrt_grad = grad_op(
+    "RsqrtGrad", lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
+    doc="The gradient of Rsqrt: dy * y**3 / -2, where y = 1 / sqrt(x).",
+    emit=_lower_rsqrt_grad, zero=True, gradient=_rsqrt_grad_gradient,
+)  # fmt: skip
+
+rsqrt = unary(
+    "Rsqrt", lambda x: x.dtype.type(1) / np.sqrt(x), T=INEXACT, doc="1 / sqrt(x).", emit="rsqrt",
+    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
+)  # fmt: skip
+
+
+def _power(x, y):
+    if y.dtype.kind == "i":
+        require(
+            x.size == 0 or not (y < 0).any(),
+            "Integers to negative integer powers are not allowed",
+        )
+    return np.power(x, y)
+
+
+def _pow_gradient(node, dy):
+    from headrace.ops.array import where
+    from headrace.ops.declaration import array
+    from headrace.ops.math import comparison
+
+    x, y = node.inputs
+    cx, cy = conjugate(x), conjugate(y)
+
+    def to_y():
+        # log(x) where there is one; a real x <= 0 contributes nothing.
+        mask = comparison.not_equal(cx, 0) if x.dtype.is_complex else comparison.greater(cx, 0)
+        safe = where.select(mask, cx, array.ones_like(cx))
+        logarithm = where.select(mask, log(safe), array.zeros_like(cx))
+        return dy * conjugate(node.outputs[0]) * logarithm
+
+    return unbroadcast(x, y, dy, lambda: dy * cy * pow_(cx, cy - 1), to_y)
+
+
+def _pow_samples(rng):
+    yield from pairs(0.5, 2.0)(rng)
+    yield Sample(np.array([-3, 2, 0]), np.array([3, 10, 0]), note="integers")
+    yield Sample(np.array([-2.0, 0.0, np.inf]), np.array([0.5, 0.0, -1.0]), grad=False)
+    yield ErrorSample(np.array([2]), np.array([-1]), raises="negative integer powers")
+
+
+pow_ = binary(
+    "Pow", _power, T=SIGNED, doc="x raised to y.",
+    emit=lambda e, x, y: e.pow(x, y), gradient=_pow_gradient, samples=_pow_samples,
+)  # fmt: skip
+
+
+# -- exponentials -------------------------------------------------------------------------------
+exp = unary(
+    "Exp", np.exp, T=INEXACT, doc="e raised to x.", emit="exp",
+    gradient=lambda node, dy: dy * conjugate(node.outputs[0]), samples=normal(3, 4),
+)  # fmt: skip
+expm1 = unary(
+    "Expm1", np.expm1, T=INEXACT, doc="exp(x) - 1, exact for small x.", emit="expm1",
+    gradient=lambda node, dy: dy * exp(conjugate(node.inputs[0])), samples=normal(3, 4),
+)  # fmt: skip
+log = unary(
+    "Log", np.log, T=INEXACT, doc="The natural logarithm of x.", emit="log",
+    gradient=lambda node, dy: dy * reciprocal(conjugate(node.inputs[0])), samples=positive(3, 4),
+)  # fmt: skip
+log1p = unary(
+    "Log1p", np.log1p, T=INEXACT, doc="log(1 + x), exact for small x.", emit="log1p",
+    gradient=lambda node, dy: dy * reciprocal(1 + conjugate(node.inputs[0])),
+    samples=positive(3, 4),
+)  # fmt: skip
+
+
+def _nothing_logged(x, y):
+    return np.where(x == 0, np.zeros((), x.dtype), x * np.log(y))
+
+
+def _xlogy_gradient(node, dy):
+    from headrace.ops.math import cast, comparison
+    from headrace.ops.math.division import xdivy
+
+    x, y = node.inputs
+    not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
+    return unbroadcast(x, y, dy, lambda: xlogy(not_zero, y) * dy, lambda: xdivy(x, y) * dy)
+
+
+def _xlogy_samples(rng):
+    yield from pairs(0.5, 2.0)(rng)
+    yield Sample(np.zeros(3), np.array([0.0, -1.0, np.nan]), note="nothing", grad=False)
+
+
+xlogy = binary(
+    "Xlogy", _nothing_logged, T=(float16, float32, float64, *COMPLEX),
+    doc="x * log(y), and 0 where x is 0, whatever y is.",
+    emit=lambda e, x, y: e.select(x == 0, 0, x * e.log(y)),
+    gradient=_xlogy_gradient, samples=_xlogy_samples,
+)  # fmt: skip
+
+
+def _logistic(x):
+    one = x.dtype.type(1)
+    return one / (one + np.exp(-x))
+
+
+def _sigmoid_grad_gradient(node, dy):
+    a, b = (conjugate(x) for x in node.inputs)
+    gb = dy * b
+    return gb - 2.0 * gb * a, sigmoid_grad(a, dy)
+
+
+sigmoid_grad = grad_op(
+    "SigmoidGrad", lambda y, dy: dy * y * (y.dtype.type(1) - y),
+    doc="The gradient of Sigmoid: dy * y * (1 - y), where y = sigmoid(x).",
+    emit=lambda e, y, dy: dy * y * (1 - y), gradient=_sigmoid_grad_gradient,
+)  # fmt: skip
+
+sigmoid = unary(
+    "Sigmoid", _logistic, T=INEXACT, doc="1 / (1 + exp(-x)).", emit="sigmoid",
+    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
+)  # fmt: skip

@@ -1,0 +1,144 @@
+"""Grey dilation of images (Dilation2D) and its gradients: convolution with max for sum, + for *."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core.dtypes import REALS
+from headrace.core.errors import require
+from headrace.core.shapes import make_shape
+from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
+from headrace.ops.declaration.signature import Ints, String
+from headrace.ops.nn.pooling import lowest
+from headrace.ops.nn.window import padded, padded_zeros, places, taps, unpadded, window
+
+ATTRS = {
+    "T": REALS,
+    "strides": Ints(min=4),
+    "rates": Ints(min=4),
+    "padding": String("SAME", "VALID"),
+}
+
+
+def dilation_shape(input, filter, *, strides, rates, padding):
+    input, filter = with_rank(input, 4), with_rank(filter, 3)
+    for what, values in (("stride", strides), ("rates", rates)):
+        require(
+            len(values) == 4,
+            f"Dilation2D requires the {what} attribute to contain 4 values, but got: {len(values)}",
+        )
+    depth = merge_sizes(input.sizes[3], filter.sizes[2])
+    space = [
+        places(input.sizes[i], filter.sizes[i - 1], strides[i], padding, rates[i]) for i in (1, 2)
+    ]
+    return make_shape((input.sizes[0], *space, depth))
+
+
+def windows_of(x, w, strides, rates, padding):
+    for name, values in (("strides", strides), ("rates", rates)):
+        what = "stride" if name == "strides" else "rate"
+        require(len(values) == 4, f"Sliding window {what} field must specify 4 dimensions")
+        require(
+            values[0] == values[3] == 1,
+            f"{name.capitalize()} in the batch and depth dimensions are not supported: "
+            f"{list(values)}",
+        )
+    require(x.ndim == 4, f"input must be 4-dimensional{list(x.shape)}")
+    require(w.ndim == 3, f"filter must be 3-dimensional: {list(w.shape)}")
+    require(
+        x.shape[3] == w.shape[2],
+        f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}",
+    )
+    return [window(x.shape[i], w.shape[i - 1], strides[i], padding, rates[i]) for i in (1, 2)]
+
+
+def dilate(x, w, windows):
+    """max over the window of x + w, and which element of the window gives it (the first)."""
+    inside = padded(np.ones((1, *x.shape[1:3], 1), bool), windows, False)
+    x = padded(x, windows)
+    shape = (len(x), *(k.count for k in windows), x.shape[3])
+    best, which = np.full(shape, lowest(x.dtype), x.dtype), np.full(shape, -1)
+    for number, (at, index) in enumerate(taps(windows)):
+        found = x[index] + w[at]
+        better = inside[index] & ((which < 0) | (found > best))
+        best, which = np.where(better, found, best), np.where(better, number, which)
+    return best, which
+
+
+@op("Dilation2D", "input: T, filter: T -> output: T", shape=dilation_shape, attrs=ATTRS)
+def dilation2d(input, filter, *, strides, rates, padding):
+    """max over the window of input + filter, per channel."""
+    return dilate(input, filter, windows_of(input, filter, strides, rates, padding))[0]
+
+
+def options(node):
+    return {name: node.attrs[name] for name in ("strides", "rates", "padding")}
+
+
+@dilation2d.gradient
+def _(node, dy):
+    x, w = node.inputs
+    dx = dilation2d_backprop_input(x, w, dy, **options(node))
+    return dx, dilation2d_backprop_filter(x, w, dy, **options(node))
+
+
+CASES = (
+    ((1, 4, 5, 2), (2, 3, 2), {"strides": [1, 1, 1, 1], "rates": [1] * 4, "padding": "SAME"}),
+    ((2, 5, 6, 1), (2, 2, 1), {"strides": [1, 2, 1, 1], "rates": [1] * 4, "padding": "VALID"}),
+    ((1, 6, 6, 2), (2, 2, 2), {"strides": [1] * 4, "rates": [1, 2, 3, 1], "padding": "SAME"}),
+)
+
+
+def spread(rng, shape):
+    """Values so far apart that finite differences do not move a maximum."""
+    return rng.permutation(int(np.prod(shape))).reshape(shape) * 1.37
+
+
+@dilation2d.samples
+def _(rng):
+    for x, w, chosen in CASES:
+        yield Sample(spread(rng, x), rng.normal(size=w), **chosen)
+    yield Sample(rng.integers(0, 9, size=(1, 3, 3, 1)), np.ones((2, 2, 1), np.int64), **CASES[0][2])
+    yield ErrorSample(np.ones((1, 3, 3, 2)), np.ones((2, 2, 1)), **CASES[0][2], raises="equal")
+
+
+def check_backprop(x, dy, windows):
+    expected = (len(x), *(w.count for w in windows), x.shape[3])
+    require(dy.shape == expected, f"out_backprop has shape {list(dy.shape)}, not {list(expected)}")
+
+
+@op("Dilation2DBackpropInput", "input: T, filter: T, out_backprop: T -> in_backprop: T",
+    shape=lambda input, filter, dy: input.plain(), attrs=ATTRS)  # fmt: skip
+def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, padding):
+    """The gradient of Dilation2D with respect to its input."""
+    windows = windows_of(input, filter, strides, rates, padding)
+    check_backprop(input, out_backprop, windows)
+    which = dilate(input, filter, windows)[1]
+    dx = padded_zeros(len(input), input.shape[3], input.shape[1:3], windows, out_backprop.dtype)
+    for number, (_, index) in enumerate(taps(windows)):
+        dx[index] += np.where(which == number, out_backprop, 0)
+    return unpadded(dx, windows)
+
+
+@op("Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T -> filter_backprop: T",
+    shape=lambda input, filter, dy: filter.plain(), attrs=ATTRS)  # fmt: skip
+def dilation2d_backprop_filter(input, filter, out_backprop, *, strides, rates, padding):
+    """The gradient of Dilation2D with respect to its filter."""
+    windows = windows_of(input, filter, strides, rates, padding)
+    check_backprop(input, out_backprop, windows)
+    which = dilate(input, filter, windows)[1]
+    dw = np.zeros(filter.shape, out_backprop.dtype)
+    for number, (at, _) in enumerate(taps(windows)):
+        dw[at] = np.where(which == number, out_backprop, 0).sum(axis=(0, 1, 2))
+    return dw
+
+
+@dilation2d_backprop_input.samples
+@dilation2d_backprop_filter.samples
+def _(rng):
+    for x, w, chosen in CASES:
+        x, w = spread(rng, x), rng.normal(size=w)
+        y = dilation2d.reference(x, w, **chosen)
+        yield Sample(x, w, rng.normal(size=y.shape), **chosen, grad=False)

@@ -1,0 +1,1 @@
+"""Random numbers: Philox, distributions, candidates, the state of generators."""

@@ -1,0 +1,1 @@
+"""Variables: reads, assignments, scatters, optimizers' updates."""

@@ -1,0 +1,1 @@
+"""Strings: bytes, numbers, regular expressions, Unicode."""

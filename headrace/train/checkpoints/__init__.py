@@ -1,0 +1,1 @@
+"""Savers, checkpoints of names and of objects, warm starts."""

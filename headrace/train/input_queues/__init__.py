@@ -1,0 +1,1 @@
+"""Batches by queues: producers, runners, coordinators."""

@@ -1,0 +1,1 @@
+"""MetaGraphs in and out."""

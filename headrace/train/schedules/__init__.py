@@ -1,0 +1,1 @@
+"""Learning rates, moving averages, the count of steps."""

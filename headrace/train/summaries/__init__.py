@@ -1,0 +1,1 @@
+"""Event files and their writers."""

@@ -1,0 +1,1 @@
+"""Functions of graphs: Defun, templates, custom gradients, modules."""
