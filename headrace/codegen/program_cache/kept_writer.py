@@ -1,8 +1,8 @@
 """A program as bytes: a line of JSON, then arrays.  kept_reader.py makes it a program again.
 
 No address is written: a kernel is its identity, a primitive its recipe (onednn/recipes.py), a
-function of a library follows from the kind of its entry.  A node is its place among all nodes of the region, a
-variable its place among the region's variables.
+function of a library follows from the kind of its entry.  A node is its place among all nodes of
+the region, a variable its place among the region's variables.
 """
 
 from __future__ import annotations
