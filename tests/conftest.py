@@ -4,11 +4,20 @@ are made anew, since tests change what makes them."""
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from headrace.core import options
 
 os.environ.setdefault("HEADRACE_WITHOUT", "kept")
 os.environ.setdefault("HEADRACE_FAULTS", "raise")  # also in processes that a test starts
+
+# On a machine that has other work no example is too slow.  Every run tries the same ones; others are tried
+# with pytest --hypothesis-profile=others.
+settings.register_profile(
+    "same", deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+settings.register_profile("others", settings.get_profile("same"), derandomize=False)
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)

@@ -415,6 +415,8 @@ class RegionUnit:
     def interpret(self, registers: list[Any], step: Step, change: Change | None = None) -> None:
         """Node by node; `change` is made to every value."""
         for node in self.region.nodes:
+            if step.cancel.reason is not None:
+                raise step.cancel.reason
             self.program.call(node, registers, step)
             if change is not None:
                 for index in range(len(node.outputs)):

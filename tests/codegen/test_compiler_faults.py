@@ -4,7 +4,7 @@ says so."""
 from __future__ import annotations
 
 import sys
-import time
+import threading
 import warnings
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +17,7 @@ from headrace.codegen import compiled
 from headrace.codegen.lowering import specialize
 from headrace.codegen.machine import cache, faults
 from headrace.codegen.machine import compile as compiler
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
 
@@ -90,12 +91,13 @@ def test_in_tests_a_fault_ends_the_step_in_any_thread(monkeypatch, where):
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_long_compilation_says_so(monkeypatch, capsys, is_terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    original = specialize.Specializer.run
+    original, say, is_due = specialize.Specializer.run, compiled._say, threading.Event()
 
     def slow(*args):
-        time.sleep(0.3)
+        assert is_due.wait(PATIENCE)
         return original(*args)
 
+    monkeypatch.setattr(compiled, "_say", lambda text: (say(text), is_due.set()))
     monkeypatch.setattr(compiled, "PATIENCE", 0.1)
     monkeypatch.setattr(specialize.Specializer, "run", slow)
     with tf.Graph().as_default(), tf.Session() as sess:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import headrace as tf
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
 
 SIZE = 400_000  # large enough for another thread to look in the middle
 
 
-def together(*works, seconds=60):
+def together(*works, seconds=2 * PATIENCE):
     """Run all at once; the first failure of any."""
     errors = []
 
@@ -165,6 +166,6 @@ def test_threads_with_verification():
     test = f"{__file__}::test_threads_on_many_signatures"
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
-        capture_output=True, text=True, timeout=180, env=os.environ | {"HEADRACE_VERIFY": "1"},
+        capture_output=True, text=True, timeout=600, env=os.environ | {"HEADRACE_VERIFY": "1"},
     )  # fmt: skip
     assert found.returncode == 0, found.stdout[-3000:]

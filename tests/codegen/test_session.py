@@ -15,6 +15,7 @@ import headrace as tf
 from headrace.ops.array.constant import constant
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
 
@@ -157,7 +158,7 @@ def test_threads_share_a_session():
         for w in workers:
             w.start()
         for w in workers:
-            w.join(60)
+            w.join(PATIENCE)
         assert not errors
         assert np.isfinite(session.run(model.variables[0])).all()
 
@@ -180,7 +181,7 @@ def test_settings(setting):
     """
     value = "1" if setting == "HEADRACE_VERIFY" else "0"
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600,
         env=os.environ | {setting: value},
     )  # fmt: skip
     assert found.stdout.split() == ["2.0", "30.0"], found.stderr

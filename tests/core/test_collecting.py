@@ -10,15 +10,13 @@ import pytest
 
 from headrace.core import collecting
 from headrace.core.collecting import paused
+from tests.timing import wait_until
 
 
 @pytest.fixture(autouse=True)
 def on():
     """An earlier test may have left the collector on its way back."""
-    for _ in range(1000):
-        if paused._coming is None:
-            break
-        time.sleep(0.01)
+    wait_until(lambda: paused._coming is None)
     gc.enable()
     yield
     gc.enable()
@@ -59,18 +57,16 @@ def many():
     return [[] for _ in range(2 * collecting.MANY)]
 
 
-def test_after_many_objects_it_comes_back_later():
+def test_after_many_objects_it_comes_back_later(monkeypatch):
+    monkeypatch.setattr(collecting, "LATER", 1.0)
     with paused:
         made = many()
     assert not gc.isenabled()
     with paused:  # meanwhile somebody is inside again
         pass
     assert not gc.isenabled()
-    for _ in range(100):
-        time.sleep(collecting.LATER / 10)
-        if gc.isenabled():
-            break
-    assert gc.isenabled() and len(made) == 2 * collecting.MANY
+    wait_until(gc.isenabled)
+    assert len(made) == 2 * collecting.MANY
 
 
 def test_it_waits_for_who_is_inside(monkeypatch):
@@ -81,11 +77,7 @@ def test_it_waits_for_who_is_inside(monkeypatch):
         time.sleep(0.2)
         assert not gc.isenabled()
     del made
-    for _ in range(100):
-        time.sleep(0.02)
-        if gc.isenabled():
-            break
-    assert gc.isenabled()
+    wait_until(gc.isenabled)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

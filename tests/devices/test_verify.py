@@ -46,7 +46,7 @@ def test_a_program_beside_its_reference(kernels, tmp_path):
     settings = {"HEADRACE_VERIFY": "1", "HEADRACE_CACHE": str(tmp_path)}
     found = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), kernels], capture_output=True, text=True,
-        timeout=120, env=os.environ | settings,
+        timeout=600, env=os.environ | settings,
     )  # fmt: skip
     if kernels == "right":
         assert found.stdout.split() == ["done", "True"], found.stderr

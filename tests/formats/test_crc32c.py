@@ -69,14 +69,13 @@ def _numpy_extend(crc, data):
         crc32c.accelerate(kept)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_joining(a, b):
     assert crc32c.extend(crc32c.value(a), b) == by_bits(a + b)
     assert crc32c.combine(crc32c.value(a), crc32c.value(b), len(b)) == by_bits(a + b)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_mask(crc):
     assert crc32c.unmask(crc32c.mask(crc)) == crc

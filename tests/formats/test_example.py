@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as tf
@@ -44,7 +44,6 @@ def read(data):
     return found
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=20), VALUES, max_size=6))
 def test_reads_what_protobuf_writes(features):
     found = read(message(features).SerializeToString())
@@ -77,7 +76,6 @@ def test_examples_may_be_joined():
     assert read(first + unknown + second) == {"a": (wire.INT64, [3]), "b": (wire.INT64, [2])}
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_other_bytes_are_malformed_or_empty(data):
     try:
@@ -86,7 +84,6 @@ def test_other_bytes_are_malformed_or_empty(data):
         pass
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_damaged_examples(data):
     good = message({"a": (wire.FLOAT, [1.0] * 40), "b": (wire.BYTES, [b"x" * 150, b""])})
@@ -112,7 +109,6 @@ FEATURES = {
 }
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_the_ops_refuse_what_is_damaged(data):
     good = message(

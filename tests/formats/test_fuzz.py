@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.formats.fuzz_readers import READERS, damaged
 
-_HEALTH = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=_HEALTH)
-MANY = settings(max_examples=2000, deadline=None, suppress_health_check=_HEALTH)
+FEW = settings(max_examples=15)
+MANY = settings(max_examples=2000)
 KINDS = pytest.mark.parametrize("kind", READERS)
 # Protobuf's reader of text lets Python warn of an escape that it does not know, and keeps it as it stands.
 pytestmark = pytest.mark.filterwarnings("ignore:.*invalid .*escape sequence")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -27,9 +27,7 @@ from headrace.formats.records.tfrecord import RecordReader
 from tests.formats import golden_values
 
 GOLDEN = Path(__file__).parent / "golden"
-FEW = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = settings(max_examples=40)
 
 
 @st.composite

@@ -60,7 +60,7 @@ index = st.lists(part | st.integers(-2, 1) | st.just(None), max_size=4).filter(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(index, st.booleans())
 def test_any_index_means_what_it_means_to_numpy(parts, with_ellipsis):
     key = (*parts, ...) if with_ellipsis else tuple(parts)

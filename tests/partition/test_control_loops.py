@@ -1,11 +1,7 @@
 """Loops and conditionals over several devices: the pieces, and that they compute what the whole does."""
 
-import os
 import random
 import re
-import signal
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -20,6 +16,7 @@ from headrace.plan.text import to_text
 from headrace.plan.verify import verify
 from headrace.variables.functions.defun import Defun
 from tests.functions import test_structured_programs as programs
+from tests.timing import ctrl_c, may_lose_ctrl_c, soon
 
 CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3))
 
@@ -320,13 +317,12 @@ def test_an_endless_loop_ends_by_its_deadline():
     with tf.device("/cpu:0"):
         x = tf.while_loop(lambda i: i >= 0, body, [0])
     with session() as sess:
-        start = time.perf_counter()
-        with pytest.raises(tf.errors.DeadlineExceededError):
+        with soon(1.5), pytest.raises(tf.errors.DeadlineExceededError):
             sess.run(x, options=tf.RunOptions(timeout_in_ms=200))
-        assert time.perf_counter() - start < 1.5
         assert sess.run(two_device_loop(1)) == 3
 
 
+@may_lose_ctrl_c
 def test_interrupt_ends_an_endless_loop():
     def body(i):
         with tf.device("/cpu:1"):
@@ -336,12 +332,8 @@ def test_interrupt_ends_an_endless_loop():
         x = tf.while_loop(lambda i: i >= 0, body, [0])
     with session() as sess:
         assert sess.run(two_device_loop(1)) == 3
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        start = time.perf_counter()
-        with pytest.raises(KeyboardInterrupt):
+        with soon(1.8), ctrl_c():
             sess.run(x)
-        assert time.perf_counter() - start < 1.8
         assert sess.run(two_device_loop(1)) == 3
 
 
@@ -396,7 +388,7 @@ class Scattered:
         return state
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(
     programs.programs,
     st.tuples(*[st.floats(-1, 1, width=16)] * 3),

@@ -1,13 +1,11 @@
 """Loops that do not end, and graphs whose loops are not well formed."""
 
-import os
-import signal
 import threading
-import time
 
 import pytest
 
 import headrace as tf
+from tests.timing import PATIENCE, ctrl_c, may_lose_ctrl_c, soon, wait_until
 
 pytestmark = pytest.mark.pure
 
@@ -27,10 +25,8 @@ def still_works(session):
 
 
 def test_deadline_ends_an_endless_loop(session):
-    start = time.perf_counter()
-    with pytest.raises(tf.errors.DeadlineExceededError):
+    with soon(1.2), pytest.raises(tf.errors.DeadlineExceededError):
         session.run(endless(), options=tf.RunOptions(timeout_in_ms=200))
-    assert time.perf_counter() - start < 1.2
     assert still_works(session)
 
 
@@ -51,19 +47,16 @@ def test_closing_the_session_ends_an_endless_loop():
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    time.sleep(0.3)
+    wait_until(lambda: session._steps)
     session.close()
-    thread.join(2.0)
+    thread.join(PATIENCE)
     assert not thread.is_alive() and isinstance(errors[0], tf.errors.CancelledError)
 
 
+@may_lose_ctrl_c
 def test_interrupt_ends_an_endless_loop(session):
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
+    with soon(1.3), ctrl_c():
         session.run(endless())
-    assert time.perf_counter() - start < 1.3
     assert still_works(session)
 
 

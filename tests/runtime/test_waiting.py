@@ -1,18 +1,19 @@
 """Ops that answer later: waiting holds no thread, ends when it should, and does not stop compilation."""
 
 import threading
-import time
 
 import pytest
 
 import headrace as tf
 from headrace.devices import cpu
+from tests.timing import PATIENCE, wait_until
 
 
-def started(target):
+def started(target, session):
+    """A thread whose step is under way."""
     thread = threading.Thread(target=target)
     thread.start()
-    time.sleep(0.05)
+    wait_until(lambda: session._steps)
     return thread
 
 
@@ -30,9 +31,9 @@ def test_many_wait_at_once():
     with tf.Graph().as_default(), tf.Session() as sess:
         q = tf.FIFOQueue(count, tf.int32, [[]])
         taken = [q.dequeue() for _ in range(count)]
-        thread = started(lambda: got.append(sess.run(taken)))
+        thread = started(lambda: got.append(sess.run(taken)), sess)
         sess.run(q.enqueue_many([list(range(count))]))
-        thread.join(20)
+        thread.join(PATIENCE)
     assert sorted(got[0]) == list(range(count))
 
 
@@ -57,9 +58,9 @@ def test_closing_the_session_ends_waiting():
                 sess.run(taken)
             errors.append(caught.value)
 
-        thread = started(wait)
+        thread = started(wait, sess)
         sess.close()
-        thread.join(20)
+        thread.join(PATIENCE)
     assert errors
 
 

@@ -2,12 +2,12 @@
 
 import collections
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import headrace as tf
+from tests.timing import PATIENCE, soon, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -131,12 +131,12 @@ def test_callable():
 
 
 def test_a_deadline_ends_a_step():
-    slow = tf.py_func(lambda: time.sleep(3) or np.float32(0), [], tf.float32)
+    over = threading.Event()
+    slow = tf.py_func(lambda: over.wait(PATIENCE) and np.float32(0), [], tf.float32)
     with tf.Session() as session:
-        begin = time.monotonic()
-        with pytest.raises(tf.errors.DeadlineExceededError):
+        with soon(2), pytest.raises(tf.errors.DeadlineExceededError):
             session.run(slow, options=tf.RunOptions(timeout_in_ms=200))
-        assert time.monotonic() - begin < 2
+        over.set()
 
 
 def test_close_ends_running_steps():
@@ -152,18 +152,18 @@ def test_close_ends_running_steps():
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.3)
+    wait_until(lambda: session._steps)
     session.close()
-    thread.join(5)
+    thread.join(PATIENCE)
     assert not thread.is_alive() and len(failures) == 1
 
 
 def test_independent_waits_overlap():
-    waits = [tf.py_func(lambda: time.sleep(0.5) or np.float32(1), [], tf.float32) for _ in range(3)]
+    """Each waits for the others: one after another, none would end."""
+    meeting = threading.Barrier(3, timeout=PATIENCE)
+    waits = [tf.py_func(lambda: np.float32(meeting.wait()), [], tf.float32) for _ in range(3)]
     with tf.Session() as session:
-        begin = time.monotonic()
-        session.run(waits)
-        assert time.monotonic() - begin < 1.2
+        assert sorted(session.run(waits)) == [0, 1, 2]
 
 
 def test_trace():

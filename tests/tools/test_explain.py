@@ -39,7 +39,7 @@ def run(tmp_path, *words, **environment):
     path.write_text(PROGRAM)
     return subprocess.run(
         [sys.executable, "-m", "headrace", *words, str(path)], capture_output=True, text=True,
-        timeout=120, env=os.environ | environment,
+        timeout=600, env=os.environ | environment,
     )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_explain_says_it_also_of_programs_that_fail(tmp_path):
     )
     found = subprocess.run(
         [sys.executable, "-m", "headrace", "explain", str(path)], capture_output=True, text=True,
-        timeout=120,
+        timeout=600,
     )  # fmt: skip
     assert found.returncode == 3
     assert "step 1: Const" in found.stderr

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as tf
@@ -81,7 +81,6 @@ def test_the_command(capsys):
     assert "No such file" in capsys.readouterr().err
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)))
 def test_other_files_are_refused_or_described(tmp_path, data):
     path = tmp_path / "file"

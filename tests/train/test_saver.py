@@ -203,6 +203,6 @@ def kill(folder, mode, rounds):
     environment = os.environ | {"HEADRACE_COMPILE": "0", "PYTHONPATH": os.getcwd()}
     done = subprocess.run(
         [sys.executable, HERE / "killed_saver.py", folder, mode, str(rounds)],
-        env=environment, capture_output=True, text=True, timeout=60 + 10 * rounds,
+        env=environment, capture_output=True, text=True, timeout=600 + 10 * rounds,
     )  # fmt: skip
     assert done.returncode == 0 and f"{rounds} rounds" in done.stdout, done.stdout + done.stderr

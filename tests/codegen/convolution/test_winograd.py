@@ -140,7 +140,7 @@ def exact(layer, arrays):
 pads = st.integers(0, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     kind=st.sampled_from(list(WRITTEN)),
     n=st.integers(1, 3),

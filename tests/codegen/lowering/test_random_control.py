@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import headrace as tf
@@ -95,10 +95,7 @@ def _rows(on, to, body, values):
     return values
 
 
-some = settings(
-    deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None,
-    phases=[Phase.explicit, Phase.generate],
-)  # fmt: skip
+some = settings(phases=[Phase.explicit, Phase.generate])
 
 
 @settings(some, max_examples=25)

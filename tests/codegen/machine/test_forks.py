@@ -13,6 +13,7 @@ import pytest
 
 import headrace as tf
 from tests.codegen.machine.test_threads import large_program, run_and_compare, wait
+from tests.timing import PATIENCE
 
 pytestmark = [
     pytest.mark.native,
@@ -57,7 +58,7 @@ class Busy:
     def __exit__(self, *args):
         self.done.set()
         for t in self.threads:
-            t.join(30)
+            t.join(PATIENCE)
         for error in self.errors:
             raise error
         assert not any(t.is_alive() for t in self.threads)
@@ -136,6 +137,6 @@ def test_a_pool_of_forked_processes():
             assert step(1)
     """
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600
     )
     assert found.stdout.split() == ["9"], found.stderr

@@ -20,6 +20,7 @@ from headrace.codegen.lowering.lower import Emitter
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn
 from headrace.ops.declaration.emit import LibraryCall, view
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
 
@@ -45,9 +46,9 @@ def run_and_compare(program, seed=0):
         np.testing.assert_allclose(product, x @ x, rtol=1e-3, atol=1e-3)
 
 
-def wait(child, seconds=20):
-    """The exit status of a child that must end soon."""
-    for _ in range(seconds * 50):
+def wait(child):
+    """The exit status of a child that must end."""
+    for _ in range(int(PATIENCE * 50)):
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
@@ -92,7 +93,7 @@ def test_fork_from_another_thread():
 
     thread = threading.Thread(target=work)
     thread.start()
-    thread.join(30)
+    thread.join(2 * PATIENCE)
     assert found == [0]
 
 
@@ -111,7 +112,7 @@ def test_concurrent_runs():
     for w in workers:
         w.start()
     for w in workers:
-        w.join(60)
+        w.join(PATIENCE)
     assert not errors
 
 
@@ -140,7 +141,7 @@ def test_nothing_heavy_is_loaded_by_import():
             assert name not in loaded, name
         assert "llvmlite" not in sys.modules
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("given", [None, "77"])

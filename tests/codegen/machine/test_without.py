@@ -117,7 +117,7 @@ def test_same_results(tmp_path, reference, without):
 )
 def test_doctor(without, line):
     found = subprocess.run(
-        [sys.executable, "-m", "headrace", "doctor"], capture_output=True, text=True, timeout=60,
+        [sys.executable, "-m", "headrace", "doctor"], capture_output=True, text=True, timeout=600,
         env=os.environ | {"HEADRACE_WITHOUT": without},
     )  # fmt: skip
     assert line in found.stdout, found.stdout
@@ -147,7 +147,7 @@ print(len([w for w in seen if "llvmlite does not work" in str(w.message)]))
 
 def test_a_broken_llvmlite():
     found = subprocess.run(
-        [sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=600
     )
     assert found.stdout.split() == ["6.0", "6.0", "6.0", "1"], found.stderr
 
@@ -166,7 +166,7 @@ for k in range(50):
     run_and_compare(program, k)
 workers = [threading.Thread(target=run_and_compare, args=(program, k)) for k in range(4)]
 for w in workers: w.start()
-for w in workers: w.join(60)
+for w in workers: w.join(300)
 warnings.simplefilter("ignore")
 child = os.fork()
 if child == 0:
@@ -183,7 +183,7 @@ print("fine")
 
 def test_threads_of_our_own():
     found = subprocess.run(
-        [sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=600,
         env=os.environ | {"HEADRACE_WITHOUT": "gomp"},
     )  # fmt: skip
     assert found.stdout == "fine\n", found.stderr

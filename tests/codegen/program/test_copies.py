@@ -11,6 +11,7 @@ import pytest
 import headrace as tf
 from headrace.codegen.program.arenas import ARENAS, KEPT
 from headrace.codegen.program.program import Program
+from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
 
@@ -101,7 +102,7 @@ def test_arenas_of_threads_are_bounded_and_given_back():
         for t in threads:
             t.start()
         for t in threads:
-            t.join(60)
+            t.join(PATIENCE)
         assert len(ARENAS._free) <= KEPT
         assert ARENAS.nbytes > 0
         sess.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from headrace.codegen.program import prefault
 from headrace.codegen.program.arenas import Arenas
 from headrace.codegen.program.prefault import LEAST, Touched
 from headrace.codegen.program.program import Program
+from tests.timing import wait_until
 
 pytestmark = pytest.mark.native
 
@@ -28,10 +28,7 @@ def resident(room):
 def test_pages_are_there_afterwards():
     before = resident(None)
     coming = Touched(64 << 20)
-    for _ in range(200):
-        if not coming._thread.is_alive():
-            break
-        time.sleep(0.05)
+    wait_until(lambda: not coming._thread.is_alive())
     if prefault._advise()(coming.room.ctypes.data & -4096, 4096, prefault._POPULATE):
         pytest.skip("this Linux cannot populate pages on request (MADV_POPULATE_WRITE)")
     assert 60 <= resident(coming.stop()) - before <= 80

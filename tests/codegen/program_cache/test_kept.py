@@ -148,7 +148,7 @@ def start(model, result, version="1", **settings):
 
 
 def planned_by(process):
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     return int(out)
 
