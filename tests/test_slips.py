@@ -51,6 +51,7 @@ def answer(program: str) -> tuple[Exception, str]:
     with tf.Graph().as_default(), pytest.raises(Exception) as caught:
         exec(compile(program, "program.py", "exec"), {"tf": tf})
     text = f"{type(caught.value).__name__}: {caught.value}"
+    text = re.sub(r"\. Did you mean '\w+'\?$", "", text)  # Python 3.13's own, for keywords
     return caught.value, re.sub("0x[0-9a-f]+", "0x...", text)
 
 

@@ -3,12 +3,13 @@
 Two finders of Python's import system.  One, installed by `import headrace`, makes `headrace.PLACE` for
 the places of TensorFlow's that no file of ours has.  The other, installed by `install()`, makes
 `tensorflow.PLACE` the same module.  `tinyflow` is the same interface under its teaching name.
+
+They do not inherit from importlib.abc, whose import would cost half as much as all of `import headrace`.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 from types import ModuleType
@@ -44,7 +45,7 @@ class Root(Module):
         return dir(self._target)
 
 
-class _Alias(importlib.abc.Loader):
+class _Alias:
     """Gives a module that exists another name in sys.modules, and leaves it as it is."""
 
     def __init__(self, module: ModuleType) -> None:
@@ -57,7 +58,7 @@ class _Alias(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
-class OwnPlaces(importlib.abc.MetaPathFinder):
+class OwnPlaces:
     """headrace.PLACE, where TensorFlow has a module and no file of ours is called so."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
@@ -66,7 +67,7 @@ class OwnPlaces(importlib.abc.MetaPathFinder):
         return None if is_ours else _spec(fullname, place)
 
 
-class Finder(importlib.abc.MetaPathFinder):
+class Finder:
     """Finds `tensorflow` and everything below it."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
@@ -95,7 +96,8 @@ def _spec(fullname: str, place: str) -> Any:
 
 
 def _spec_of(fullname: str, module: ModuleType) -> importlib.machinery.ModuleSpec:
-    return importlib.machinery.ModuleSpec(fullname, _Alias(module), is_package=True)
+    loader: Any = _Alias(module)
+    return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
 
 
 _finder = Finder()

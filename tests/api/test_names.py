@@ -104,7 +104,7 @@ def test_an_op_is_a_function_to_its_user():
 def test_a_wrong_call_says_what_python_says(call, message):
     with pytest.raises(TypeError) as caught:
         call()
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)  # Python 3.13 adds a guess
 
 
 def test_a_wrong_name_is_an_attribute_error():
