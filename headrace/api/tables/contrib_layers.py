@@ -76,7 +76,8 @@ NAMES: dict[str, str] = {
         "contrib.layers.,contrib.slim.",
         "summarize_tensor summarize_activation summarize_tensors summarize_collection "
         "summarize_variables summarize_weights summarize_biases summarize_activations",
-    ),
+    )
+    + " contrib.layers.summaries=.",
     "headrace.contrib.layers.encoders": _everywhere(
         "contrib.layers.", "embed_sequence bow_encoder embedding_lookup_unique"
     ),
