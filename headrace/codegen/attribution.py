@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.codegen.program import native
 from headrace.codegen.program.program import Entry, Program
-from headrace.codegen.regions import Region
+from headrace.codegen.regions.regions import Region
 from headrace.plan.plan import PlanNode
 
 Span = tuple[PlanNode, float, float]  # begin and end, as parts of the whole

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.codegen.machine import faults, target
 from headrace.codegen.machine.refusals import NEVER, Declined
-from headrace.codegen.regions import Cutter, Key, Region
+from headrace.codegen.regions.regions import Cutter, Key, Region
 from headrace.core import forks
 from headrace.core.collecting import paused
 from headrace.core.dtypes import DType

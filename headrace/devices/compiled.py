@@ -16,7 +16,7 @@ import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
 from headrace.codegen.machine.refusals import CheckFailed, Declined
-from headrace.codegen.regions import Cutter, Region, describe, is_draw
+from headrace.codegen.regions.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at

@@ -165,7 +165,7 @@ def _kinds(seen: Seen, total: float) -> list[str]:
 def _hosts(
     rows: dict[str, tuple[Any, int, float]], declined: dict[str, str], runs: int, top: int
 ) -> list[str]:
-    from headrace.codegen.regions import why_not
+    from headrace.codegen.regions.regions import why_not
 
     lines = []
     for name, (node, count, seconds) in sorted(rows.items(), key=lambda r: -r[1][2])[:top]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.regions import Region
+from headrace.codegen.regions.regions import Region
 from headrace.devices import reference
 from headrace.devices.compiled import MixedProgram, RegionUnit
 from headrace.passes.pipeline import improve

@@ -15,7 +15,7 @@ from headrace.devices.verify import check
 PROGRAM = """
     import sys
     import numpy as np, headrace as tf
-    from headrace.codegen import llvm_ops
+    from headrace.codegen.emit import llvm_ops
     from headrace.codegen.emit.math.number import Num
     if sys.argv[1] == "wrong":
         right = llvm_ops.OPS["tanh"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -136,3 +138,7 @@ def test_freeze_and_run():
     with tf.Graph().as_default(), tf.Session() as session:
         (out,) = tf.import_graph_def(frozen, return_elements=["out:0"])
         np.testing.assert_array_equal(session.run(out), [10.0, 15.0])
+
+
+def test_the_library_is_where_the_package_is():
+    assert tf.sysconfig.get_lib() == str(Path(tf.__file__).parent)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.codegen.array_ops import is_equal
 from headrace.codegen.assembly.control_steps import outside
 from headrace.codegen.ir.kernel_ir import Tensor
 from headrace.codegen.ir.stages import BranchStage, Carried, LoopStage, Made, Part
 from headrace.codegen.lowering.loop_sums import LoopSum, take_out
 from headrace.codegen.lowering.trip_count import trips_of
+from headrace.codegen.regions.array_ops import is_equal
 from headrace.ops.declaration.emit import Decline
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import LOOP, branch_of, loop_of

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen import array_ops
 from headrace.codegen.assembly import arena_estimate
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.convolution import layouts, library, packing
@@ -28,7 +27,8 @@ from headrace.codegen.machine.refusals import Declined
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.packed_weights import Packing
 from headrace.codegen.program.program import NEVER, Specialized
-from headrace.codegen.regions import (
+from headrace.codegen.regions import array_ops
+from headrace.codegen.regions.regions import (
     Key,
     Region,
     generator_key,

@@ -97,12 +97,14 @@ def _key(identity: str) -> str:
     return hashlib.sha256(f"{generator_hash()}\n{identity}".encode()).hexdigest()[:40]
 
 
+GENERATOR = Path(__file__).parents[1]  # codegen/, with all of its rooms
+
+
 @lru_cache(maxsize=1)
 def generator_hash() -> str:
     """Changes with the sources of the code generator and with the processor."""
     digest = hashlib.sha256(f"{host().key} {__version__}".encode())
-    folder = Path(__file__).parent
-    for path in sorted([*folder.glob("*.py"), *folder.glob("math/*.py")]):
+    for path in sorted(GENERATOR.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.codegen.machine.disk import PROGRAMS
 from headrace.codegen.program.program import Specialized
-from headrace.codegen.regions import Key, Region
+from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options
 from headrace.core.dtypes import DType
 from headrace.plan.plan import Edge, Plan

@@ -17,7 +17,7 @@ import numpy as np
 
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.target import host
-from headrace.codegen.regions import Key, Region
+from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options, sources
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape

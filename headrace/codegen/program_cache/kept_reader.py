@@ -36,7 +36,7 @@ from headrace.codegen.program.program import (
     Specialized,
 )
 from headrace.codegen.program_cache.kept_writer import ADDRESSES, nodes_of
-from headrace.codegen.regions import Region
+from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import as_dtype
 
 WORD = 1 << 63

@@ -23,7 +23,7 @@ from headrace.codegen.program.program import (
     Result,
     Specialized,
 )
-from headrace.codegen.regions import Region
+from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import as_dtype
 from headrace.plan.plan import PlanNode
 from headrace.plan.units import inner_nodes

@@ -6,12 +6,13 @@ import os
 import sys
 from typing import Any, NoReturn
 
+import headrace
 from headrace.core.errors import NotFoundError, UnimplementedError
 from headrace.formats import files
 
 CXX11_ABI_FLAG = 1
 MONOLITHIC_BUILD = 0
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ROOT = os.path.dirname(os.path.abspath(headrace.__file__))
 
 
 # -- libraries ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.native, pytest.mark.process]
 PROGRAM = textwrap.dedent(
     """
     import numpy as np
-    from headrace.codegen import compile as compiler
+    from headrace.codegen.machine import compile as compiler
     from tests.codegen.rules import elements
     made = []
     original = compiler.to_object
@@ -141,8 +141,19 @@ def test_what_was_not_used_for_long_goes(tmp_path, monkeypatch):
     disk.make_room.cache_clear()
 
 
-def test_the_key_knows_the_generator():
+def test_the_key_knows_the_generator(monkeypatch, tmp_path):
     assert len(cache.generator_hash()) == 64
+    assert (cache.GENERATOR / "emit" / "llvm.py").exists()  # what writes the kernels' text
+    room = tmp_path / "room"
+    room.mkdir()
+    found = []
+    monkeypatch.setattr(cache, "GENERATOR", tmp_path)
+    for text in ("a = 1", "a = 2"):
+        (room / "module.py").write_text(text)
+        cache.generator_hash.cache_clear()
+        found.append(cache.generator_hash())
+    cache.generator_hash.cache_clear()
+    assert found[0] != found[1]
     assert KERNELS.path("ab" + "0" * 38).parent.name == "ab"
 
 

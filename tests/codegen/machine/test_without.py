@@ -155,7 +155,8 @@ def test_a_broken_llvmlite():
 THREADS = """
 import os, sys, threading, warnings
 import numpy as np
-from headrace.codegen import threads, native
+from headrace.codegen.machine import threads
+from headrace.codegen.program import native
 from tests.codegen.machine.test_threads import large_program, run_and_compare, wait
 assert threads.libgomp() is None
 program = large_program()

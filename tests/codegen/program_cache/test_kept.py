@@ -125,9 +125,10 @@ PROGRAM = textwrap.dedent(
     """
     import sys
     import numpy as np
-    from headrace.codegen import kept, specialize
+    from headrace.codegen.lowering import specialize
+    from headrace.codegen.program_cache import kept
     from headrace.core import sources
-    from tests.codegen import kept_models
+    from tests.codegen.program_cache import kept_models
     kept.LEAST, kept.FEW = 0.0, 2
     sources.digest = lambda: sys.argv[3]
     planned = []

@@ -13,9 +13,9 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from headrace.codegen.array_ops import CREATORS, RULES
 from headrace.codegen.ir.kernel_ir import F16, kind_of
 from headrace.codegen.machine.target import has_half
+from headrace.codegen.regions.array_ops import CREATORS, RULES
 from headrace.core.dtypes import DType
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import (
