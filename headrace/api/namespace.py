@@ -68,7 +68,7 @@ class Namespace(ModuleType):
 
     def _elsewhere(self, name: str) -> Any:
         """An internal module that is asked for as an attribute (tf.python.ops), or an error."""
-        if name.startswith("_"):
+        if name.startswith("_") or self._is_file(name):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         from headrace.api import modules
 
@@ -77,6 +77,10 @@ class Namespace(ModuleType):
         if modules.find(child) is None:
             raise absent.error(self, place, name)
         return importlib.import_module(f"headrace.{child}")
+
+    def _is_file(self, name: str) -> bool:
+        """A module of ours: the import system asks for it as an attribute first."""
+        return any(Path(p, name).is_dir() or Path(p, f"{name}.py").is_file() for p in self.__path__)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType):
