@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.core import options
 from headrace.devices import reference
-from headrace.devices.reference import Program
+from headrace.devices.device import HostMemory, Program
 from headrace.ops.control.transfer import recv, send
 from headrace.plan.plan import Plan
 from headrace.plan.segments import segmented
@@ -12,6 +12,13 @@ from headrace.plan.structure import structured
 from headrace.runtime.executor import DataflowProgram
 from headrace.runtime.straight import StraightProgram, has_control_flow, inner_program, is_straight
 from headrace.runtime.units import Prepare
+
+
+class Cpu(HostMemory):
+    """One of the process's CPU devices: they share cores and memory."""
+
+    def prepare(self, piece: Plan) -> Program:
+        return prepare(piece)
 
 
 def prepare(piece: Plan) -> Program:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
-
+from headrace.devices.device import HostMemory, Program
 from headrace.plan.plan import Plan
 from headrace.runtime.executor import DataflowProgram
-from headrace.runtime.step import Step
 from headrace.runtime.straight import StraightProgram, is_straight
 
 
-class Program(Protocol):
-    """A piece that can be run, again and again, from several threads at once."""
+class Reference(HostMemory):
+    """A CPU that interprets: what a session has whose ConfigProto turns all improvement off."""
 
-    def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]: ...
+    def prepare(self, piece: Plan) -> Program:
+        return prepare(piece)
 
 
 def prepare(piece: Plan) -> Program:

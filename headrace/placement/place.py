@@ -3,7 +3,7 @@ default device.  `explain` says why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,20 +13,29 @@ from headrace.core.errors import InvalidArgumentError
 from headrace.placement.constraints import colocated, uses_state
 from headrace.plan.plan import Plan, PlanNode
 
+CanRun = Callable[[str, PlanNode], bool]  # a device's name, a node
 
-def place(plan: Plan, devices: Sequence[str], soft: bool = False) -> Plan:
-    """Every node's device becomes one of `devices` (full names, the first is the default)."""
+
+def place(
+    plan: Plan,
+    devices: Sequence[str],
+    soft: bool = False,
+    can_run: CanRun = lambda name, node: True,
+) -> Plan:
+    """Every node's device becomes one of `devices` (full names, the first is the default) that
+    can run it, and what it is colocated with."""
     if len(devices) == 1 and not any(n.device for n in plan.nodes.values()):
         return _placed(plan, dict.fromkeys(plan.nodes, devices[0]))
     available = [(name, parse(name)) for name in devices]
     chosen: dict[str, str] = {}
     for members in colocated(plan).values():
         request = _request(members, soft)
-        device = _match(request, available)
+        able = [a for a in available if all(can_run(a[0], n) for n in members)]
+        device = _match(request, able)
         if device is None and soft:
-            device = _match(_softened(request), available) or devices[0]
+            device = _match(_softened(request), able) or (able[0][0] if able else devices[0])
         if device is None:
-            raise _impossible(members, request, devices)
+            raise _impossible(members, request, devices, able)
         chosen |= {n.name: device for n in members}
     placed = _placed(plan, chosen)
     options.show("place", explain(placed))
@@ -92,9 +101,21 @@ def _softened(request: DeviceSpec) -> DeviceSpec:
 
 
 def _impossible(
-    members: Sequence[Any], request: DeviceSpec, devices: Sequence[str]
+    members: Sequence[Any],
+    request: DeviceSpec,
+    devices: Sequence[str],
+    able: Sequence[tuple[str, DeviceSpec]] | None = None,
 ) -> InvalidArgumentError:
     node = next((n for n in members if n.device), members[0])
+    if able is not None and any(request.matches(parse(name)) for name in devices):
+        kinds = ", ".join(sorted({spec.device_type or "" for _, spec in able})) or "none"
+        return InvalidArgumentError(
+            None,
+            node,
+            f"Cannot assign a device for operation {node.name}: Could not satisfy explicit device "
+            f"specification '{request}' because no supported kernel for {request.device_type} "
+            f"devices is available. Kinds of devices that have one: {kinds}.",
+        )
     return InvalidArgumentError(
         None,
         node,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
@@ -49,11 +49,28 @@ def kind_of(op: Op) -> Kind:
     return next((kind for role, kind in _KINDS.items() if role in op.traits), Kind.TRIGGER)
 
 
+class Border(Protocol):
+    """Between the host's memory and a device's (devices.device.Device)."""
+
+    def from_host(self, value: Any) -> Any: ...
+
+    def to_host(self, value: Any) -> Any: ...
+
+
 class DataflowProgram:
     """A piece as items and kernels; each run has its own StepState.  `prepare` makes programs of
-    the plans inside of units."""
+    the plans inside of units, `call_of` the calls of nodes; values that enter and leave the piece
+    pass the `border`, if the device's memory is not the host's."""
 
-    def __init__(self, plan: Plan, prepare: Prepare = inner_program) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        prepare: Prepare = inner_program,
+        call_of: Callable[[Plan, PlanNode], Call] | None = None,
+        border: Border | None = None,
+    ) -> None:
+        self.border = border
+        call_of = call_of or (lambda plan, node: _call(plan, node, prepare))
         frames_of(plan)  # refuses what is not well formed
         self.plan = plan
         self.nodes = list(plan.nodes.values())
@@ -61,9 +78,7 @@ class DataflowProgram:
         feeds = {name: i for i, name in enumerate(plan.feeds)}
         self.feed_of = {i: feeds[n.name] for i, n in enumerate(self.nodes) if n.name in feeds}
         self.calls: list[Call | None] = [
-            None
-            if i in self.feed_of or item.kind is not Kind.ORDINARY
-            else _call(plan, node, prepare)
+            None if i in self.feed_of or item.kind is not Kind.ORDINARY else call_of(plan, node)
             for i, (item, node) in enumerate(zip(self.items, self.nodes))
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
@@ -167,7 +182,7 @@ class _Run:
         match item.item.kind:
             case Kind.ORDINARY:
                 if number in self.program.feed_of:
-                    return [self.arguments[self.program.feed_of[number]]]
+                    return [self._entering(self.arguments[self.program.feed_of[number]])]
                 call = self.program.calls[number]
                 assert call is not None
                 trace = self.step.trace
@@ -180,7 +195,7 @@ class _Run:
                     raise at(error, node) from error.__cause__
             case Kind.SWITCH:
                 data, choice = item.values
-                choice = choice.read() if isinstance(choice, Slot) else choice
+                choice = self._leaving(choice.read() if isinstance(choice, Slot) else choice)
                 data = self._followed(data, node)
                 return [DEAD, data] if choice else [data, DEAD]
             case Kind.MERGE:
@@ -217,13 +232,20 @@ class _Run:
 
     def _sent(self, value: Any, node: PlanNode) -> Any:
         try:
-            return value.read() if isinstance(value, Slot) else value
+            value = value.read() if isinstance(value, Slot) else value
         except OpError as error:
             raise at(error, node) from None
+        return self._leaving(value)
 
     def _received(self, item: Ready, value: Any, ready: deque[Ready]) -> None:
         item.dead = value is DEAD
-        self._done(item, [value], ready)
+        self._done(item, [value if item.dead else self._entering(value)], ready)
+
+    def _entering(self, value: Any) -> Any:
+        return value if self.program.border is None else self.program.border.from_host(value)
+
+    def _leaving(self, value: Any) -> Any:
+        return value if self.program.border is None else self.program.border.to_host(value)
 
     # -- kernels that may wait -----------------------------------------------------------------
     def _launch_blocking(self, item: Ready, node: PlanNode) -> None:
@@ -295,9 +317,10 @@ class _Run:
                 )
             if isinstance(value, Slot):
                 try:
-                    self.results[place] = value.read()
+                    value = value.read()
                 except OpError as error:
                     raise at(error, node) from None
+            self.results[place] = self._leaving(value)
 
 
 def _index(position: int) -> Any:

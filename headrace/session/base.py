@@ -107,7 +107,7 @@ class BaseSession:
     def list_devices(self) -> list[Any]:
         from headrace.session.settings import DeviceAttributes
 
-        return [DeviceAttributes(name) for name in self._settings.run.devices]
+        return [DeviceAttributes(device) for device in self._settings.run.devices]
 
     def as_default(self) -> AbstractContextManager[Any]:
         return defaults.default_session(self)  # type: ignore[no-any-return]
@@ -219,7 +219,7 @@ class BaseSession:
         run = self._settings.run
         if not run.soft_placement:
             nodes = self._graph._ordered
-            check_requests(nodes[self._checked_nodes :], run.devices)
+            check_requests(nodes[self._checked_nodes :], run.names)
             self._checked_nodes = len(nodes)
 
     def _execute(

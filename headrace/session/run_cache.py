@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.core import options
 from headrace.core.errors import OpError
-from headrace.devices import cpu, reference
+from headrace.devices.device import Device
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -18,6 +18,7 @@ from headrace.partition.split import Piece, split
 from headrace.passes.pipeline import PIPELINE, Pass, improve
 from headrace.placement.place import place
 from headrace.plan.late_reads import late_reads
+from headrace.plan.plan import PlanNode
 from headrace.plan.prune import prune
 from headrace.plan.state_order import order_state
 from headrace.runtime.executor import pool
@@ -30,11 +31,22 @@ LIMIT = 512  # signatures; the least recently used is forgotten
 class Settings:
     """What of a ConfigProto changes how a signature is prepared."""
 
-    devices: tuple[str, ...]
+    devices: tuple[Device, ...]
     soft_placement: bool = False
     optimize: bool = True
     log_placement: bool = False
     pipeline: tuple[Pass, ...] = PIPELINE
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(d.name for d in self.devices)
+
+    def device(self, name: str) -> Device:
+        """By its full name; an empty plan names none."""
+        return next((d for d in self.devices if d.name == name), self.devices[0])
+
+    def can_run(self, name: str, node: PlanNode) -> bool:
+        return self.device(name).can_run(node)
 
 
 class Prepared:
@@ -88,7 +100,8 @@ def prepare(
 
     plan = inline(prune(graph, feeds, fetches, targets))
     # Placed first: what a node asks for counts even if the node is folded away afterwards.
-    plan = order_state(late_reads(place(plan, settings.devices, settings.soft_placement)))
+    plan = place(plan, settings.names, settings.soft_placement, settings.can_run)
+    plan = order_state(late_reads(plan))
     if settings.optimize:
         plan = improve(plan, settings.pipeline)
     if settings.log_placement:
@@ -100,8 +113,8 @@ def prepare(
 
         options.show("plan", to_text(plan))
     pieces = split(plan)
-    prepare_piece: Callable[..., Any] = cpu.prepare if settings.optimize else reference.prepare
-    return Prepared(pieces, [prepare_piece(p.plan) for p in pieces], len(fetches))
+    programs = [settings.device(p.device).prepare(p.plan) for p in pieces]
+    return Prepared(pieces, programs, len(fetches))
 
 
 class RunCache:

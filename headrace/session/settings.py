@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.device_name import parse
+from headrace.devices.cpu import Cpu
+from headrace.devices.device import Device, local_devices
+from headrace.devices.reference import Reference
 from headrace.session.run_cache import Settings
-
-LOCAL = "/job:localhost/replica:0/task:0/device:CPU:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +23,16 @@ class Configuration:
 
 def configuration(config: Any) -> Configuration:
     if config is None:
-        return Configuration(Settings((LOCAL + "0",)))
+        return Configuration(Settings(local_devices({})))
     if not hasattr(config, "device_count"):
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
-    count = config.device_count.get("CPU", 1) or 1
     options = config.graph_options.optimizer_options
+    optimize = options.opt_level != -1
+    devices = local_devices(dict(config.device_count))
     settings = Settings(
-        devices=tuple(f"{LOCAL}{i}" for i in range(count)),
+        devices=devices if optimize else tuple(map(_interpreted, devices)),
         soft_placement=config.allow_soft_placement,
-        optimize=options.opt_level != -1,
+        optimize=optimize,
         log_placement=config.log_device_placement,
     )
     graph_options = config.graph_options
@@ -43,11 +45,15 @@ def configuration(config: Any) -> Configuration:
     )
 
 
+def _interpreted(device: Device) -> Device:
+    return Reference(device.name) if isinstance(device, Cpu) else device
+
+
 class DeviceAttributes:
     """One device of a session, as `Session.list_devices` shows it."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, device: Device) -> None:
+        self.name = device.name
 
     @property
     def device_type(self) -> str:
