@@ -1,6 +1,6 @@
 """Settings from the environment, in one table.  Most are read once, at the first question.
 
-HEADRACE_SHOW     words of: plan passes place pieces regions kernels llvm memory step
+HEADRACE_SHOW     words of: plan passes place pieces regions stages kernels llvm memory step
 HEADRACE_VERIFY   1: verify every stage and run the reference beside the compiled program
 HEADRACE_COMPILE  0: never compile, run the NumPy reference
 HEADRACE_FAULTS   raise: a fault of the compiler ends the step, where else it is a warning

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headrace.core import dtypes
+from headrace.core import dtypes, options
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
@@ -39,6 +39,24 @@ class Piece:
 
 
 def split(plan: Plan) -> list[Piece]:
+    """One piece per device; a plan on one device is the only piece, as it is."""
+    pieces = _pieces(plan)
+    if "pieces" in options.shown():
+        options.show("pieces", describe(pieces))
+    return pieces
+
+
+def describe(pieces: list[Piece]) -> str:
+    """Each device with its number of nodes, and the transfers that leave and reach it."""
+    lines = []
+    for piece in pieces:
+        nodes = list(piece.plan.nodes.values())
+        lines.append(f"{piece.device or 'no device'}: {len(nodes)} nodes")
+        lines += [f"  {n.name} = {n.op.name}" for n in nodes if n.op in (send, recv)]
+    return "\n".join(lines)
+
+
+def _pieces(plan: Plan) -> list[Piece]:
     devices = list(dict.fromkeys(n.device for n in plan.nodes.values()))
     if len(devices) <= 1:
         device = devices[0] if devices else ""

@@ -88,6 +88,9 @@ def test_explain_says_it_also_of_programs_that_fail(tmp_path):
         ("kernels", "sweep"),
         ("llvm", "define void @k_"),
         ("memory", "at most"),
+        ("pieces", "device:CPU:0: "),
+        ("stages", "= matmul("),
+        ("step", " entries, arena of "),
     ],
 )
 def test_show(tmp_path, word, text):

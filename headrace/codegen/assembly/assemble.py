@@ -36,6 +36,7 @@ from headrace.codegen.fusion.schedule import (
     schedule_store,
 )
 from headrace.codegen.fusion.updates import copied, in_place_updates, own_outputs, own_values
+from headrace.codegen.ir import text
 from headrace.codegen.ir.kernel import Kernel
 from headrace.codegen.ir.kernel_ir import Compute, Tensor
 from headrace.codegen.ir.stages import Check, Temporary, Update
@@ -65,6 +66,9 @@ def assemble(
     Stops once `cancel.reason` is not None."""
     outputs = own_outputs(outputs, updates)
     a = Assembly(inputs, outputs, own_values(updates), cancel)
+    if "stages" in options.shown():
+        wanted = [*outputs, *(kept or ()), *(effects or ()), *(u.value for u in a.updates)]
+        options.show("stages", text.describe(wanted, a.updates))
     top = Schedule(a, [*outputs, *(kept or ()), *(effects or ())], a.updates, checks)
     a.in_place = top.in_place
     top.emit()

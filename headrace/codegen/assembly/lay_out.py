@@ -22,6 +22,7 @@ from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.faults import naming
 from headrace.codegen.program import memory
+from headrace.codegen.program.native import KINDS
 from headrace.codegen.program.program import CheckInfo, Entry, Form, Program, Result
 from headrace.core import options
 
@@ -63,10 +64,30 @@ def lay_out(a: Assembly) -> Program:
         value = None if c.value is None else where[c.value]
         checks.append(CheckInfo(c.shape, c.message, c.extent, c.node, where[c.bad], value))
     large = sorted(every, key=lambda b: -b.size)[:5]
-    return Program(
+    program = Program(
         form_of(a.inputs, a.updates, a.in_place, fresh, a.outputs), blob, entries, checks, total,
         len(a.moving), len(a.growing), ", ".join(f"{b.name} ({b.size} bytes)" for b in large),
     )  # fmt: skip
+    if "step" in options.shown():
+        options.show("step", describe(program))
+    return program
+
+
+def describe(program: Program) -> str:
+    """The entries in running order: their kind, the node, threads, and base+offset of every array."""
+    bases = ["arena"]
+    bases += [f"in{i}" for i in range(len(program.inputs))]
+    bases += [f"new{i}" for i in range(len(program.writes))]
+    bases += [f"out{i}" for i in range(len(program.fresh))]
+    bases += ["constants"]
+    bases += [f"moving{i}" for i in range(program.base_count - len(bases))]
+    lines = [f"{len(program.entries)} entries, arena of {program.arena_bytes} bytes"]
+    for number, entry in enumerate(program.entries):
+        pairs = zip(entry.pairs[::2], entry.pairs[1::2])
+        places = " ".join(f"{bases[b]}+{offset}" for b, offset in pairs)
+        team = " team" if entry.uses_team else ""
+        lines.append(f"{number:3} {KINDS[entry.kind]}{team} {entry.name}: {places}")
+    return "\n".join(lines)
 
 
 def fork(a: Assembly, elsewhere: set[Tensor]) -> None:

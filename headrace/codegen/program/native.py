@@ -35,6 +35,9 @@ from headrace.codegen.program import native_loop
 
 KERNEL, EXECUTE, CHECK, FILL, SGEMM = range(5)
 JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK, LIMIT = range(5, 17)
+KINDS = (
+    "kernel execute check fill sgemm jump unless lea swap copy cell push pop row repeat fork limit"
+).split()  # their names, for `HEADRACE_SHOW=step`
 RT_WORDS = 8
 OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT, REFUSED, FULL = range(7)
 RESUME, PLAIN, CHECKED = range(3)

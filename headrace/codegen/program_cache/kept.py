@@ -21,7 +21,7 @@ from headrace.plan.units import inner_nodes
 FEW = 16  # nodes: a smaller region is planned as fast as it is found
 LEAST = 0.05  # seconds of planning that are worth a file: as long as the planner takes to load
 # Stages that are shown while a program is made: one that is found has none.
-_STAGES = frozenset({"regions", "kernels", "llvm", "memory"})
+_STAGES = frozenset({"regions", "stages", "kernels", "llvm", "memory", "step"})
 
 
 class Shelf:
