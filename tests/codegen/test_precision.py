@@ -1,4 +1,5 @@
-"""How exact sums are, compiled: within a few units in the last place per doubling of what is added up.
+"""How exact sums and products are, compiled: within a few units in the last place per doubling of what
+is added up.
 
 The truth is the same sum of longer numbers.  A bound of `FEW` units times log2(n) holds for any n, whether
 or not something divides it, along any axes.
@@ -6,10 +7,15 @@ or not something divides it, along any axes.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import headrace as tf
+from headrace.codegen.onednn import onednn
 
 pytestmark = pytest.mark.native
 
@@ -31,10 +37,10 @@ def run(build, *arrays):
         return session.run(made, feed)
 
 
-def assert_exact(got, want, size, n, note=""):
+def assert_exact(got, want, size, n, note="", few=FEW):
     """`want` and `size`, the sum of absolute values, are of longer numbers."""
     unit = np.finfo(got.dtype).eps
-    bound = FEW * max(np.log2(max(n, 2)), 1) * unit * np.asarray(size, np.longdouble)
+    bound = few * max(np.log2(max(n, 2)), 1) * unit * np.asarray(size, np.longdouble)
     error = np.abs(got.astype(np.longdouble) - want)
     assert np.shape(got) == np.shape(want), note
     assert np.all(error <= bound), f"{note}: {float(np.max(error / bound))} of the bound"
@@ -113,3 +119,49 @@ def test_long_sums_of_equal_numbers(shape, axes):
     n = int(np.prod([shape[a] for a in axes]))
     got = run(lambda p: tf.reduce_mean(p, axes), x)
     assert_exact(got, np.full(got.shape, np.longdouble(x.flat[0])), 0.1, n)
+
+
+# rows, terms, columns: single numbers, rows and columns times a matrix, few results, very long sums
+SIZES = [
+    (1, 100_003, 1), (1, 200_003, 64), (2, 70_001, 130), (64, 100_003, 1), (130, 70_001, 2),
+    (5, 140_009, 7), (33, 4099, 35), (100, 1568, 10), (20, 1300, 600), (16, 131_101, 3),
+]  # fmt: skip
+OWN = 4  # units: 256 terms are added up one after the other
+PLAIN = 12  # of float32 matrices by oneDNN: 2,048 terms
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)], ids=str)
+def test_products_of_equal_numbers(size, turned):
+    m, k, n = size
+    for dtype in (np.float32, np.float64):
+        a = np.full((k, m) if turned[0] else (m, k), 0.1, dtype)
+        b = np.full((n, k) if turned[1] else (k, n), 0.3, dtype)
+        got = run(lambda a, b: tf.matmul(a, b, *turned), a, b)
+        want = np.full((m, n), np.longdouble(a.flat[0]) * np.longdouble(b.flat[0]) * k)
+        few = PLAIN if onednn.is_available() and dtype == np.float32 else OWN
+        assert_exact(got, want, want, k, f"{size} {turned} {dtype.__name__}", few)
+
+
+def test_stretches_of_a_product():
+    """Whether the right terms meet: of stacks, transposed, with terms that are left over."""
+    rng = np.random.default_rng(0)
+    for k in (65_539, 98_304):
+        a, b = rng.normal(size=(2, 3, k)).astype("f"), rng.normal(size=(2, k, 5)).astype("f")
+        want = a.astype(np.float64) @ b
+        got = run(tf.matmul, a, b)
+        np.testing.assert_allclose(got, want, atol=1e-5 * k**0.5)
+        turned = [np.ascontiguousarray(x.swapaxes(1, 2)) for x in (a, b)]
+        got = run(lambda a, b: tf.matmul(a, b, transpose_a=True, transpose_b=True), *turned)
+        np.testing.assert_allclose(got, want, atol=1e-5 * k**0.5)
+        got = run(lambda a, b: tf.matmul(a, b[0]), a[0], b[:1])
+        np.testing.assert_allclose(got, want[0], atol=1e-5 * k**0.5)
+
+
+@pytest.mark.process
+def test_without_the_library():
+    env = {**os.environ, "HEADRACE_WITHOUT": "onednn kept", "HEADRACE_THREADS": "1"}
+    chosen = ["-k", "products or stretches or test_sums", "-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", "-q", __file__, *chosen]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout

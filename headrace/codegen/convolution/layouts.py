@@ -218,7 +218,7 @@ class _Choice:
         for name, v in call.views.items():
             if v.operand in self.tensors:
                 shape = physical(v.operand.shape, v.order, self.block)
-                views[name] = Blocked(Tensor(shape, v.operand.dtype), v.order, None, self.block)
+                views[name] = Blocked(Tensor(shape, v.operand.dtype), v.order, block=self.block)
             else:
                 views[name] = v
         try:
@@ -275,7 +275,7 @@ class _Rewriting:
             return
         for name, v in call.views.items():
             if v.operand in self.orders:
-                call.views[name] = Blocked(v.operand, v.order, None, self.block)
+                call.views[name] = Blocked(v.operand, v.order, block=self.block)
         onednn_pool.measure_places(call)
 
     def blocked(self, source: Compute, order: tuple[int, ...]) -> Compute:
@@ -334,7 +334,7 @@ class _Rewriting:
             copy = Tensor(shape, tensor.dtype, name=tensor.name)
             copy.serial = tensor.serial + 0.5
             call = LibraryCall(
-                "reorder", src=Blocked(tensor, order, None, self.block), dst=View(copy, order)
+                "reorder", src=Blocked(tensor, order, block=self.block), dst=View(copy, order)
             )
             copy.source = Called(call, (tensor,))
             self.plain[tensor] = copy

@@ -18,7 +18,7 @@ from headrace.codegen.ir.complex_numbers import Complex, Planes, is_complex, par
 from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_functions as functions
-from headrace.codegen.lowering import fallback
+from headrace.codegen.lowering import deep_products, fallback
 from headrace.codegen.lowering import lower as real
 from headrace.core import dtypes
 from headrace.ops.declaration.declare import Op
@@ -220,7 +220,7 @@ def product(
                 continue
             if library.choose(call) is None:
                 return fallback.lower(emitter, call)
-            out.source = Called(call, (a, b))
+            out.source = deep_products.split(call) or Called(call, (a, b))
             return out
         raise Decline("no library does this with complex numbers")
 

@@ -19,7 +19,7 @@ from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir.complex_numbers import Planes, is_complex
 from headrace.codegen.ir.kernel_ir import Tensor
 from headrace.codegen.ir.stages import Called, Update
-from headrace.codegen.lowering import complex_rules, control, fallback, unique_rows
+from headrace.codegen.lowering import complex_rules, control, deep_products, fallback, unique_rows
 from headrace.codegen.lowering.lower import Emitter, lower, wanted
 from headrace.codegen.lowering.trip_count import Trips
 from headrace.codegen.machine import faults
@@ -379,8 +379,9 @@ class Specializer:
             if not isinstance(call, LibraryCall):
                 continue
             if library.choose(call) is not None:
+                source = deep_products.split(call) or Called(call, tuple(operands))
                 for out in outputs:
-                    out.source = Called(call, tuple(operands))
+                    out.source = source
                 return outputs
             if node.op.lower_rule is None and len(outputs) == 1:
                 return [fallback.lower(self.emitter, call)]

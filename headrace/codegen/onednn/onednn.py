@@ -21,7 +21,8 @@ from headrace.codegen.program import native
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall
 
-LARGE_RESULT = 1_000_000  # elements
+LARGE_RESULT, FEW_RESULTS = 1_000_000, 1 << 13  # elements
+NARROW, DEEP = 32, 1024  # columns, terms of a sum
 
 
 def is_available() -> bool:
@@ -74,7 +75,8 @@ def _matmul(call: LibraryCall) -> list[Execution]:
 
 def product(call: LibraryCall) -> Entry | None:
     """The library's plain product of matrices, where that is faster (measured): small ones with a
-    transposed first operand, and large results."""
+    transposed first operand, large results, and long sums with nothing transposed, which it also adds
+    up in shorter blocks."""
     if call.kind != "matmul" or set(call.views) != {"src", "weights", "dst"}:
         return None
     a, b, c = (call.views[k] for k in ("src", "weights", "dst"))
@@ -85,7 +87,11 @@ def product(call: LibraryCall) -> Entry | None:
     (m, k), n = a.shape, b.shape[-1]
     team = team_of(call)
     is_small = team == 1 and ta and not tb
-    if tc or not (is_small or (m * n >= LARGE_RESULT and team > 1)):
+    is_large = m * n >= LARGE_RESULT and team > 1
+    is_deep = (
+        not ta and not tb and n >= NARROW and k >= (DEEP if m * n >= FEW_RESULTS else 4 * DEEP)
+    )
+    if tc or not (is_small or is_large or is_deep):
         return None
     lib = dnn.library()
     assert lib is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from headrace.codegen.fusion.generalize import strides
 from headrace.codegen.ir.kernel_ir import Tensor
 from headrace.codegen.ir.stages import Temporary
 from headrace.codegen.ir.stages import memory as memory_of
@@ -53,7 +52,7 @@ def plain(view: View) -> Layout:
     """The layout that the array has, dimensions in the library's order."""
     if isinstance(view, Blocked):
         return dnn.blocked(view.shape, view.operand.kind.name, view.block)
-    steps = strides(view.whole)
+    steps = view.steps
     return dnn.strided(view.shape, view.operand.kind.name, [steps[a] for a in view.order])
 
 

@@ -43,6 +43,7 @@ FEWEST_ROWS = 2  # and to which only the reading of it does (codegen.products.ge
 POINTERS = 10  # rows that have a pointer each
 MEDIUM, HUGE = 1 << 19, 1 << 23  # elements of an operand
 NARROW = 16  # columns
+LONG = 1 << 12  # terms of a sum
 NEAR = 64  # elements between rows that lie close together
 CELL_WORK = 1_500_000  # multiplications and additions of a cell, at least
 STRETCHES = (
@@ -250,9 +251,12 @@ class Products:
         ]
 
     def prefers(self, call: LibraryCall) -> bool:
-        """Whether this beats oneDNN, by measurement."""
+        """Whether this beats oneDNN, by measurement.  Stacks of products with long sums and an operand
+        that is transposed take it two to five times as long."""
         size = size_of(call)
         if size.element == "double" or self.is_shared(call):
+            return True
+        if size.batch > 1 and size.k >= LONG and (size.a_turned or size.b_turned):
             return True
         return host().vector_bits < 512 and is_awkward(size, matrix(call.views["src"]))
 
@@ -271,7 +275,7 @@ class Products:
             b_step = _pitch(size, choice)
         loops = stacks(call)
         params = [
-            size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size, choice.shape),
+            size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size),
             choice.cells_m, choice.cells_n, *(word for loop in loops for word in loop),
         ]  # fmt: skip
         work = size.batch * choice.cells_m * choice.cells_n
@@ -283,10 +287,8 @@ class Products:
         return found
 
 
-def _block(size: Size, shape: Shape) -> int:
-    """How much of k is done at a time: all of it where nothing is copied."""
-    if shape.a_is_direct and shape.b in (DIRECT, PANELS):
-        return size.k
+def _block(size: Size) -> int:
+    """How much of k is done at a time, in registers: more would be added up less exactly."""
     return ceil(size.k / ceil(size.k / DEPTH))
 
 

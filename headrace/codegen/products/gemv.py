@@ -13,16 +13,25 @@ from headrace.codegen.machine import threads
 from headrace.codegen.machine.cache import kernel_address
 from headrace.codegen.machine.target import host
 from headrace.codegen.products import gemm, limits
+from headrace.codegen.products import llvm_gemv as code
 from headrace.codegen.products.llvm_gemm_text import DIRECT, ROWS, TURNED, Shape
-from headrace.codegen.products.llvm_gemv import FewRows
-from headrace.codegen.products.matrices import matrix
+from headrace.codegen.products.matrices import OPERANDS, matrix
 from headrace.codegen.program import native
 from headrace.codegen.program.program import Entry
-from headrace.ops.declaration.emit import LibraryCall
+from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_ELEMENTS = 1 << 19  # of a matrix; one thread reads a smaller one
 NARROW = 64  # columns of a unit of work, at least
 WIDE = 4096  # and at most: their results stay in the first cache
+
+
+def turned_around(call: LibraryCall) -> LibraryCall:
+    """A matrix times a column, as a row times the transposed matrix: in memory it is the same."""
+    a, b, c = (call.views[name] for name in OPERANDS)
+    if len(c.shape) != 2 or c.shape[-1] != 1 or c.shape[-2] == 1:
+        return call
+    swapped = [View(v.operand, v.order[::-1], v.sizes, v.moves) for v in (b, a, c)]
+    return LibraryCall(call.kind, **dict(zip(OPERANDS, swapped)), **call.options)
 
 
 def prefers(call: LibraryCall) -> bool:
@@ -31,6 +40,7 @@ def prefers(call: LibraryCall) -> bool:
     1 to 150 MB)."""
     if not gemm.supports(call) or limits.FLAGS in call.options:
         return False
+    call = turned_around(call)
     size = gemm.size_of(call)
     if size.batch > 1 or size.m > gemm.FEWEST_ROWS or min(size.n, size.k) < NARROW:
         return False
@@ -38,6 +48,7 @@ def prefers(call: LibraryCall) -> bool:
 
 
 def steps(call: LibraryCall, step: Any, name: str) -> list[Any]:
+    call = turned_around(call)
     size = gemm.size_of(call)
     places = [memory(call.views[v].operand) for v in ("src", "weights", "dst")]
     steps_of_b, steps_of_c = (matrix(call.views[v]) for v in ("weights", "dst"))
@@ -46,10 +57,14 @@ def steps(call: LibraryCall, step: Any, name: str) -> list[Any]:
     width = min(max(-(-size.n // team), NARROW), WIDE)
     width = -(-width // NARROW) * NARROW
     units = -(-size.n // width)
-    params = [size.n, size.k, *_steps_of_a(call), steps_of_b[1], steps_of_c[1], width]
-    entry = _entry(size, params, units, min(team, units))
-    entry.places = [(places[0], False), (places[1], False), (places[2], True)]
-    return [step(places[:2], places[2:], entry, name=f"own {name}")]
+    lanes = host().lanes(32 if size.element == "float" else 64)
+    shape = Shape(size.element, lanes, size.m, 1, ROWS, TURNED if size.b_turned else DIRECT)
+    levels = code.levels(shape, size.k)
+    scratch = max(code.scratch_rows(shape, levels) * width * shape.size, 64)
+    params = [size.n, size.k, *_steps_of_a(call), steps_of_b[1], steps_of_c[1], width, scratch]
+    entry = _entry(shape, levels, params, units, min(team, units))
+    entry.places = [(places[0], False), (places[1], False), (places[2], True), ("scratch", 0)]
+    return [step(places[:2], places[2:], entry, scratch * team, name=f"own {name}")]
 
 
 def _steps_of_a(call: LibraryCall) -> tuple[int, int]:
@@ -60,11 +75,9 @@ def _steps_of_a(call: LibraryCall) -> tuple[int, int]:
     return (1, far) if is_turned else (far, 1)
 
 
-def _entry(size: gemm.Size, params: list[int], units: int, team: int) -> Entry:
-    lanes = host().lanes(32 if size.element == "float" else 64)
-    shape = Shape(size.element, lanes, size.m, 1, ROWS, TURNED if size.b_turned else DIRECT)
-    identity = shape.identity("few rows")
-    address = kernel_address(identity, lambda symbol: FewRows(shape).write(symbol))
+def _entry(shape: Shape, levels: int, params: list[int], units: int, team: int) -> Entry:
+    identity = shape.identity(f"few rows in {levels}")
+    address = kernel_address(identity, lambda symbol: code.FewRows(shape, levels).write(symbol))
     table = (ctypes.c_int64 * len(params))(*params)
-    head = [address, ctypes.addressof(table), units, team, 1, 3]
+    head = [address, ctypes.addressof(table), units, team, 1, 4]
     return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1, kernel=identity)

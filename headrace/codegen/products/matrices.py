@@ -6,7 +6,6 @@ In: the views of a LibraryCall "matmul", whose leading dimensions broadcast.  Ou
 
 from __future__ import annotations
 
-from headrace.codegen.fusion.generalize import strides
 from headrace.ops.declaration.emit import LibraryCall, View
 
 OPERANDS = ("src", "weights", "dst")
@@ -16,7 +15,7 @@ def matrix(view: View) -> tuple[bool, int] | None:
     """Whether the last two dimensions are exchanged in memory, and the step between rows."""
     if len(view.shape) < 2:
         return None
-    steps = strides(view.whole)
+    steps = view.steps
     row, column = steps[view.order[-2]], steps[view.order[-1]]
     rows, columns = view.shape[-2:]
     if column == 1 or columns == 1:
@@ -45,5 +44,5 @@ def stacks(call: LibraryCall) -> list[tuple[int, int, int, int]]:
 
 def _steps(view: View) -> list[int]:
     """Per leading dimension, the elements to the next matrix; 0 where the only one serves all."""
-    steps = strides(view.whole)
+    steps = view.steps
     return [0 if n == 1 else steps[a] for n, a in zip(view.shape[:-2], view.order)]

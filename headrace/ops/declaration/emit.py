@@ -62,6 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -272,11 +273,12 @@ class Build(Protocol):
 @dataclass(frozen=True, slots=True)
 class View:
     """An operand with its dimensions in another order; `sizes` are those dimensions, where the
-    operand is seen under another shape."""
+    operand is seen under another shape, and `moves` the steps along them, where it is seen in part."""
 
     operand: Any
     order: tuple[int, ...]
     sizes: tuple[int, ...] | None = None
+    moves: tuple[int, ...] | None = None
 
     @property
     def whole(self) -> tuple[int, ...]:
@@ -287,6 +289,13 @@ class View:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.whole[axis] for axis in self.order)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Elements of memory from one index to the next, per dimension of `whole`."""
+        if self.moves is not None:
+            return self.moves
+        return tuple(prod(self.whole[axis + 1 :]) for axis in range(len(self.whole)))
 
     @property
     def dtype(self) -> DType:
