@@ -5,18 +5,28 @@ before it that it could disturb: a read for the last write, a write for that and
 A straight plan on one device runs in its order anyway and is left alone.  Elsewhere (pieces beside one
 another, nodes that wait for a queue) the result would depend on who is quicker.
 
-Two kinds of pairs stay open.  Nodes on branches or in loops: a control edge would also say whether they
-run.  And a pair whose first waits for a queue while the second leads to one: it may be what the first
-waits for.
+A loop or a branch is one access of all that is touched inside: others wait for what comes out of it, and
+what goes into it waits for others.  A pair stays open where an edge would make a cycle, and where the
+first waits for a queue while the second leads to one: it may be what the first waits for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED, VARIABLE
-from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
+from headrace.ops.declaration.traits import (
+    BLOCKING,
+    CONTROL_FLOW,
+    DEFERRED,
+    ENTER,
+    EXIT,
+    SWITCH,
+    VARIABLE,
+)
+from headrace.plan.frames import frames_of
+from headrace.plan.guards import Guards, Unstructured
+from headrace.plan.plan import Edge, Plan, PlanNode, is_back_edge, is_handle
 
 Variable = tuple[str, ...]  # names what a reference or a handle leads to
 _IS_VARIABLE = 3  # device, container, name; of a queue, say, it is the node alone
@@ -43,43 +53,138 @@ def order_state(plan: Plan) -> Plan:
     several = len({n.device for n in plan.nodes.values()}) > 1
     if not several and not any(n.op.traits & _WAITS for n in plan.nodes.values()):
         return plan
+    try:
+        accesses = _accesses(plan)
+    except Unstructured:
+        return plan  # primitives that are no loops and branches: who is quicker is first
+    return _Order(plan).run(accesses)
+
+
+@dataclass(slots=True)
+class _Access:
+    """A node, or a whole loop or branch, with the variables that it touches."""
+
+    entries: list[str] = field(default_factory=list)  # nodes that may wait for others
+    exits: list[str] = field(default_factory=list)  # nodes that others may wait for
+    writes: dict[Variable, bool] = field(default_factory=dict)
+
+
+def _accesses(plan: Plan) -> list[_Access]:
+    """In running order."""
     variables = variables_of(plan)
-    certain = _certain(plan)
-    late, early = _around_waits(plan)
-    writes: dict[Variable, str] = {}
-    reads: dict[Variable, list[str]] = {}
-    nodes = []
+    unit_of = (
+        _Units(plan).of if any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values()) else {}
+    )
+    found: list[_Access] = []
+    units: dict[object, _Access] = {}
     for node in plan.nodes.values():
-        before: list[str] = []
-        if node.name in certain and VARIABLE not in node.op.traits:
-            used = dict.fromkeys(variables[e] for e in node.inputs if e in variables)
-            for variable in (v for v in used if len(v) == _IS_VARIABLE):
-                last = [writes[variable]] if variable in writes else []
-                if node.writes:
-                    before += [*last, *reads.pop(variable, [])]
-                    writes[variable] = node.name
-                else:
-                    before += last
-                    reads.setdefault(variable, []).append(node.name)
-        if node.name in early:
-            before = [name for name in before if name not in late]
-        nodes.append(_behind(node, before))
-    return plan if nodes == list(plan.nodes.values()) else plan.rebuilt(nodes)
-
-
-def _behind(node: PlanNode, before: Iterable[str]) -> PlanNode:
-    known = {*node.control, *(e.node for e in node.inputs)}
-    news = tuple(name for name in dict.fromkeys(before) if name not in known)
-    return replace(node, control=(*node.control, *news)) if news else node
-
-
-def _certain(plan: Plan) -> set[str]:
-    """The nodes that run once in every step, whatever conditions say."""
-    found: set[str] = set()
-    for node in plan.nodes.values():
-        if CONTROL_FLOW not in node.op.traits and _sources(node) <= found:
-            found.add(node.name)
+        unit = unit_of.get(node.name)
+        access = _Access([node.name], [node.name]) if unit is None else units.get(unit.key)
+        if access is None:
+            assert unit is not None
+            access = units[unit.key] = _Access(unit.entries, unit.exits)
+        touched = {variables[e] for e in node.inputs if e in variables}
+        known = bool(access.writes)
+        for variable in touched if VARIABLE not in node.op.traits else ():
+            if len(variable) == _IS_VARIABLE and CONTROL_FLOW not in node.op.traits:
+                access.writes[variable] = node.writes or access.writes.get(variable, False)
+        if access.writes and not known:
+            found.append(access)
     return found
+
+
+@dataclass(slots=True)
+class _Unit:
+    key: object
+    entries: list[str] = field(default_factory=list)
+    exits: list[str] = field(default_factory=list)
+
+
+class _Units:
+    """The outermost loop or branch that every node is in, `of` a node's name."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.of: dict[str, _Unit] = {}
+        units: dict[object, _Unit] = {}
+        frames, guards = frames_of(plan), Guards()
+        loops: dict[str, object] = {}  # a loop -> the branch that it is in, or itself
+        for node in plan.nodes.values():
+            guards.add(node)
+            path = max(frames.takes[node.name], frames.gives[node.name], key=len)
+            guard = guards.of[node.name]
+            if path and ENTER in node.op.traits and not frames.takes[node.name] and guard:
+                loops[path[0]] = guard[0][0]
+            key: object = guard[0][0] if guard and not path else None
+            key = loops.get(path[0], path[0]) if path else key
+            if SWITCH in node.op.traits and key is None:
+                key = guards.predicate(node.inputs[1])
+                units.setdefault(key, _Unit(key)).entries.append(node.name)
+            elif node.name in guards.merged and key is None:
+                key = guards.merged[node.name]
+                units.setdefault(key, _Unit(key)).exits.append(node.name)
+            if key is None:
+                continue
+            unit = self.of[node.name] = units.setdefault(key, _Unit(key))
+            if isinstance(key, str) and len(path) == 1:
+                if ENTER in node.op.traits:
+                    unit.entries.append(node.name)
+                elif EXIT in node.op.traits:
+                    unit.exits.append(node.name)
+
+
+class _Order:
+    """The edges that are added to one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.late, self.early = _around_waits(plan)
+        self.users: dict[str, set[str]] = {}
+        for node in plan.nodes.values():
+            for name in _sources(node):
+                if not is_back_edge(plan.nodes[name], node):
+                    self.users.setdefault(name, set()).add(node.name)
+        self.news: dict[str, list[str]] = {}
+
+    def run(self, accesses: Iterable[_Access]) -> Plan:
+        written: dict[Variable, _Access] = {}
+        read: dict[Variable, list[_Access]] = {}
+        for access in accesses:
+            for variable, writes in access.writes.items():
+                before = [written[variable]] if variable in written else []
+                if writes:
+                    before += read.pop(variable, [])
+                    written[variable] = access
+                else:
+                    read.setdefault(variable, []).append(access)
+                for earlier in before:
+                    self._join(earlier, access)
+        if not self.news:
+            return self.plan
+        nodes = self.plan.nodes.values()
+        return self.plan.rebuilt(
+            replace(n, control=(*n.control, *self.news.get(n.name, ()))) for n in nodes
+        )
+
+    def _join(self, earlier: _Access, later: _Access) -> None:
+        for source in earlier.exits:
+            for name in later.entries:
+                if source in self.late and name in self.early:
+                    continue
+                if source not in _sources(self.plan.nodes[name]) and not self._leads(name, source):
+                    self.news.setdefault(name, []).append(source)
+                    self.users.setdefault(source, set()).add(name)
+
+    def _leads(self, name: str, to: str) -> bool:
+        """Whether a path leads from one node to another: the edge back would close a cycle."""
+        stack, seen = [name], {name}
+        while stack:
+            current = stack.pop()
+            if current == to:
+                return True
+            news = self.users.get(current, set()) - seen
+            seen |= news
+            stack += news
+        return False
 
 
 def _around_waits(plan: Plan) -> tuple[set[str], set[str]]:

@@ -28,10 +28,12 @@ def test_one_device_keeps_its_order_anyway():
     rewrites(order_state, text, text)
 
 
-def test_nodes_on_a_branch_are_left_alone():
-    text = (
-        X + W + f"p = Placeholder() {{dtype=bool; shape=[]}} {ONE} : bool[]\n"
-        f"s = RefSwitch(w, p) {ONE} : f32&[2], f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\n"
-        f"a = Assign(s:1, x) {ONE} : f32&[2]\nfeed x, p\ntarget b, a"
+def test_a_branch_is_one_access():
+    head = X + W + f"p = Placeholder() {{dtype=bool; shape=[]}} {ONE} : bool[]\n"
+    b = f"b = AssignAdd(w, x) {ONE} : f32&[2]\n"
+    tail = f"a = Assign(s:1, x) {ONE} : f32&[2]\nfeed x, p\ntarget b, a"
+    rewrites(
+        order_state,
+        head + f"s = RefSwitch(w, p) {ONE} : f32&[2], f32&[2]\n" + b + tail,
+        head + b + f"s = RefSwitch(w, p) ^b {ONE} : f32&[2], f32&[2]\n" + tail,
     )
-    rewrites(order_state, text, text)

@@ -352,3 +352,25 @@ def test_state_is_used_where_it_is(use_resource, use):
     with tf.device("/cpu:2"):
         done = USES[use](v)
     steps(done, 2, device_count={"CPU": 3})
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_loop_on_several_devices_is_one_access(mode, is_inside):
+    v = variable(2.0, use_resource=True)
+    with tf.device("/cpu:1"):
+        t = tf.square(v - 1.0)
+
+    def body(i, x):
+        with tf.control_dependencies([v.assign(x + 1.0) if is_inside else v.assign_add(v)]):
+            return i + 1, x + (t if is_inside else v)
+
+    with tf.device("/cpu:1"):
+        loop = tf.while_loop(lambda i, x: i < 2, body, [0, 0.0])[1]
+    with tf.device("/cpu:2"):
+        other = v.assign(0.5)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session:
+        found = set()
+        for _ in range(20):
+            session.run(v.initializer)
+            found.add((*session.run([loop, other]), session.run(v)))
+    assert len(found) == 1
