@@ -28,5 +28,5 @@ def settings_read_anew():
 
 
 def forget():
-    for setting in (options.shown, options.verify, options.without):
+    for setting in (options.shown, options.verify, options.bounds, options.without):
         setting.cache_clear()

@@ -1,7 +1,9 @@
 """Settings from the environment, in one table.  Most are read once, at the first question.
 
 HEADRACE_SHOW     words of: plan passes place pieces regions stages kernels llvm memory step
-HEADRACE_VERIFY   1: verify every stage and run the reference beside the compiled program
+HEADRACE_VERIFY   words of: 1: verify every stage and run the reference beside the compiled program
+                  bounds: check every load and store of compiled code, and fences around what libraries
+                  write (codegen.assembly.bounds); a step takes many times as long
 HEADRACE_COMPILE  0: never compile, run the NumPy reference
 HEADRACE_FAULTS   raise: a fault of the compiler ends the step, where else it is a warning
 HEADRACE_WITHOUT  words of: llvm onednn gomp winograd; as if these were not there.
@@ -31,7 +33,16 @@ def show(word: str, text: str) -> None:
 
 @cache
 def verify() -> bool:
-    return os.environ.get("HEADRACE_VERIFY", "0") not in ("", "0")
+    return bool(_verified() - {"0", "bounds"})
+
+
+@cache
+def bounds() -> bool:
+    return "bounds" in _verified()
+
+
+def _verified() -> frozenset[str]:
+    return frozenset(os.environ.get("HEADRACE_VERIFY", "0").replace(",", " ").split())
 
 
 def compile_enabled() -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
-from headrace.codegen.machine.refusals import CheckFailed, Declined
+from headrace.codegen.machine.refusals import CheckFailed, Declined, OutOfBounds
 from headrace.codegen.regions.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
 from headrace.core.denormals import flushing
@@ -282,6 +282,9 @@ class RegionUnit:
             # than the op can do, such as slices that are cut at an end.
             self.is_refused = True
             return None
+        except OutOfBounds as error:
+            nodes = (n for n in self.region.nodes if n.name in error.names)
+            raise at(error, next(nodes, None)) from None
 
     def known_places(self) -> list[int]:
         """The inputs whose values programs are made for."""

@@ -23,6 +23,7 @@ DEEP = ("googlenet", "resnet50")  # thousands of nodes
 
 
 def run(*arguments, without="", **settings):
+    """What a program of ours prints, in a configuration of its own."""
     found = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, timeout=1200, cwd=ROOT,
         env=os.environ | {"HEADRACE_WITHOUT": f"{without},kept"} | settings,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from headrace.codegen.program.native import KINDS
 from headrace.codegen.program.program import CheckInfo, Entry, Form, Program, Result
 from headrace.core import options
 
+if TYPE_CHECKING:
+    from headrace.codegen.assembly.bounds import Watch
+
 _GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
 MORE_MEMORY, FEW_BYTES = 1.1, 4 << 20  # what running side by side may take
 
@@ -40,6 +43,7 @@ def lay_out(a: Assembly) -> Program:
         if tensor not in bases and tensor.source is not None:
             fresh.append(tensor)
             bases[tensor] = len(bases) + 1
+    watch = _watch(a.steps)
     read = (a.final(t) for step in a.steps for t in step.reads)
     constants = dict.fromkeys(t for t in read if t.source is None and t not in bases)
     blob, offsets = packed(list(constants))
@@ -50,8 +54,10 @@ def lay_out(a: Assembly) -> Program:
         a.steps = postponed(a, elsewhere)
         fork(a, elsewhere)
     blocks = arena_blocks(a, elsewhere)
+    if watch is not None:
+        blocks[watch.report] = watch.block
     every = memory_of_all(a, blocks)
-    total = memory.plan(every)
+    total = memory.plan(every) if watch is None else watch.plan(every)
     options.show("memory", memory.describe(every, total))
     where = fixed | {t: (b, 0) for t, b in bases.items()}
     where |= {t: (0, block.offset) for t, block in blocks.items()}
@@ -64,7 +70,7 @@ def lay_out(a: Assembly) -> Program:
         value = None if c.value is None else where[c.value]
         checks.append(CheckInfo(c.shape, c.message, c.extent, c.node, where[c.bad], value))
     large = sorted(every, key=lambda b: -b.size)[:5]
-    program = Program(
+    program = (Program if watch is None else watch.program)(
         form_of(a.inputs, a.updates, a.in_place, fresh, a.outputs), blob, entries, checks, total,
         len(a.moving), len(a.growing), ", ".join(f"{b.name} ({b.size} bytes)" for b in large),
     )  # fmt: skip
@@ -88,6 +94,15 @@ def describe(program: Program) -> str:
         team = " team" if entry.uses_team else ""
         lines.append(f"{number:3} {KINDS[entry.kind]}{team} {entry.name}: {places}")
     return "\n".join(lines)
+
+
+def _watch(steps: list[Step]) -> Watch | None:
+    """The checks of HEADRACE_VERIFY=bounds, which nobody else loads."""
+    if not options.bounds():
+        return None
+    from headrace.codegen.assembly.bounds import Watch
+
+    return Watch(steps)
 
 
 def fork(a: Assembly, elsewhere: set[Tensor]) -> None:

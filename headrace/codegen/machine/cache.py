@@ -32,6 +32,8 @@ def kernel_address(
     identity: str, write: Callable[[str], str], imports: Mapping[str, int] | None = None
 ) -> int:
     """The address of the function that `write(symbol)` is the LLVM text of."""
+    if options.bounds() and not identity.startswith(_CHECKED):
+        return kernel_address(*_checked(identity, write), imports)
     with _lock:
         found = _addresses.get(identity)
         if found is None:
@@ -45,6 +47,16 @@ def kernel_address(
                 KERNELS.write(key, data)
             found = _addresses[identity] = compiler.load(data, symbol, imports)
         return found
+
+
+_CHECKED = "checked "
+
+
+def _checked(identity: str, write: Callable[[str], str]) -> tuple[str, Callable[[str], str]]:
+    """The same code with checks of every access."""
+    from headrace.codegen.machine.checked_text import checked
+
+    return _CHECKED + identity, lambda symbol: checked(write(symbol))
 
 
 def known_address(identity: str) -> int | None:
@@ -62,6 +74,8 @@ def known_address(identity: str) -> int | None:
 def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
     """`kernel_address`, but what has to be compiled is compiled by a thread: LLVM leaves Python alone
     meanwhile.  The text is written here, since expressions belong to the thread that compiles."""
+    if options.bounds():
+        identity, write = _checked(identity, write)
     found = _soon.get(identity)
     if found is not None and not (found.done() and found.exception()):
         return found

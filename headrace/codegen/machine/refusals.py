@@ -3,11 +3,21 @@ first one of a small program) need not load the compiler."""
 
 from __future__ import annotations
 
-from headrace.core.errors import InvalidArgumentError
+from collections.abc import Sequence
+
+from headrace.core.errors import InternalError, InvalidArgumentError
 
 
 class CheckFailed(InvalidArgumentError):
     """A value is outside what an op accepts.  No variable has changed."""
+
+
+class OutOfBounds(InternalError):
+    """Compiled code left an array (HEADRACE_VERIFY=bounds).  `names` are nodes that it computes."""
+
+    def __init__(self, message: str, names: Sequence[str] = ()) -> None:
+        super().__init__(None, None, message)
+        self.names = list(names)
 
 
 class Declined(Exception):

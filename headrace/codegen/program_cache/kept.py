@@ -63,7 +63,8 @@ class Shelf:
 
 
 def is_on() -> bool:
-    return "kept" not in options.without() and not options.shown() & _STAGES
+    is_usual = not options.shown() & _STAGES and not options.bounds()
+    return "kept" not in options.without() and is_usual
 
 
 def is_worth_it(region: Region) -> bool:

@@ -1,0 +1,234 @@
+"""HEADRACE_VERIFY=bounds: a program that notices when anything leaves the bounds of an array.
+
+Kernels check each access (machine.checked_text) against a table of sizes themselves, and leave a report.
+Entries that call a library, or copy, must ask for no more bytes than their arrays have (`needs`).  Around
+every array lie fences, which nobody may change: blocks of the arena share no memory here, and arrays from
+outside are copied in and out.  What lies in a fence is NaN, so that a library that reads there shows it
+in its results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from headrace.codegen.assembly.assembly import Step
+from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.machine.checked_text import REPORT
+from headrace.codegen.machine.refusals import OutOfBounds
+from headrace.codegen.program import memory, native
+from headrace.codegen.program.program import Entry, Frame, Program
+
+FENCE = 1024  # bytes before and behind an array
+PATTERN = np.array([0xFB, 0xFF], np.uint8)  # a NaN of every float type, byte by byte
+Array = np.ndarray[Any, Any]
+
+
+# -- while a program is made ---------------------------------------------------------------------
+class Watch:
+    """Over one program."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        """Give kernels their table and the report, before their own arrays."""
+        self.kernels = [s for s in steps if s.entry.kind == native.KERNEL]
+        self.report = Tensor((len(REPORT),), np.int64)
+        self.block = memory.Block(self.report.nbytes, 0, len(steps), "report")
+        self.blocks: list[memory.Block] = []
+        for number, step in enumerate(self.kernels):
+            sizes = [_size(step, i) for i in range(len(step.entry.places))]
+            numbers = np.array([number, *sizes], np.int64)
+            table = Tensor(numbers.shape, np.int64, value=numbers)
+            step.reads.append(table)
+            step.entry.places[:0] = [(table, False), (self.report, True)]
+            step.entry.head[5] += 2
+
+    def plan(self, blocks: list[memory.Block]) -> int:
+        """A place of its own for every block, with fences; the size of the arena."""
+        at, self.blocks = FENCE, blocks
+        for block in blocks:
+            block.offset = at
+            at += memory.align(block.size) + FENCE
+        return at
+
+    def program(self, *parts: Any) -> WatchedProgram:
+        return WatchedProgram(self, *parts)
+
+
+def _size(step: Step, place: int) -> int:
+    what, extra = step.entry.places[place]
+    if what != "scratch":
+        return int(what.nbytes)
+    later = [int(at) for other, at in step.entry.places if other == "scratch" and at > extra]
+    return min(later, default=step.scratch) - int(extra)
+
+
+def needs(entry: Entry) -> Iterator[tuple[int, int]]:
+    """(place, bytes) that an entry other than a kernel reads or writes."""
+    head = entry.head
+    match entry.kind:
+        case native.FILL:
+            yield 0, head[0]
+        case native.COPY:
+            yield from ((0, head[0]), (1, head[0]))
+        case native.CHECK:
+            yield 0, 8
+        case native.UNLESS:
+            yield 0, 1
+        case native.CELL:
+            _, _, _, size, cells, width = head
+            yield from ((0, size), (1, size * cells), (2, width), (3, cells))
+        case native.ROW:
+            _, size, cells = head
+            yield from ((0, size * cells), (1, cells))
+        case native.PUSH if entry.grows < 0:
+            yield from ((0, head[0]), (1, head[0] * head[1]), (2, 8))
+        case native.PUSH | native.POP:
+            yield from ((0, head[0]), (2, 8))
+        case native.LIMIT:
+            yield 0, head[1]
+        case native.SGEMM:
+            _, turn_a, turn_b, m, n, k, *steps, _ = head
+            shapes = [(k, m) if turn_a == ord("T") else (m, k)]
+            shapes += [(n, k) if turn_b == ord("T") else (k, n), (m, n)]
+            for place, ((rows, columns), step) in enumerate(zip(shapes, steps)):
+                yield place, 4 * ((rows - 1) * step + columns)
+        case native.EXECUTE | native.REPEAT:
+            first = entry.kind == native.REPEAT
+            for place, (_, layout) in enumerate(entry.instantiate.arguments):  # type: ignore[union-attr]
+                yield place + first, layout.nbytes
+
+
+def fault(entry: Entry) -> OutOfBounds | None:
+    """What is wrong with an entry before it has run."""
+    for place, nbytes in needs(entry):
+        array = entry.places[place][0]
+        if nbytes > array.nbytes:
+            text = f"uses {nbytes} bytes of {_show(array)}, which has {array.nbytes}"
+            return _error([entry], text)
+    return None
+
+
+# -- while it runs -------------------------------------------------------------------------------
+class WatchedProgram(Program):
+    """Runs with fences, and raises OutOfBounds where something was."""
+
+    def __init__(self, watch: Watch, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.watch, self.report = watch, watch.block.offset
+        self.fault = next(filter(None, map(fault, self.entries)), None)
+        self.is_plain = False  # `run_checked` would take arrays as they are
+        outside = np.ones(self.arena_bytes, bool)
+        for block in watch.blocks:
+            outside[block.offset : block.offset + block.size] = False
+        self.fences = np.flatnonzero(outside)
+        self.intact = np.resize(PATTERN, self.arena_bytes)[outside]
+
+    def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+        if self.fault is not None:
+            raise self.fault
+        fenced = {id(a): Fenced(a) for a in arrays}
+        inside = [fenced[id(a)].array for a in arrays]
+        if how == native.RESUME:
+            frame.bind(inside)
+        found = super().call(frame, inside, how, cancel)
+        for number, (given, used) in enumerate(zip(arrays, inside)):
+            if problem := fenced[id(given)].problem():
+                raise self.at_border(self.users(number), problem)
+            if number >= len(self.inputs):  # new values of variables, results
+                np.copyto(given, used)
+        return found
+
+    def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+        arena = self.arena(frame)
+        arena[self.fences] = self.intact
+        words = arena[self.report :][: 8 * len(REPORT)].view(np.int64)
+        words[:] = 0
+        try:
+            return super().execute(frame, arrays, how, cancel)
+        finally:
+            self.look(arena, dict(zip(REPORT, words.tolist())))
+
+    def arena(self, frame: Frame) -> Array:
+        held = (ctypes.c_uint8 * self.arena_bytes).from_address(frame.bases[0])
+        return np.ctypeslib.as_array(held)
+
+    def look(self, arena: Array, found: dict[str, int]) -> None:
+        if found["found"]:
+            raise self.explained(found)
+        changed = arena[self.fences] != self.intact
+        if not changed.any():
+            return
+        at = int(self.fences[changed.argmax()])
+        block = min(self.watch.blocks, key=lambda b: _distance(b, at))
+        users = [
+            e for e in self.entries if [0, block.offset] in [e.pairs[i : i + 2] for i in _pairs(e)]
+        ]
+        problem = f"byte {at - block.offset} of {block.name}, which has {block.size}"
+        raise self.at_border(users, problem)
+
+    def explained(self, found: dict[str, int]) -> OutOfBounds:
+        """A kernel's report in words."""
+        entry = self.watch.kernels[found["entry"]].entry
+        array, offset = entry.places[2 + found["buffer"]][0], found["offset"]
+        does = "writes" if found["writes"] else "reads"
+        if isinstance(array, str):
+            return _error([entry], f"{does} {found['bytes']} bytes at byte {offset} of its scratch")
+        size = array.kind.bytes
+        many = found["bytes"] // size
+        what = (
+            f"element {offset // size}" if many == 1 else f"{many} elements from {offset // size}"
+        )
+        return _error([entry], f"{does} {what} of {_show(array)}, which has {array.count}")
+
+    def users(self, number: int) -> list[Entry]:
+        """Entries that use an array from outside."""
+        return [e for e in self.entries if any(e.pairs[i] == number + 1 for i in _pairs(e))]
+
+    def at_border(self, users: list[Entry], problem: str) -> OutOfBounds:
+        """No kernel of ours did it: they are stopped before."""
+        libraries = [e for e in users if e.kind != native.KERNEL] or users
+        return _error(libraries, f"writes {problem}")
+
+
+class Fenced:
+    """A copy of an array between two fences."""
+
+    def __init__(self, given: Array) -> None:
+        self.size = given.nbytes
+        self.held = np.resize(PATTERN, self.size + 2 * FENCE + memory.ALIGNMENT)
+        self.start = FENCE + -(self.held.ctypes.data + FENCE) % memory.ALIGNMENT
+        inner = self.held[self.start : self.start + self.size]
+        self.array = inner.view(given.dtype).reshape(given.shape)
+        self.array[...] = given
+        self.name = f"{given.dtype}{list(given.shape)}"
+
+    def problem(self) -> str:
+        """Which byte outside was written."""
+        changed = self.held != np.resize(PATTERN, len(self.held))
+        changed[self.start : self.start + self.size] = False
+        if not changed.any():
+            return ""
+        return f"byte {int(changed.argmax()) - self.start} of {self.name}, which has {self.size}"
+
+
+def _pairs(entry: Entry) -> range:
+    return range(0, len(entry.pairs), 2)
+
+
+def _distance(block: memory.Block, at: int) -> int:
+    return block.offset - at if at < block.offset else at - (block.offset + block.size) + 1
+
+
+def _show(array: Tensor) -> str:
+    return f"{array.name or 'an unnamed array'}:{array.kind}{list(array.shape)}"
+
+
+def _error(entries: list[Entry], text: str) -> OutOfBounds:
+    """What one of these entries did."""
+    names = [name for e in entries for name in e.stores]
+    who = " or ".join(dict.fromkeys(e.name or "fill" for e in entries)) or "somebody"
+    nodes = f" (node {', '.join(names)})" if names else ""
+    return OutOfBounds(f"{who}{nodes} {text}", names)
