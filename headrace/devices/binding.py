@@ -63,7 +63,8 @@ class Binding:
                 return None
             arrays += [values[i] for i in self.variables]
             news = [values[i] for i in self.updated]
-            # Out of the slot: whoever has the array now is counted, whoever wants it now waits.
+            # Out of the slot, which held one reference: if only ours is left, nobody else has
+            # the array, and it may be updated in place.  Readers wait until it is back.
             for slot in changed:
                 del slot.value
             try:

@@ -89,6 +89,9 @@ class MixedProgram:
             return None  # a fed tensor is fetched
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        """One step.  Three ways, the shortest first: `quick` (same shapes, same variables: nothing
+        is looked up), the only region with a look-up by shapes, and unit after unit with
+        registers."""
         waiting.cancel = step.cancel
         if not self.units and step.trace is None:
             return self.unchanged(arguments)

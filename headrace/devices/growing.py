@@ -34,6 +34,9 @@ class GrowingProgram(MixedProgram):
 
     @flushing
     def look(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        """One iteration node by node, noting which arrays change their shapes.  After the last look
+        those nodes go to the host, and the rest is compiled: otherwise every iteration would
+        compile anew."""
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value

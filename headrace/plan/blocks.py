@@ -83,6 +83,9 @@ class Block:
 
     # -- branches ----------------------------------------------------------------------------
     def branch(self, predicate: Edge, names: Sequence[str], base: Base, done: set[str]) -> PlanNode:
+        """The nodes that one predicate guards, as a single conditional node with a plan for each
+        side.  Its outputs are the Merges, and values that escape from one side to nodes behind
+        the same predicate further on: the other side gives nothing for these."""
         inner, merges = self._sides(predicate, names, base)
         label = f"{names[0]}/_branch"
         while label in self.known:

@@ -70,6 +70,7 @@ class _Inliner:
         self.names = set(plan.nodes)
 
     def run(self) -> Plan:
+        """Every call replaced by the body of its function, until none is left that can be."""
         plan = self.plan
         for node in plan.nodes.values():
             self._note(node)
@@ -113,6 +114,7 @@ class _Inliner:
             raise at(error, node) from None
 
     def _expand(self, node: PlanNode, chain: tuple[str, ...], strict: bool) -> bool:
+        """Replace one call; False where it stays a call: recursive, or marked as not to be inlined."""
         name = node.op.name
         if name in _IFS:
             return self._expand_if(node, chain)
@@ -156,6 +158,10 @@ class _Inliner:
         chain: tuple[str, ...],
         strict: bool,
     ) -> None:
+        """The nodes of the body under the call's name, with the call's device and origins.
+        `strict`: inside of control flow a node without inputs would run although the call is
+        dead, so that it waits for the call's arguments.  A no-op with the call's name stays, for
+        those who wait for the call."""
         body = body.for_shapes([self._output(e).shape for e in inputs])
         for name, function in body.graph._functions.items():
             self.functions.setdefault(name, function)
@@ -231,6 +237,8 @@ class _Inliner:
         attrs: dict[str, Any] | None = None,
         outputs: Sequence[Output] = (),
     ) -> PlanNode:
+        """A small node that stands for a part of the call: its device, its origins, its place in
+        the order."""
         types = tuple(self._output(e).dtype.base for e in inputs)
         return PlanNode(
             name, op, tuple(inputs), tuple(control), attrs or {}, tuple(outputs), types,
@@ -363,6 +371,9 @@ class _Inliner:
 
     # -- loops ---------------------------------------------------------------------------------
     def _expand_while(self, node: PlanNode, chain: tuple[str, ...]) -> bool:
+        """A functional loop as primitives (Enter, Merge, Switch, Exit, NextIteration), which the
+        rest of the system knows.  False where it can not be written so: no loop variables, or a
+        condition that is no single bool."""
         condition, step = node.attrs["cond"], node.attrs["body"]
         results = self._function(condition.name).body_graph(condition.attrs).outputs
         if not node.inputs or len(results) != 1 or results[0].dtype is not dtypes.bool_:

@@ -85,6 +85,8 @@ class Rewriter:
         return edge
 
     def run(self, rules: Sequence[Rule]) -> None:
+        """Offer each node to the rules for its op, in order; the first that answers replaces it.
+        Nodes that rules add are not offered: the list of names is taken before."""
         index: dict[str, list[Rule]] = {}
         for r in rules:
             for root in r.roots or ("*",):

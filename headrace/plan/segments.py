@@ -43,6 +43,8 @@ class _Segments:
         self._delay_reads()
 
     def _sort(self) -> None:
+        """Group nodes by the set of waiting nodes (as bits) that they depend on: nodes of one group
+        can run without a break between them."""
         needs: dict[str, int] = {}
         bits: dict[str, int] = {}
         for node in self.plan.nodes.values():
@@ -87,6 +89,7 @@ class _Segments:
         return {group.get(n.name) for n in nodes if not self._is_read(n)}
 
     def run(self) -> Plan:
+        """Each group of several nodes becomes one SEGMENT node; edges are renamed to its outputs."""
         units = []
         for nodes in self.members.values():
             if len(nodes) > 1:
@@ -109,6 +112,8 @@ class _Segments:
         return replace(node, inputs=inputs, control=tuple(control))
 
     def _segment(self, nodes: list[PlanNode], renamed: dict[Edge, Edge]) -> PlanNode:
+        """A group as a node with a plan inside.  Constants and variables' handles are copied into
+        it, not captured."""
         names, label = {n.name for n in nodes}, self.home[nodes[0].name]
         used = dict.fromkeys(e for n in nodes for e in n.inputs if e.node not in names)
         copied = {e.node: self.free[e.node] for e in used if e.node in self.free}

@@ -50,6 +50,9 @@ def _variable(node: PlanNode, known: dict[Edge, Variable]) -> Variable:
 
 
 def order_state(plan: Plan) -> Plan:
+    """Edges that keep reads and writes of a variable in the graph's order where executors would be
+    free to choose: with several devices, or where something waits.  Only nodes that certainly
+    run are ordered: waiting for one on an untaken branch would make its follower dead."""
     several = len({n.device for n in plan.nodes.values()}) > 1
     if not several and not any(n.op.traits & _WAITS for n in plan.nodes.values()):
         return plan

@@ -95,6 +95,8 @@ class _Structure:
         self.nodes[node.name] = self.known[node.name] = node.with_inputs(inputs)
 
     def run(self) -> Plan:
+        """Fold loops from the innermost outwards, then the conditionals of the outermost level.
+        Raises Unstructured where the plan does not have the form that TF's functions build."""
         paths = {path for path in self.gives.values() if path}
         for path in sorted(paths, key=lambda p: (-len(p), p)):
             self.fold(path)
@@ -176,6 +178,8 @@ class _Structure:
         return whole
 
     def _variables(self, inside: list[PlanNode]) -> list[_Variable]:
+        """The variables of a loop: a Merge of one Enter and one NextIteration each.  Anything else
+        that uses the primitives is not a loop that a LOOP node can express."""
         found = []
         used = {e.node for n in inside if MERGE not in n.op.traits for e in n.inputs}
         for node in inside:
@@ -208,6 +212,9 @@ class _Structure:
         self, path: Path, block: Block, names: list[str], condition: PlanNode,
         variables: list[_Variable], base: Base,
     ) -> PlanNode:  # fmt: skip
+        """The LOOP node: the condition's plan also gives what the body shares with it, so that
+        nothing is computed twice.  Constants are copied into the body instead: they are cheaper
+        to have twice than to pass."""
         pred = Edge(condition.name, 0)
         block.alias[pred] = condition.inputs[0]
         first = self._before(block, names, condition, pred, base)
@@ -278,6 +285,8 @@ class _Structure:
         self, path: Path, node: PlanNode, inside: list[PlanNode], exits: list[PlanNode],
         variables: list[_Variable], pred: Edge,
     ) -> None:  # fmt: skip
+        """Put the LOOP node in the place of the nodes it holds: exits become its outputs, and
+        whoever waited for a node inside waits for the loop."""
         places = {v.merge.name: i for i, v in enumerate(variables)}
         renamed: dict[Edge, Edge] = {}
         for exit_ in exits:

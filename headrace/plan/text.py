@@ -67,6 +67,7 @@ def _type(dtype: DType) -> str:
 
 
 def _value(value: Any) -> str:
+    """An attribute as text; a large literal only by type and shape."""
     if isinstance(value, DType):
         return _type(value)
     if isinstance(value, Shape):
@@ -124,6 +125,7 @@ def _edge(text: str) -> Edge:
 
 
 def _parse_node(line: str, nodes: dict[str, PlanNode], number: int) -> PlanNode:
+    """One line as a node; the types that the text leaves out follow from the op's signature."""
     found = _NODE.match(line)
     if not found:
         raise ValueError(f"not a plan node: {line!r}")
@@ -184,6 +186,7 @@ def _infer(op: Any, attrs: dict[str, Any], types: list[Any], outputs: tuple[Outp
 
 
 def _parse_value(text: str, kind: str | None) -> Any:
+    """The inverse of `_value` for an attribute of this kind."""
     literal = re.match(r"^([a-z]+\d*)(\[.*\]|\(.*\))$", text)
     if kind == "type":
         return _dtype(text)

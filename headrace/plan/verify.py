@@ -36,6 +36,8 @@ def _has_origins(plan: Plan) -> bool:
 
 
 def _problem(plan: Plan, node: PlanNode, seen: set[str]) -> str | None:
+    """What is wrong with the node, or None: inputs exist, have the declared types, and run before
+    it."""
     if len(node.inputs) != len(node.input_types):
         return f"{len(node.inputs)} inputs, {len(node.input_types)} types"
     for edge, declared in zip(node.inputs, node.input_types):

@@ -102,6 +102,9 @@ def _call(plan: Plan, node: PlanNode, prepare: Prepare) -> Call:
 
 
 def _items(plan: Plan) -> list[Item]:
+    """The plan as the state machine sees it: numbers instead of names, users by output, and how
+    many Enters each frame waits for.  A Merge knows its back edges, since it must not wait for
+    them in the first iteration."""
     numbers = {name: i for i, name in enumerate(plan.nodes)}
     enters: dict[str, int] = {}
     for node in plan.nodes.values():
@@ -155,6 +158,8 @@ class _Run:
         return self.results
 
     def _launch(self, item: Ready, ready: deque[Ready]) -> None:
+        """Run one item, or hand it to somebody who answers later.  A dead item computes nothing,
+        but a Send tells the other side that the value is dead: that side waits for it."""
         cancel = self.step.cancel
         if cancel.reason is not None:
             raise cancel.reason
@@ -178,6 +183,8 @@ class _Run:
         self._done(item, outputs, ready)
 
     def _compute(self, item: Ready, node: PlanNode) -> Any:
+        """The outputs of an item.  Primitives of control flow are answered here; everything else
+        has a kernel, whose errors are given the node's name and origin."""
         number = item.item.number
         match item.item.kind:
             case Kind.ORDINARY:
@@ -249,6 +256,8 @@ class _Run:
 
     # -- kernels that may wait -----------------------------------------------------------------
     def _launch_blocking(self, item: Ready, node: PlanNode) -> None:
+        """Run a kernel that may wait (a queue, a barrier) on the pool, so that the loop of `run`
+        goes on meanwhile; its answer comes through `answers`, as does that of a future."""
         self.waiting += 1
 
         def work() -> None:
@@ -272,6 +281,9 @@ class _Run:
         future.add_done_callback(lambda f: self.answers.put((item, f)))
 
     def _collect(self, ready: deque[Ready]) -> None:
+        """Wait for one answer.  Before it waits, the rendezvous is told that this piece is idle: if
+        all pieces are, nobody will ever send, and the step ends with an error.  An answer
+        without an item is a cancellation."""
         if self.program.receives_on is not None and self.answers.empty():
             self.step.rendezvous.idle(self.program.receives_on, self.waiting)
         item, answer = self.answers.get()
@@ -304,6 +316,7 @@ class _Run:
         ready.extend(self.state.finish(item, outputs))
 
     def _check_results(self) -> None:
+        """Every fetch has a value; a reference is read now, at the end of the step."""
         plan = self.program.plan
         for place, edge in enumerate(plan.fetches):
             value = self.results[place]

@@ -219,6 +219,9 @@ class StepState:
             self._pass_on(item, self._iteration(frame, number), outputs, False)
 
     def _enter(self, item: Item, iteration: Iteration, value: Any) -> None:
+        """A value enters a loop; the first one makes the frame, which counts as work of the
+        iteration around it. An invariant goes to all iterations, those that have begun and those
+        that will."""
         key = f"{item.frame};{iteration.number}"
         frame = iteration.frame.children.get(key)
         if frame is None:

@@ -49,6 +49,8 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
     finish = _finisher(node)
 
     def call(values: Sequence[Any], step: Step) -> Sequence[Any]:
+        """Inputs as the op declares them: references are read or checked, handles boxed, lists
+        grouped."""
         if followed:
             values = list(values)
             for i in followed:

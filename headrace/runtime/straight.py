@@ -54,6 +54,9 @@ class StraightProgram:
 
     @flushing
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
+        """Call after call, in the plan's order.  A register is emptied after its last reader, which
+        frees the memory and lets an update find that it is the only holder.  Cancellation is
+        seen between calls."""
         registers: list[Any] = [None] * self.count
         for index, value in zip(self.arguments, arguments):
             registers[index] = value

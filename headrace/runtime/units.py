@@ -58,6 +58,8 @@ class _LoopCall:
         self.turns = 0
 
     def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
+        """Iterate.  A loop that proves long (HOT turns) is compiled: with `growing` where shapes
+        change from turn to turn."""
         carried, invariants = list(values[: self.carried]), list(values[self.carried :])
         condition, body = self.best
         while True:

@@ -134,6 +134,8 @@ def stored_tensors(fusion: Fusion) -> set[Tensor]:
 
 # -- entries -------------------------------------------------------------------------------------
 def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products) -> list[Step]:
+    """The entries of one item: a kernel, a library call, or several of them for one array.  A
+    kernel of which every array is empty has none."""
     match item:
         case Group() | ChannelGroup():
             if all(m.tensor.count == 0 for m in item.members):
@@ -154,6 +156,9 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products
 def scatter_steps(
     tensor: Tensor, scatter: Any, start: Compute | None, fusion: Fusion
 ) -> list[Step]:
+    """An array that starts as another one and is changed at some places.  The copy is left out
+    where nobody reads the old content, and where the array *is* the variable that is updated in
+    place."""
     steps = []
     target = fusion.updates.get(tensor)
     if start is not None:
@@ -172,6 +177,8 @@ def scatter_steps(
 
 
 def kernel_step(kernel: Kernel) -> Step:
+    """Start compiling the kernel and describe its call.  The code's address is filled in at the end
+    (`lay_out.await_code`), so that LLVM works while the other kernels are planned."""
     lifted = lift(kernel)
     options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
     with naming(kernel.name):
@@ -233,6 +240,7 @@ def check_steps(a: Assembly, item: Item, fusion: Fusion, checks: list[Check]) ->
 
 
 def describe_items(items: list[Item]) -> str:
+    """What was fused with what, for `HEADRACE_SHOW=regions`."""
     lines = []
     for item in items:
         match item:

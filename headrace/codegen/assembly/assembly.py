@@ -40,9 +40,8 @@ class Assembly:
     steps: list[Step] = field(default_factory=list)
     in_place: dict[Tensor, bool] = field(default_factory=dict)
     alias: dict[Tensor, Tensor] = field(default_factory=dict)  # arrays in the memory of others
-    moving: dict[Tensor, tuple[Tensor, ...]] = field(
-        default_factory=dict
-    )  # and now here, now there
+    # Arrays whose base entries change (a cell, the top of a stack): in the memory of one of these.
+    moving: dict[Tensor, tuple[Tensor, ...]] = field(default_factory=dict)
     loops: list[tuple[int, int]] = field(default_factory=list)  # first step, last step
     growing: list[Tensor] = field(default_factory=list)  # stacks without a limit
     forks: list[parallel_chains.Fork] = field(default_factory=list)  # steps that run side by side

@@ -73,6 +73,11 @@ def _storage(tensor: Tensor, name: str) -> Tensor:
 
 # -- loops -----------------------------------------------------------------------------------------
 def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) -> None:
+    """Head, exit, body, jump back.  A carried value that can not be updated in place has two
+    buffers, which change roles (SWAP) at the end of each iteration instead of being copied.
+    What the body reads of the condition's values is computed in the head; what does not change
+    between iterations is hoisted before the first label.  Arrays that are alive at the last
+    entry of the loop stay alive during all of it."""
     moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
@@ -174,6 +179,8 @@ def _add_branch(a: Any, stage: BranchStage, outputs: list[Tensor], schedule: Any
 
 
 def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], schedule: Any) -> None:
+    """One side of a conditional.  A result that this side makes itself is made in the place of the
+    conditional's output; one from outside, or with a place already, is copied there."""
     part = stage.sides[k]
     made = schedule(a, part.roots, [], part.checks, part.first)
     copied = []
@@ -202,6 +209,7 @@ def _is_own(value: Tensor, part: Part) -> bool:
 
 # -- arrays and stacks -----------------------------------------------------------------------------
 def add_effect(a: Any, item: EffectItem) -> None:
+    """What changes memory and has no value that fusion could place: zeros, arrays and stacks."""
     tensor = item.tensor
     match tensor.source:
         case Zeroed(held=held):
@@ -221,6 +229,8 @@ def add_effect(a: Any, item: EffectItem) -> None:
 
 
 def _add_cell(a: Any, tensor: Tensor, cell: Cell) -> None:
+    """Point a base at one cell of an array, then read or write there.  The first write to a cell of
+    a gradient's array stores, later ones jump to the sum."""
     array = memory_of(cell.array)
     size = cell.array.nbytes // max(cell.array.shape[0], 1)
     place = tensor if cell.value is None else _storage(cell.value, "cell")
@@ -258,6 +268,8 @@ def _add_sum(a: Any, place: Tensor, value: Tensor) -> None:
 
 
 def _add_stacked(a: Any, tensor: Tensor, stacked: Stacked) -> None:
+    """Push or pop.  A stack without a known limit is no part of the arena: it grows, and the entry
+    that found it full runs again."""
     value = stacked.value
     if value is None:
         a.moving[tensor] = (stacked.stack,)

@@ -163,6 +163,9 @@ def packed(tensors: list[Tensor]) -> tuple[np.ndarray[Any, Any], list[int]]:
 
 
 def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Block]:
+    """The lifetime of every array in the arena, in numbers of entries.  An array from before a loop
+    that is read inside stays alive until the loop's last entry, since the next iteration reads
+    it again; arrays of chains that run side by side never share memory."""
     blocks: dict[Tensor, memory.Block] = {}
     for number, step in enumerate(a.steps):
         used = map(a.final, [*step.writes, *step.reads])

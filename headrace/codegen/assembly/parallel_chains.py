@@ -191,6 +191,8 @@ class _Uses:
 def flattened(
     order: list[Any], threads: int, make: Callable[..., Any]
 ) -> tuple[list[Any], list[Fork]]:
+    """One list again: a FORK entry, then its branches one after the other, with labels at their
+    starts and behind the last."""
     found: list[Any] = []
     forks: list[Fork] = []
     for x in order:

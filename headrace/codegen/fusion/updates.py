@@ -102,6 +102,8 @@ def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
 
 
 def reads_of(item: Item) -> set[Tensor]:
+    """The arrays in memory that the item reads.  An update in place must come behind every one that
+    reads the old value."""
     match item:
         case Group(members=members) | ChannelGroup(members=members):
             return {memory_of(x.extra) for m in members for x in m.loads}

@@ -110,6 +110,9 @@ class _Loop:
         self.states: list[Any] = []  # variables that the body updates
 
     def run(self) -> None:
+        """Lower the loop, and again (`_Changed`) if its body wrote variables that were not carried:
+        those must be values of the loop.  A loop that is known not to run leaves its starting
+        values."""
         s = self.s
         before, arrays = dict(s.current), dict(s.arrays)
         s.trips.append(trips_of(s, mark(), self.loop, self.starts, self.invariants))
@@ -133,6 +136,9 @@ class _Loop:
             s.current[key] = next(made)
 
     def walk(self) -> tuple[LoopStage | None, list[Tensor | LoopSum]]:
+        """Lower condition and body with leaves for what is carried.  Shapes must not change between
+        iterations. Sums that nothing in the loop reads are taken out (`loop_sums`): they become
+        one reduction behind the loop."""
         s = self.s
         varying = [t for i, t in enumerate(self.starts) if i not in self.same]
         initial = [*varying, *(s.current[k] for k in self.states)]
@@ -207,6 +213,19 @@ def is_flow(tensor: Any) -> bool:
 
 # -- branches --------------------------------------------------------------------------------------
 def _add_branch(s: Any, node: PlanNode) -> None:
+    """A conditional.  With a known predicate only one side is lowered, in line.  Otherwise both
+    sides are lowered as parts, each from the same state of variables and arrays, and their
+    results are merged:
+
+    - a value that both sides get from outside unchanged needs no copy;
+    - a value of one side alone (its reader is behind the same condition) is merged only if it is
+      made inside;
+    - a variable that either side writes becomes an output of the conditional;
+    - an array created inside of a side ends with it, or, if it is used later, is created before the
+      conditional.
+
+    Shapes must agree, since the merged value has one place in memory.
+    """
     branch = branch_of(node)
     predicate = s.given(node.inputs[0])
     count = len(branch.sides[0].feeds)

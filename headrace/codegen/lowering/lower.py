@@ -35,7 +35,7 @@ _PLAIN = frozenset((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0))
 
 
 def _base_and_offset(x: Expr) -> tuple[Any, int]:
-    """An integer as another value, which nothing known was added to, and what was."""
+    """An integer as base + offset, where the offset is the sum of the constants added to the base."""
     offset = 0
     while x.op == "load":
         source = memory(x.extra).source

@@ -21,13 +21,13 @@ class Trips(NamedTuple):
 def trips_of(
     s: Any, first: float, loop: Loop, starts: list[Tensor], invariants: list[Any]
 ) -> Trips:
-    """`s.upper` has upper bounds of scalars."""
+    """What is known of the trip count before the loop runs; `s.upper` has upper bounds of scalars."""
     given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
     return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))
 
 
 def _most(s: Any, loop: Loop, given: dict[str, Any], edge: Edge) -> tuple[int | None, bool]:
-    """At most so many, and whether it is so many."""
+    """An upper bound of the trip count, and whether it is exact."""
     plan = loop.condition
     edge = _source(plan, edge)
     node = plan.nodes[edge.node]

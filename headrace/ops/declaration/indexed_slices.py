@@ -65,7 +65,7 @@ class IndexedSlices:
 
     @property
     def control_element(self) -> Node:
-        """What others wait for who wait for this."""
+        """The node that a control dependency on these slices waits for."""
         return self.op
 
     @property
