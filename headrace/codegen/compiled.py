@@ -114,6 +114,9 @@ class CompiledRegion:
         cancel: Any,
         values: dict[int, Any],
     ) -> Specialized | None:
+        """A program for these shapes, or None where the reference must do.  A fault of the compiler
+        is reported and costs speed, not the step; a refusal (`Declined`) and the step's own
+        cancellation go on to the caller."""
         if not target.is_available():
             return None  # installed, and broken: said once
         notice = call_later(PATIENCE, lambda: _say(f"headrace: compiling a {self.region.name}"))

@@ -103,6 +103,8 @@ def _pin_data(root: Expr, pinned: set[Var]) -> None:
 def _merge(
     loops: list[Var], accesses: list[_Access], pinned: set[Var], merged: dict[Var, Var]
 ) -> tuple[Var, ...]:
+    """Join neighbouring loops that every access walks as one: a step of the outer one is a whole
+    round of the inner one.  `merged` says what became of each loop."""
     runs: list[list[Var]] = []
     for v in loops:
         last = runs[-1][-1] if runs else None
@@ -135,6 +137,8 @@ _GONE = Var(1)
 
 
 def _rewrite(action: Action, accesses: dict[int, _Access], merged: dict[Var, Var]) -> Action:
+    """The action over the joined loops: each access by its flat offset."""
+
     def flat(access: _Access) -> Expr:
         total = const(access.start, ir.INDEX)
         for v, step in access.steps.items():

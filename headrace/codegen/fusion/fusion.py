@@ -155,6 +155,7 @@ class Fusion:
 
     # -- items -------------------------------------------------------------------------------
     def add(self, tensor: Tensor, calls: dict[int, CallItem]) -> None:
+        """The next stage, by the kind of its source.  All outputs of one call belong to one item."""
         source = tensor.source
         if tensor in self.bodies:
             self.add_compute(tensor, self.bodies[tensor])
@@ -262,6 +263,8 @@ class Fusion:
         return len(self.items) - 1
 
     def add_stage(self, tensor: Tensor, made: Compute) -> None:
+        """Into the first group that may hold it, else into one of its own.  Loops of extent 1 do
+        not count, so that [n, 1] and [n] share a loop."""
         loops = tuple(v for v in made.vars if v.extent != 1)
         is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
         member = Member(tensor, loops, made.body, is_row)
@@ -345,6 +348,9 @@ class Fusion:
     def fits(
         self, group: Group, member: Member, exact: int | None, limit: int, related: bool
     ) -> bool:
+        """Whether the member can share the group's loops: the same rows, a bounded size (registers,
+        compile time), and rows that keep the threads busy or are short enough to stay in the
+        cache."""
         first = group.members[0]
         rank = exact if exact is not None else min(limit, first.rank)
         if member.extents[:rank] != first.extents[:rank]:

@@ -149,6 +149,8 @@ class _Lift:
         return self.memo[id(root)]
 
     def one(self, x: Expr) -> Expr:
+        """An expression whose arguments are lifted: loops and reductions by number, numbers from
+        shapes as parameters."""
         match x.op:
             case "var":
                 return make("loop", (), INDEX, self.loop(x.extra))

@@ -159,6 +159,9 @@ class Inlining:
         return rewrite(body, change)
 
     def is_worth(self, tensor: Tensor, body: Expr) -> bool:
+        """Whether readers compute the value again instead of reading it from memory: where that is
+        hardly more work than the loads it saves.  A reader that is no loop (a call) needs it in
+        memory."""
         if has_reduction(body) or len(walk(body)) > MAX_INLINE:
             return False
         cost, reads = weight(body), len(loads(body))

@@ -375,6 +375,9 @@ SHORT_ROW = 16  # elements
 
 
 def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Kernel:
+    """A kernel whose loops are all alike.  One loop is cut by threads at any element (`is_ranged`);
+    accesses that cross rows and columns are tiled, so that both are read in whole vectors; very
+    short rows are taken two loops at a time."""
     (merged,), (done,) = collapse([loops], [actions])
     if not merged:
         return Kernel((), (Sweep((), tuple(done), is_vector=False),), 1, 1, name=name)

@@ -117,6 +117,8 @@ def _short_stretches(x: Expr) -> Cut | None:
 def _in_parts(
     x: Expr, tensor: Tensor, made: Compute, cut: Cut, is_added: bool
 ) -> tuple[Expr, tuple[Tensor, Compute | Columns]]:
+    """A reduction as two: partial results of stretches, which threads share, then the reduction of
+    these.  Partial sums of half-precision floats are kept as float32."""
     how, loops = x.extra
     kind = F32 if x.kind in (F16, BF16) else x.kind
     # The result's own dimensions stay innermost: the parts lie side by side.

@@ -41,6 +41,7 @@ class FloatRanges:
         return self.known[x]
 
     def one(self, x: Expr) -> Bounds:
+        """Bounds of a value from those of its arguments, widened by the rounding of its kind."""
         if not x.kind.is_float:
             return _integers(x)
         if x.op == "const":

@@ -46,6 +46,7 @@ def _reached(roots: Iterable[Tensor]) -> list[Tensor]:
 
 
 def _operands(tensor: Tensor) -> Iterator[Tensor]:
+    """The arrays that the array's source reads."""
     match tensor.source:
         case Compute(body=body):
             yield from (x.extra for x in loads(body))
@@ -98,6 +99,7 @@ def _formula(root: Expr, names: dict[Var, str]) -> str:
 
 
 def _one(x: Expr, args: list[str], names: dict[Var, str]) -> str:
+    """One expression, the texts of its arguments being known."""
     if x.op == "const":
         return f"{constant_value(x):g}" if x.kind.is_float else str(x.extra)
     if x.op == "var":

@@ -176,6 +176,8 @@ def _lower_elements(
     attrs: dict[str, Any],
     shape: tuple[int, ...],
 ) -> list[Any]:
+    """An element-wise rule over complex operands: it computes with pairs of expressions, which
+    become two planes."""
     real.require_broadcast(arguments, shape)
     loops = tuple(Var(n) for n in shape)
     index = tuple(map(var, loops))

@@ -61,6 +61,8 @@ class Build:
         count: Any,
         backwards: bool = False,
     ) -> tuple[list[Any], list[Any]]:
+        """A loop over the rows of arrays, for rules that are composed of other ops: the values at
+        the end, and what every step gives, stacked.  Rows that `count` leaves out are filled."""
         limit = rows[0].shape.dim(0)
         steps = cast(count, DstT="int32")
         arrays = [TensorArray(r.dtype, limit).unstack(r) for r in rows]

@@ -177,6 +177,8 @@ class Specializer:
 
     # -- nodes -------------------------------------------------------------------------------
     def add(self, node: PlanNode) -> None:
+        """The stages of one node.  What is known already (constants, values that follow from
+        shapes) is computed by the reference and needs no code."""
         if VARIABLE in node.op.traits or is_nothing(node):
             return
         if is_unit(node):
@@ -307,6 +309,9 @@ class Specializer:
         return found
 
     def lowered(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor]:
+        """By a library call where the op has one that accepts these operands, else by its rule.
+        The shape that the rule gives must be the one that the shape rule demands: a difference
+        declines the node, and the reference runs it."""
         op, attrs = node.op, dict(node.attrs)
         shapes = self.shapes(node, operands)
         arguments = group(operands, op, attrs)

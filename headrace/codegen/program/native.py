@@ -93,6 +93,9 @@ def reads_objects() -> bool:
 
 
 def _looks_known(array: Any) -> bool:
+    """Whether an array object has its fields at the offsets that native code reads: NumPy does not
+    promise them."""
+
     def word(offset: int) -> int:
         return ctypes.c_int64.from_address(id(array) + offset).value
 

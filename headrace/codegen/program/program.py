@@ -365,6 +365,8 @@ class Program:
             how, where = native.RESUME, None
 
     def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
+        """The exception for a code that native code returned.  The frame can be used again, except
+        after an error of a library, whose state is not known."""
         if code == native.PAUSED:
             self._frames.append(frame)
             reason: BaseException = cancel.reason

@@ -104,6 +104,8 @@ class _Writer:
         return nodes, plan.feeds, [tuple(e) for e in plan.fetches], plan.targets
 
     def plain(self, value: Any) -> Any:
+        """A value as numbers, strings and tuples that say all of it; `_NoKey` for anything that is
+        not known to."""
         kind = type(value)
         if kind in _PLAIN:
             return value

@@ -79,6 +79,8 @@ class _Reader:
         self.arrays = [arrays[a:b] for a, b in pairwise(ends)]
 
     def specialized(self) -> Specialized:
+        """The program in the file.  Kernels are linked by another thread meanwhile.  Everything is
+        checked (`demand`): a file may be damaged, and a wrong offset would be a wild pointer."""
         get = self.text.get
         if "declined" in self.text:
             raise self.refusal(get("declined"))
@@ -127,6 +129,8 @@ class _Reader:
         return Packing(first, places)
 
     def program(self, text: Any) -> Program:
+        """A program whose numbers agree with one another: every result, update and place is within
+        what it names."""
         get = partial(part, text)
         form = Form(
             [face(f) for f in listed(get("inputs"))],
@@ -211,6 +215,7 @@ class _Entries:
         return base, offset
 
     def entry(self, row: Any) -> Entry:
+        """One entry, with as many words and arrays as its kind has, each array inside of its base."""
         demand(isinstance(row, list) and len(row) == 7)
         demand(type(row[0]) is int and row[0] in _FORMS)
         kind, head, pairs, name, stores, uses_team, more = row
@@ -268,6 +273,7 @@ class _Entries:
         made.keep, made.kernel = [table], identities[place]
 
     def call(self, made: Entry, text: Any) -> None:
+        """A primitive of oneDNN with its arguments, each as large as the library says now."""
         demand(isinstance(text, list) and len(text) == 3)
         row, given, team = text
         primitive = self.reader.objects.at(row)

@@ -83,6 +83,8 @@ class _Writer:
         return self.keys[key]
 
     def program(self, p: Program) -> dict[str, Any]:
+        """All that a program is, as JSON can hold it; addresses are left out, the reader finds its
+        own."""
         numbers = {id(e): i for i, e in enumerate(p.entries)}
         return {
             "inputs": [face(f) for f in p.inputs],

@@ -178,6 +178,8 @@ def _sized(array: ArrayValue, size: int) -> ArrayValue:
 
 
 def _gradient(s: Any, node: PlanNode) -> None:
+    """The array that collects gradients, one for each source: its cells are added to.  It is
+    created right behind the array itself, since a loop may write it first."""
     key, array = _array(s, node.inputs[0])
     source = node.attrs["source"]
     own = ("gradient", key, source)
@@ -328,6 +330,8 @@ def _stack(s: Any, edge: Edge) -> tuple[Any, StackValue]:
 
 
 def _push(s: Any, node: PlanNode) -> None:
+    """Push in a region: into memory for as many values as the loops around can push; without such a
+    bound the stack grows. A value that is the same in all iterations is kept once."""
     key, stack = _stack(s, node.inputs[0])
     value = s.values[node.inputs[1]]
     s.values[Edge(node.name, 0)] = value

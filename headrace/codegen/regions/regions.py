@@ -271,6 +271,8 @@ class Cutter:
         return ("edge", edge)
 
     def region(self, nodes: list[PlanNode]) -> Region:
+        """The region of these nodes: what comes in, what others need of it, and the variables (and
+        generators of random numbers) that it reads or writes."""
         region = Region(nodes)
         inside = {n.name for n in nodes}
         for node in nodes:
