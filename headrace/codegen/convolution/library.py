@@ -56,6 +56,7 @@ def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Produ
 
 
 def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
+    """Who does the call: own code where it is known to be faster or oneDNN can not, else oneDNN."""
     call = called.call
     if is_empty(call):
         return [_zeros(memory_of(t), step) for t in outputs if t.count]

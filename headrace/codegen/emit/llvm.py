@@ -77,6 +77,8 @@ class KernelWriter(ExpressionWriter):
             self.sweep(sweep, scope)
 
     def sweep(self, sweep: LiftedSweep, scope: Scope) -> None:
+        """One loop nest with its actions; a sum has one accumulator for each unrolled vector, so
+        that additions do not wait for each other."""
         if sweep.tile is not None:
             Squares(self, sweep, scope).write()
             return
@@ -210,6 +212,8 @@ class KernelWriter(ExpressionWriter):
         act: Callable[[Scope], None],
         pairwise: Pairwise | None,
     ) -> None:
+        """The loop that is vectorized: `unroll` whole vectors at a time, then one masked vector at
+        a time for the rest."""
         first, end = self.bounds(n, scope)
         if lanes == 1:
             self.counted_in(pairwise, scope, first, end, 1, lambda s, i: self.enter(s, n, i, act))
@@ -293,6 +297,8 @@ class KernelWriter(ExpressionWriter):
     def store_vector(
         self, address: Value, kind: Kind, value: Value, mask: Value | None, how: str
     ) -> None:
+        """Store, or combine with what is there; under a mask only the lanes inside of the array are
+        touched."""
         b = self.b
         if mask is None:
             type = vector(memory_type(kind), value.lanes)

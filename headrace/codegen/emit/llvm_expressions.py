@@ -135,6 +135,8 @@ class ExpressionWriter(LoopWriter):
         return self.own[x]
 
     def compute(self, x: Expr, scope: Scope) -> Pack:
+        """An expression for all copies of the vector loop.  What does not vary with that loop is a
+        scalar, computed once."""
         if LANE in x.free:
             return Pack((self.compute_lanes(x, scope),), False, scope)
         varies = scope.vector is not None and ("loop", scope.vector) in x.free
@@ -179,6 +181,7 @@ class ExpressionWriter(LoopWriter):
         return self.scalar(make("address", (rest,), PTR, buffer), scope)
 
     def compute_scalar(self, x: Expr, scope: Scope) -> Value:
+        """An expression that is the same in all lanes."""
         match x.op:
             case "loop":
                 return scope.loop(x.extra)
@@ -195,6 +198,7 @@ class ExpressionWriter(LoopWriter):
         return self.apply(x, [self.emit(a, scope).values[0] for a in x.args])
 
     def apply(self, x: Expr, args: list[Value]) -> Value:
+        """One operation on values that are computed, scalars or vectors alike."""
         b = self.b
         match x.op:
             case "cast":
@@ -262,6 +266,8 @@ class ExpressionWriter(LoopWriter):
         return self.b.offset(base, element, index)
 
     def fetch(self, x: Expr, scope: Scope, varies: bool) -> Pack:
+        """Load the elements that the lanes need: a scalar, one contiguous vector, or a gather.
+        Where an index may lie outside, the guard masks the load."""
         kind, element = x.kind, memory_type(x.kind)
         if not varies:
             return Pack((self.fetch_scalar(x, scope),), True, scope)

@@ -66,6 +66,8 @@ class Fold:
     def add(
         self, values: tuple[Value, ...], mask: Value | None, positions: tuple[Value, ...] | None
     ) -> None:
+        """Take one more value per copy; masked lanes keep what they have.  With `positions`
+        (argmax, argmin) the place goes along with the better value."""
         b = self.b
         for copy, value in enumerate(values):
             old = self._get(self.cells[copy], self.type)
@@ -150,6 +152,8 @@ class Fold:
         return llvm_ops.rounded(self.b, total, self.kind)
 
     def _finish_arg(self) -> Value:
+        """The best of all lanes and copies.  Of equal ones the earliest place counts, as in the
+        reference."""
         b = self.b
         places = vector("i64", self.lanes)
         pairs = [

@@ -284,6 +284,7 @@ def _is_finite(b: Builder, kind: Kind, x: Value) -> Value:
 
 # -- conversion ----------------------------------------------------------------------------------
 def cast(b: Builder, source: Kind, target: Kind, x: Value) -> Value:
+    """Convert as NumPy's astype does; integers of one width share a register type."""
     if source is target:
         return x
     if target is BOOL:

@@ -37,6 +37,8 @@ class Squares:
         self.writer.counted(self.scope, start, self.end, self.lanes, self.square)
 
     def square(self, scope: Scope, i: Value) -> None:
+        """A square tile: what crosses it is loaded by rows and transposed in registers, then every
+        line is computed and stored in whole vectors."""
         scope.loops[self.last] = i
         scope.known.add(("loop", self.last))
         scope.vector, scope.mask = self.last, self.writer.below(i, self.end)

@@ -247,6 +247,8 @@ class Emitter:
         place: Callable[..., Any],
         value: Callable[..., Any],
     ) -> Tensor:
+        """A copy of `into`, changed at `place` for every index of the loops; equal places are
+        changed in order."""
         loops = tuple(Var(n) for n in extents)
         at = place(*map(var, loops))
         where = tuple(map(ir.index_expr, at if isinstance(at, tuple) else (at,)))
@@ -309,6 +311,8 @@ def _lower_elements(
     attrs: dict[str, Any],
     shapes: Sequence[tuple[int, ...]],
 ) -> list[Tensor]:
+    """An element-wise rule: it gets scalars, broadcast by their indices, and answers with a formula
+    of an element."""
     shape = shapes[0]
     require_broadcast(arguments, shape)
     loops = tuple(Var(n) for n in shape)

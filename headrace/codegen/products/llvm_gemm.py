@@ -63,6 +63,8 @@ class Writer(Copies):
         return self.end(symbol)
 
     def cell(self, w: Value, a: Value, bb: Value, c: Value) -> None:
+        """One unit of work: a block of the result of one matrix of the batch, k in blocks that stay
+        in the cache."""
         b, p = self.b, self.p
         cells = b.op("mul", p["rows"], p["columns"])
         batch, cell = b.op("udiv", w, cells), b.op("urem", w, cells)
@@ -109,6 +111,8 @@ class Writer(Copies):
         self, i0: Value, k0: Value, deep: Value, bottom: Value, left: Value, right: Value,
         a: Value, bb: Value, c: Value,
     ) -> None:  # fmt: skip
+        """Some rows of A against all panels of B.  A is copied where its rows do not fit the
+        kernel; blocks of k behind the first add to what is in C."""
         b, s, p = self.b, self.s, self.p
         i1 = self.least(b.op("add", i0, i64(s.height)), bottom)
         if not s.a_is_direct:

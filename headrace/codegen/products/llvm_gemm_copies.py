@@ -10,6 +10,8 @@ class Copies(GemmText):
     """Copying A and B."""
 
     def copy_a(self, a: Value, i0: Value, i1: Value, k0: Value, deep: Value) -> None:
+        """A block of A as the inner loop reads it: rows at a fixed pitch, or panels of columns
+        where A is transposed."""
         b, s, p = self.b, self.s, self.p
         if s.a == ROWS:
 
@@ -48,6 +50,8 @@ class Copies(GemmText):
     def copy_b(
         self, bb: Value, j: Value, width: Value, k0: Value, deep: Value, masks: list[Value | None]
     ) -> None:
+        """A panel of B as the inner loop reads it: its vectors one after the other for each k;
+        transposed where k is contiguous."""
         b, s, p = self.b, self.s, self.p
         if s.b == COPIED:
             start = self.at(bb, b.op("add", b.op("mul", k0, p["b_step"]), j))
