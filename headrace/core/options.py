@@ -19,10 +19,21 @@ import sys
 from functools import cache
 from pathlib import Path
 
+STAGES = (
+    "plan", "passes", "place", "pieces", "regions", "stages", "kernels", "llvm", "memory", "step",
+)  # fmt: skip
+
 
 @cache
 def shown() -> frozenset[str]:
-    return frozenset(w for w in os.environ.get("HEADRACE_SHOW", "").replace(",", " ").split())
+    """The stages that the user wants to see."""
+    words = frozenset(os.environ.get("HEADRACE_SHOW", "").replace(",", " ").split())
+    for word in sorted(words.difference(STAGES)):
+        print(
+            f"headrace: HEADRACE_SHOW: no stage {word} (there are {', '.join(STAGES)})",
+            file=sys.stderr,
+        )
+    return words.intersection(STAGES)
 
 
 def show(word: str, text: str) -> None:

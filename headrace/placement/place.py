@@ -37,9 +37,7 @@ def place(
         if device is None:
             raise _impossible(members, request, devices, able)
         chosen |= {n.name: device for n in members}
-    placed = _placed(plan, chosen)
-    options.show("place", explain(placed))
-    return placed
+    return _placed(plan, chosen)
 
 
 def check_requests(nodes: Sequence[Any], devices: Sequence[str]) -> None:
@@ -55,7 +53,10 @@ def check_requests(nodes: Sequence[Any], devices: Sequence[str]) -> None:
 
 
 def _placed(plan: Plan, chosen: dict[str, str]) -> Plan:
-    return replace(plan, nodes={n: replace(v, device=chosen[n]) for n, v in plan.nodes.items()})
+    placed = replace(plan, nodes={n: replace(v, device=chosen[n]) for n, v in plan.nodes.items()})
+    if "place" in options.shown():
+        options.show("place", explain(placed))
+    return placed
 
 
 def _request(members: Sequence[PlanNode], soft: bool) -> DeviceSpec:

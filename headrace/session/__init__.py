@@ -1,1 +1,1 @@
-"""Session.run: plan, improve, place, split, prepare, run; remembered by signature."""
+"""Session.run: plan, place, improve, split, prepare, run; remembered by signature."""

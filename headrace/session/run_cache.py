@@ -24,7 +24,7 @@ from headrace.plan.state_order import order_state
 from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
 
-LIMIT = 512  # signatures; the least recently used is forgotten
+LIMIT = 512  # signatures; the oldest is forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def prepare(
 
 
 class RunCache:
-    """Prepared signatures, least recently used first.  Mutations of the graph empty it."""
+    """Prepared signatures; the oldest one goes first.  Mutations of the graph empty it."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Any, Any] = OrderedDict()

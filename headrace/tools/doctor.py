@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import platform
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ _PACKAGES = ("numpy", "ml_dtypes", "protobuf", "llvmlite", "onednn-cpu-gomp")
 
 
 def main(words: Sequence[str]) -> int:
+    argparse.ArgumentParser(prog="headrace doctor", description=__doc__).parse_args(list(words))
     print(f"headrace    {__version__}, Python {platform.python_version()}, {platform.platform()}")
     for package in _PACKAGES:
         print(f"{package:<18}{_version(package)}")

@@ -189,17 +189,17 @@ def _size(count: int) -> str:
 def main(words: Sequence[str]) -> int:
     from headrace.tools import run
 
-    words = list(words)
-    top = TOP
-    if words[:1] == ["--top"] and len(words) > 1 and words[1].isdigit():
-        top, words = int(words[1]), words[2:]
-    if not words:
-        print("usage: headrace explain [--top N] program.py [args...]", file=sys.stderr)
-        return 2
+    parser = run.program_parser("explain", __doc__)
+    parser.add_argument(
+        "--top", type=int, default=TOP, metavar="N", help="kernels shown per region"
+    )
+    own, program = run.split(words, with_value=["--top"])
+    top = parser.parse_args(own).top
+    run.check(parser, program)
     report = Report()
     step.watcher = report
     try:
-        return run.main(words)
+        return run.run(program)
     finally:
         step.watcher = None
         print(report.text(top), file=sys.stderr, flush=True)

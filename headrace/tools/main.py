@@ -1,49 +1,78 @@
-"""headrace WORD ...: run a TF1 program, say what is in use, list ops.
+"""headrace WORD ...: one module of `headrace.tools` for each word.
 
-headrace run program.py [args...]     run an unmodified TensorFlow 1.x program
-headrace explain program.py [args...] run it, then say what was compiled, what was not, and the times
-headrace doctor                       what this machine gives us, and why
-headrace ops [--missing RULE]         declared ops and what each has
-headrace inspect PATH                 what is in a graph, checkpoint, SavedModel, record or event file
-headrace freeze --help                a graph and a checkpoint become one graph of constants
-headrace strip --help                 a graph without what its outputs do not need
-headrace optimize --help              a frozen graph made smaller and faster for inference
-headrace transform --help             a graph through transforms: folded, stripped, quantized, renamed
-headrace mnist [--steps N]            train softmax regression on MNIST and print its accuracy
-headrace version
+The first word is parsed here, the rest by the word's own module, which is imported only then: flags behind a
+program belong to the program, and `headrace --help` loads nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
+
+from headrace.version import TF_VERSION, __version__
+
+
+class Word(NamedTuple):
+    module: str  # below headrace.tools; its main(words) gives the exit code
+    help: str
+
 
 WORDS = {
-    "run": "headrace.tools.run",
-    "explain": "headrace.tools.explain",
-    "doctor": "headrace.tools.doctor",
-    "ops": "headrace.tools.coverage",
-    "inspect": "headrace.tools.inspect",
-    "freeze": "headrace.tools.freeze_graph",
-    "strip": "headrace.tools.strip_unused",
-    "optimize": "headrace.tools.optimize_for_inference",
-    "transform": "headrace.tools.transforms.transform_graph",
-    "mnist": "headrace.tools.mnist",
-    "version": "headrace.tools.version",
+    "run": Word("run", "run an unmodified TensorFlow 1.x program"),
+    "explain": Word("explain", "run it, then say what was compiled, what was not, and the times"),
+    "doctor": Word("doctor", "what is in use on this machine, and why"),
+    "ops": Word("coverage", "the declared ops and what each has; the declaration of one"),
+    "inspect": Word("inspect", "what is in a graph, checkpoint, SavedModel, record or event file"),
+    "freeze": Word("freeze_graph", "a graph and a checkpoint become one graph of constants"),
+    "strip": Word("strip_unused", "a graph without what its outputs do not need"),
+    "optimize": Word("optimize_for_inference", "a frozen graph made smaller and faster"),
+    "transform": Word(
+        "transforms.transform_graph", "a graph through transforms: folded, quantized, renamed"
+    ),
+    "mnist": Word("mnist", "train softmax regression on MNIST and print its accuracy"),
+    "version": Word("version", "this version, and the TensorFlow that it speaks"),
 }
+PROGRAMS = ("run", "explain")  # what happens in them is the program's own affair
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words or words[0] in ("-h", "--help", "help"):
-        print(__doc__)
-        return 0
-    if words[0] not in WORDS:
-        print(f"headrace: no such command: {words[0]}\n{__doc__}", file=sys.stderr)
-        return 2
-    result: int = importlib.import_module(WORDS[words[0]]).main(words[1:])
-    return result
+    if words[:1] == ["help"]:  # `headrace help ops` as well as `headrace ops --help`
+        words = [*words[1:2], "--help"]
+    given = parser().parse_args(words[:1] or ["--help"])
+    run = importlib.import_module(f"headrace.tools.{WORDS[given.word].module}").main
+    try:
+        code: int = run(words[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:  # `headrace ops | head`: nobody reads on
+        if given.word in PROGRAMS:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the first word."""
+    made = argparse.ArgumentParser(
+        prog="headrace",
+        description="TensorFlow 1.15's language, compiled to native code.",
+        epilog="headrace WORD --help says more.  Exit codes: 0 done, 1 failed, 2 misused; "
+        "`run` and `explain` end as their program ends.",
+    )
+    made.add_argument(
+        "--version",
+        action="version",
+        version=f"headrace {__version__} (speaks TensorFlow {TF_VERSION})",
+    )
+    words = made.add_subparsers(dest="word", metavar="WORD", required=True)
+    for name, word in WORDS.items():
+        words.add_parser(name, help=word.help, add_help=False)
+    return made
 
 
 if __name__ == "__main__":

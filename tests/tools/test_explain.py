@@ -84,6 +84,9 @@ def test_explain_says_it_also_of_programs_that_fail(tmp_path):
     "word, text",
     [
         ("plan", "product = MatMul("),
+        ("passes", "# "),
+        ("place", "product"),
+        ("pieces", "device:CPU:0"),
         ("regions", "ending in"),
         ("kernels", "sweep"),
         ("llvm", "define void @k_"),
@@ -97,6 +100,12 @@ def test_show(tmp_path, word, text):
     for _ in range(2 if word == "llvm" else 1):  # also when the kernel cache knows it
         found = run(tmp_path, "run", HEADRACE_SHOW=word, HEADRACE_CACHE=str(tmp_path / "cache"))
         assert f"--- {word}" in found.stderr and text in found.stderr, found.stderr
+
+
+@pytest.mark.process
+def test_show_knows_its_words(tmp_path):
+    said = run(tmp_path, "run", HEADRACE_SHOW="plan,dinner").stderr
+    assert "HEADRACE_SHOW: no stage dinner (there are plan, passes, " in said and "--- plan" in said
 
 
 def test_a_traced_step_is_a_compiled_one():
