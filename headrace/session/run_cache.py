@@ -133,7 +133,12 @@ class RunCache:
                 self.plain.clear()
                 self.mutations = mutations
             return None
-        return self._entries.get(key)
+        found = self._entries.get(key)
+        if found is not None and len(self._entries) > LIMIT // 2:  # who was used last matters soon
+            with self._lock:
+                if key in self._entries:  # another thread may have emptied it
+                    self._entries.move_to_end(key)
+        return found
 
     def put(self, key: Any, entry: Any) -> None:
         with self._lock:

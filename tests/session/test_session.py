@@ -251,3 +251,15 @@ def test_containers_keep_their_variables_apart():
         assert session.run(b) == 2
         with pytest.raises(tf.errors.FailedPreconditionError):
             session.run(a)
+
+
+def test_the_signature_that_was_used_least_recently_is_forgotten(monkeypatch):
+    from headrace.session import run_cache
+
+    monkeypatch.setattr(run_cache, "LIMIT", 3)
+    cache = run_cache.RunCache()
+    for key in "abc":
+        cache.put(key, key.upper())
+    assert cache.get("a", 0) == "A"
+    cache.put("d", "D")
+    assert [cache.get(key, 0) for key in "abcd"] == ["A", None, "C", "D"]
