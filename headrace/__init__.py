@@ -1,12 +1,13 @@
 """Headrace: TensorFlow 1.15's language on today's Python, compiled to native code.
 
 import headrace as tf
+
+The public names are tables (headrace/api); `__init__.pyi` spells them out for editors and type checkers.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 from headrace.version import TF_VERSION as VERSION
 from headrace.version import __version__ as __version__
@@ -25,11 +26,6 @@ def _become_namespace() -> None:
     sys.modules[__name__] = root
     api.fill(root)
     sys.meta_path.append(OwnPlaces())
-
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
 
 
 __all__ = ["VERSION", "__version__"]
