@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from headrace.ops.array.source import identity
 from headrace.ops.declaration.traits import (
     BLOCKING,
     CONTROL_FLOW,
@@ -26,7 +27,7 @@ from headrace.ops.declaration.traits import (
 )
 from headrace.plan.frames import frames_of
 from headrace.plan.guards import Guards, Unstructured
-from headrace.plan.plan import Edge, Plan, PlanNode, is_back_edge, is_handle
+from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_handle
 
 Variable = tuple[str, ...]  # names what a reference or a handle leads to
 _IS_VARIABLE = 3  # device, container, name; of a queue, say, it is the node alone
@@ -86,12 +87,12 @@ def _accesses(plan: Plan) -> list[_Access]:
         if access is None:
             assert unit is not None
             access = units[unit.key] = _Access(unit.entries, unit.exits)
+            found.append(access)  # in the place of its first node: the last may stand anywhere
         touched = {variables[e] for e in node.inputs if e in variables}
-        known = bool(access.writes)
         for variable in touched if VARIABLE not in node.op.traits else ():
             if len(variable) == _IS_VARIABLE and CONTROL_FLOW not in node.op.traits:
                 access.writes[variable] = node.writes or access.writes.get(variable, False)
-        if access.writes and not known:
+        if unit is None and access.writes:
             found.append(access)
     return found
 
@@ -144,9 +145,9 @@ class _Order:
         self.users: dict[str, set[str]] = {}
         for node in plan.nodes.values():
             for name in _sources(node):
-                if not is_back_edge(plan.nodes[name], node):
-                    self.users.setdefault(name, set()).add(node.name)
+                self.users.setdefault(name, set()).add(node.name)
         self.news: dict[str, list[str]] = {}
+        self.markers: dict[str, PlanNode] = {}
 
     def run(self, accesses: Iterable[_Access]) -> Plan:
         written: dict[Variable, _Access] = {}
@@ -163,19 +164,35 @@ class _Order:
                     self._join(earlier, access)
         if not self.news:
             return self.plan
-        nodes = self.plan.nodes.values()
-        return self.plan.rebuilt(
-            replace(n, control=(*n.control, *self.news.get(n.name, ()))) for n in nodes
-        )
+        nodes = [
+            replace(n, control=(*n.control, *map(self._marker, self.news.get(n.name, ()))))
+            for n in self.plan.nodes.values()
+        ]
+        return self.plan.rebuilt([*nodes, *self.markers.values()])
+
+    def _marker(self, name: str) -> str:
+        """What to wait for where a loop or a branch ends: its value has come out, once."""
+        node = self.plan.nodes[name]
+        if CONTROL_FLOW not in node.op.traits:
+            return name
+        marker, dtype = f"{name}/_out", node.outputs[0].dtype.base
+        self.markers[marker] = replace(
+            node, name=marker, op=identity, inputs=(Edge(name, 0),), control=(),
+            attrs={"T": dtype}, outputs=(Output(dtype, node.outputs[0].shape),), input_types=(dtype,),
+        )  # fmt: skip
+        return marker
 
     def _join(self, earlier: _Access, later: _Access) -> None:
-        for source in earlier.exits:
-            for name in later.entries:
-                if source in self.late and name in self.early:
-                    continue
-                if source not in _sources(self.plan.nodes[name]) and not self._leads(name, source):
-                    self.news.setdefault(name, []).append(source)
-                    self.users.setdefault(source, set()).add(name)
+        if not earlier.exits:  # a branch that gives no value: nobody can wait for it, so it waits
+            earlier, later = later, earlier
+        pairs = [(source, name) for source in earlier.exits for name in later.entries]
+        if any(self._leads(name, source) for source, name in pairs):
+            return  # the other way round by their own edges, at least in part
+        for source, name in pairs:
+            is_risky = source in self.late and name in self.early
+            if not is_risky and source not in _sources(self.plan.nodes[name]):
+                self.news.setdefault(name, []).append(source)
+                self.users.setdefault(source, set()).add(name)
 
     def _leads(self, name: str, to: str) -> bool:
         """Whether a path leads from one node to another: the edge back would close a cycle."""

@@ -374,3 +374,21 @@ def test_a_loop_on_several_devices_is_one_access(mode, is_inside):
             session.run(v.initializer)
             found.add((*session.run([loop, other]), session.run(v)))
     assert len(found) == 1
+
+
+def test_two_loops_on_two_devices_one_after_the_other(mode):
+    v = variable(0.5)
+    step = tf.placeholder_with_default(1.0, [])
+
+    def turns(count, change, start):
+        def body(i, x):
+            with tf.control_dependencies([change()]):
+                return i + 1, x + tf.identity(v)
+
+        return tf.while_loop(lambda i, x: i < count, body, [0, start])[1]
+
+    with tf.device("/cpu:2"):
+        first = turns(2, lambda: v.assign_add(step), tf.identity(v))
+    with tf.control_dependencies([first]):
+        second = turns(3, lambda: v.assign_sub(-2.5), tf.identity(first))
+    assert steps(second, 3, device_count={"CPU": 3}) == [27.0, 84.0, 141.0]
