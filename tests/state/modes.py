@@ -46,6 +46,7 @@ class Built:
         feeds = {name_of(eval(k, names)): eval(v, {"np": np}) for k, v in run.feeds}
         return [name_of(eval(f, names)) for f in run.fetches], feeds
 
+    @np.errstate(all="ignore")
     def model(self, rules: Rules = HEADRACE) -> tuple[Results, list[Step]]:
         """What the model says, and its steps."""
         nodes = nodes_of(self.message)
@@ -108,9 +109,9 @@ class Mode:
         plain = {"HEADRACE_COMPILE": "1", "HEADRACE_VERIFY": "0", "HEADRACE_WITHOUT": "kept"}
         with mock.patch.dict(os.environ, plain | self.settings), warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*runs uncompiled")
-            np.seterr(all="ignore")
             forget()
-            yield
+            with np.errstate(all="ignore"):
+                yield
         forget()
 
 
