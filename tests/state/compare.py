@@ -25,17 +25,14 @@ class Difference:
 
 def difference(program: Program, modes: Sequence[Mode] = MODES) -> Difference | None:
     """The first difference of a mode from the model.  Where branches or loops leave the order open,
-    the model knows no order, and modes are compared with the first of them; on several devices
-    threads decide then (docs/decisions/0017-reads-of-variables.md)."""
+    the model knows no order, and modes are compared with the first of them."""
     built = Built(program)
     try:
         wanted, steps = built.model()
     except NotFinite:
         return None
     known = next((i for i, s in enumerate(steps) if any(o.in_flow for o in s.open)), len(steps))
-    compared: Results | None = wanted
-    if known < len(steps):
-        compared = wanted[:known] if has_devices(program) else None
+    compared: Results | None = wanted if known == len(steps) else None
     for mode in modes:
         try:
             got = mode.run(built)
@@ -46,10 +43,6 @@ def difference(program: Program, modes: Sequence[Mode] = MODES) -> Difference | 
         if found is not None:
             return Difference(mode.name, f"{mode.name}: {found}")
     return None
-
-
-def has_devices(program: Program) -> bool:
-    return any(s.device or "caching_device" in s.text for s in program.statements)
 
 
 def first_difference(wanted: Results, got: Results) -> str | None:
