@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, TypeVar
 
+from headrace.core.float_errors import silent
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _FLUSH = 0x8040  # of MXCSR: results to zero, operands as zero
@@ -56,11 +58,11 @@ class flushed:
 
 
 def flushing(function: Function) -> Function:
-    """The function, with denormal numbers as zero."""
+    """The function, with denormal numbers as zero and without complaints about floats."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with flushed():
+        with flushed(), silent():
             return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -293,7 +293,7 @@ def of_kind(op: str, kind: Kind) -> str:
     if kind is not BOOL:
         return op
     if op == "sub":
-        raise TypeError("there is no difference of bools")
+        raise Decline("there is no difference of bools")
     return _OF_BOOLS.get(op, op)
 
 

@@ -54,8 +54,8 @@ one_hot.no_gradient()
 
 @one_hot.lower
 def _(e, indices, depth, on_value, off_value, *, axis):
-    if depth.value is None:
-        raise Decline("the depth is not known")
+    if depth.value is None or on_value.shape or off_value.shape:
+        raise Decline("the depth is not known, or values that are no scalars")
     at = len(indices.shape) if axis == -1 else axis
     shape = [*indices.shape[:at], int(depth.value), *indices.shape[at:]]
 

@@ -16,6 +16,7 @@ from headrace.core.errors import (
     UnknownError,
     require,
 )
+from headrace.core.float_errors import as_outside
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.literals import to_array
@@ -65,7 +66,7 @@ def call(token, arrays, types):
     """Run the function; its results as values of the promised types."""
     function = FUNCTIONS.find(token)
     try:
-        with flushed(False):
+        with flushed(False), as_outside():
             results = function(*[_argument(a) for a in arrays])
     except Exception as error:
         raise _translated(error) from error

@@ -70,6 +70,8 @@ def forward_shape(x, w, chosen, data_format):
 
 def library_call(kind, x, w, y, *, strides, padding, data_format, dilations):
     """A convolution with as many groups as there are channels."""
+    if any(len(a.shape) != 4 for a in (x, w, y)):
+        raise Decline("shapes that do not fit")
     height, width, depth, times = w.shape
     windows = windows_of(
         spatial(x.shape, data_format), w.shape, strides=strides, padding=padding,

@@ -303,6 +303,8 @@ def _lower_signs(e: Any, made: Update, others: Sequence[Any]) -> None:
     for name, operand in zip(made.inputs, others):
         if name not in made.signs:
             continue
+        if operand.dtype.kind == "c":
+            raise Decline("complex numbers have no sign")
         test = SIGNS[made.signs[name]]
         if operand.value is None:
             e.require(test(operand[()]), _wrong_sign(made, name))

@@ -1,0 +1,164 @@
+"""What a call of an op is answered with: values, variables and gradients, or an error; and whether two
+answers are the same."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import headrace as tf
+from headrace.codegen.faults import CompilerFault
+from headrace.core.dtypes import as_dtype, resource
+from headrace.ops.declare import GRADIENTS
+from tests.ops.random_calls import Call
+
+# How far apart numbers may be, measured by the largest number of their array.
+LOOSE = {"float64": 1e-9, "float32": 2e-5, "float16": 6e-3, "bfloat16": 4e-2}
+
+
+@dataclass
+class Answer:
+    """Arrays by what they are, or the class and the words of an error."""
+
+    arrays: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    message: str = ""
+
+
+@contextmanager
+def mode(compile: str) -> Iterator[None]:
+    before = os.environ.get("HEADRACE_COMPILE")
+    os.environ["HEADRACE_COMPILE"] = compile
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HEADRACE_COMPILE"]
+        else:
+            os.environ["HEADRACE_COMPILE"] = before
+
+
+def answer(call: Call, compile: str, with_gradients: bool = False) -> Answer:
+    """The call in a graph of its own: by the reference (`compile` is "0") or compiled ("always")."""
+    try:
+        with mode(compile), warnings.catch_warnings():
+            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            return _Built(call).answer(with_gradients)
+    except (tf.errors.OpError, ValueError, TypeError, OverflowError) as error:
+        return Answer(error=_class(error), message=str(error))
+    except (LookupError, NotImplementedError, CompilerFault) as error:
+        return Answer(error=type(error).__name__, message=str(error))
+
+
+def _class(error: BaseException) -> str:
+    """What a user catches: what is refused while building may be a ValueError or a TypeError."""
+    if isinstance(error, (ValueError, TypeError, OverflowError)):
+        return "InvalidArgumentError"
+    return type(error).__name__
+
+
+class _Built:
+    def __init__(self, call: Call) -> None:
+        self.call, self.graph, self.variables = call, tf.Graph(), []
+        self.feeds: dict[Any, Any] = {}
+        with self.graph.as_default():
+            result = call.op(
+                *(self.argument(i, v) for i, v in enumerate(call.inputs)), **call.attrs
+            )
+        while isinstance(result, (list, tuple)):
+            result = next(part for part in result if not isinstance(part, (list, tuple)) or part)
+        self.node = result if isinstance(result, tf.Operation) else result.op
+
+    def argument(self, i: int, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.argument(i, x) for x in value]
+        arg = self.call.op.signature.inputs[i]
+        if arg.is_ref or arg.dtype is resource:
+            variable = tf.Variable(value, trainable=False, use_resource=not arg.is_ref)
+            self.variables.append(variable)
+            return variable._ref() if arg.is_ref else variable.handle
+        if i in self.call.constants:
+            return tf.constant(value, as_dtype(value.dtype))
+        tensor = tf.placeholder(as_dtype(value.dtype), None if self.call.is_hidden else value.shape)
+        self.feeds[tensor] = value
+        return tensor
+
+    def answer(self, with_gradients: bool) -> Answer:
+        found = Answer()
+        outputs = [t for t in self.node.outputs if t.dtype.base_dtype.kind not in "rv"]
+        with tf.Session(graph=self.graph) as session:
+            session.run([v.initializer for v in self.variables])
+            values = session.run(outputs if outputs else self.node, self.feeds)
+            for k, value in enumerate(values or []):
+                found.arrays[f"output {k}"] = np.asarray(value)
+            for k, variable in enumerate(self.variables):
+                found.arrays[f"variable {k}"] = np.asarray(session.run(variable.value()))
+            if with_gradients and GRADIENTS.get(self.call.op.name) is not None:
+                self.add_gradients(session, outputs, values, found)
+        return found
+
+    def add_gradients(self, session: Any, outputs: Any, values: Any, found: Answer) -> None:
+        rng = np.random.default_rng(1)
+        xs = [t for t in self.feeds if t.dtype.is_floating]
+        pairs = [(t, v) for t, v in zip(outputs, values) if t.dtype.base_dtype.is_floating]
+        if not xs or not pairs:
+            return
+        with self.graph.as_default():
+            dys = [tf.constant(rng.normal(size=np.shape(v)), t.dtype.base_dtype) for t, v in pairs]
+            made = tf.gradients([t for t, _ in pairs], xs, grad_ys=dys)
+            named = {
+                f"gradient {k}": tf.convert_to_tensor(g)
+                for k, g in enumerate(made)
+                if g is not None
+            }
+        for name, value in session.run(named, self.feeds).items():
+            found.arrays[name] = np.asarray(value)
+
+
+# -- comparison ----------------------------------------------------------------------------------
+def difference(found: Answer, wanted: Answer) -> str:
+    """The first difference in words; nothing where the answers are the same."""
+    if bool(found.error) != bool(wanted.error):
+        return f"{_said(found)} for {_said(wanted)}"
+    if found.error:
+        return "" if found.error == wanted.error else f"{_said(found)} for {_said(wanted)}"
+    if found.arrays.keys() != wanted.arrays.keys():
+        return f"{list(found.arrays)} for {list(wanted.arrays)}"
+    for name, array in found.arrays.items():
+        text = _apart(array, wanted.arrays[name])
+        if text:
+            return f"{name}: {text}"
+    return ""
+
+
+def _said(answer: Answer) -> str:
+    return (
+        f"{answer.error}: {answer.message.splitlines()[0][:150]}" if answer.error else "an answer"
+    )
+
+
+def _apart(found: np.ndarray, wanted: np.ndarray) -> str:
+    if found.dtype != wanted.dtype or found.shape != wanted.shape:
+        return f"{found.dtype}{list(found.shape)} for {wanted.dtype}{list(wanted.shape)}"
+    if found.dtype.kind == "c":
+        return _apart(found.real, wanted.real) or _apart(found.imag, wanted.imag)
+    if found.dtype.name not in LOOSE:
+        return "" if np.array_equal(found, wanted) else f"{_few(found)} for {_few(wanted)}"
+    loose = LOOSE[found.dtype.name]
+    x, y = found.astype(np.float64), wanted.astype(np.float64)
+    scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
+    with np.errstate(invalid="ignore"):
+        close = (
+            (np.abs(x - y) <= loose * max(scale, 1e-30)) | (x == y) | (np.isnan(x) & np.isnan(y))
+        )
+    return "" if close.all() else f"{_few(x[~close])} for {_few(y[~close])}"
+
+
+def _few(array: np.ndarray) -> str:
+    return np.array2string(array.reshape(-1)[:4], separator=",")
