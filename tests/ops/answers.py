@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import headrace as tf
-from headrace.codegen.faults import CompilerFault
+from headrace.codegen.machine.faults import CompilerFault
 from headrace.core.dtypes import as_dtype, resource
-from headrace.ops.declare import GRADIENTS
+from headrace.ops.declaration.declare import GRADIENTS
 from tests.ops.random_calls import Call
 
 # How far apart numbers may be, measured by the largest number of their array.
@@ -48,7 +48,7 @@ def answer(call: Call, compile: str, with_gradients: bool = False) -> Answer:
     """The call in a graph of its own: by the reference (`compile` is "0") or compiled ("always")."""
     try:
         with mode(compile), warnings.catch_warnings():
-            warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+            warnings.filterwarnings("ignore", "Converting sparse IndexedSlices")
             return _Built(call).answer(with_gradients)
     except (tf.errors.OpError, ValueError, TypeError, OverflowError) as error:
         return Answer(error=_class(error), message=str(error))
@@ -68,12 +68,8 @@ class _Built:
         self.call, self.graph, self.variables = call, tf.Graph(), []
         self.feeds: dict[Any, Any] = {}
         with self.graph.as_default():
-            result = call.op(
-                *(self.argument(i, v) for i, v in enumerate(call.inputs)), **call.attrs
-            )
-        while isinstance(result, (list, tuple)):
-            result = next(part for part in result if not isinstance(part, (list, tuple)) or part)
-        self.node = result if isinstance(result, tf.Operation) else result.op
+            call.op(*(self.argument(i, v) for i, v in enumerate(call.inputs)), **call.attrs)
+        self.node = self.graph.get_operations()[-1]
 
     def argument(self, i: int, value: Any) -> Any:
         if isinstance(value, list):
@@ -147,16 +143,24 @@ def _apart(found: np.ndarray, wanted: np.ndarray) -> str:
     if found.dtype != wanted.dtype or found.shape != wanted.shape:
         return f"{found.dtype}{list(found.shape)} for {wanted.dtype}{list(wanted.shape)}"
     if found.dtype.kind == "c":
-        return _apart(found.real, wanted.real) or _apart(found.imag, wanted.imag)
+        scale = _scale(wanted)
+        parts = ((found.real, wanted.real), (found.imag, wanted.imag))
+        return "".join(_far(x, y, LOOSE[x.dtype.name] * scale) for x, y in parts)
     if found.dtype.name not in LOOSE:
         return "" if np.array_equal(found, wanted) else f"{_few(found)} for {_few(wanted)}"
-    loose = LOOSE[found.dtype.name]
+    return _far(found, wanted, LOOSE[found.dtype.name] * _scale(wanted))
+
+
+def _scale(wanted: np.ndarray) -> float:
+    """The largest number; differences that come of 1 - x are measured by the 1."""
+    size = np.abs(wanted if wanted.dtype.kind == "c" else wanted.astype(np.float64))
+    return float(max(size[np.isfinite(size)].max(initial=0.0), 1e-3))
+
+
+def _far(found: np.ndarray, wanted: np.ndarray, most: float) -> str:
     x, y = found.astype(np.float64), wanted.astype(np.float64)
-    scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
     with np.errstate(invalid="ignore"):
-        close = (
-            (np.abs(x - y) <= loose * max(scale, 1e-30)) | (x == y) | (np.isnan(x) & np.isnan(y))
-        )
+        close = (np.abs(x - y) <= most) | (x == y) | (np.isnan(x) & np.isnan(y))
     return "" if close.all() else f"{_few(x[~close])} for {_few(y[~close])}"
 
 

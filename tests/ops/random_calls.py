@@ -19,15 +19,22 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, resource
-from headrace.ops.declare import Op
-from headrace.ops.samples import Sample
-from headrace.ops.traits import BLOCKING, CONTROL_FLOW, DIFFERENT_EACH_TIME, ELEMENTWISE, HOST
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.samples import Sample
+from headrace.ops.declaration.traits import (
+    BLOCKING,
+    CONTROL_FLOW,
+    DIFFERENT_EACH_TIME,
+    ELEMENTWISE,
+    HOST,
+)
 
 # What an op that takes any type is tried with.
 USUAL = (
     dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16, dtypes.int8, dtypes.int32,
     dtypes.int64, dtypes.uint8, dtypes.complex64, dtypes.complex128, dtypes.bool_, dtypes.string,
 )  # fmt: skip
+INDICES = {dtypes.uint8, dtypes.int16, dtypes.int32, dtypes.int64}
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 0.5, 2.5, 1e-3, 1e4)
 SIZES = (0, 1, 2, 3, 5, 8, 17)
 MOST = 1 << 14  # elements of an input
@@ -65,7 +72,7 @@ class Call:
         if arg.type_attr is None:
             return arg.dtype in (dtypes.int32, dtypes.int64)
         allowed = self.op.signature.attrs[arg.type_attr].allowed
-        return bool(allowed) and all(d.is_integer for d in allowed)
+        return bool(allowed) and set(allowed) <= INDICES
 
     def __str__(self) -> str:
         shown = repr(Sample(*self.inputs, **self.attrs))

@@ -19,6 +19,7 @@ from headrace.codegen.ir.kernel_ir import F64, Compute, Expr, Tensor, Var, var
 from headrace.codegen.ir.stages import Assembled, ViewOf
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
+from headrace.ops.declaration.emit import Decline
 
 _PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 
@@ -46,6 +47,11 @@ class Complex:
 
     def __bool__(self) -> bool:
         raise TypeError("the value of an expression is known only when the kernel runs")
+
+    def __lt__(self, other: Any) -> Any:
+        raise Decline("complex numbers have no order")
+
+    __le__ = __gt__ = __ge__ = __floordiv__ = __mod__ = __lt__
 
     def __add__(self, other: Any) -> Complex:
         if isinstance(other, Complex):

@@ -304,7 +304,8 @@ class Specializer:
             flat.extend(r if isinstance(r, (list, tuple)) else [r])
         found = []
         for value, output in zip(flat, node.outputs):
-            array = np.asarray(value).astype(output.dtype.numpy, copy=False)
+            with np.errstate(all="ignore"):
+                array = np.asarray(value).astype(output.dtype.numpy, copy=False)
             found.append(_constant(array, output.dtype, node.name))
         return found
 

@@ -167,6 +167,8 @@ def _(node, dy):
 
 @reverse_sequence.lower
 def _(e, x, lengths, *, seq_dim, batch_dim):
+    if seq_dim == batch_dim:
+        raise Decline("a dimension along itself")
     size = x.shape[seq_dim]
 
     def element(*i):
@@ -225,6 +227,8 @@ def _(e, x, shift, axis):
     if shift.value is None or axis.value is None:
         raise Decline("the shift is not known")
     back = [0] * len(x.shape)
+    if any(not -len(back) <= along < len(back) for along in axis.value.ravel()):
+        raise Decline("an axis that is none")
     for by, along in zip(shift.value.ravel(), axis.value.ravel()):
         back[int(along)] -= int(by)
     return e.compute(

@@ -210,7 +210,8 @@ def _unsorted_samples(rng):
 def _unsorted_op(name, doc, T, ufunc, initial):
     def reference(data, segment_ids, num_segments):
         rows, ids, count = grouped_input(data, segment_ids, num_segments)
-        return reduced_rows(ufunc, rows, ids, count, initial(data.dtype))
+        first = np.asarray(initial(data.dtype), data.dtype)
+        return ufunc(reduced_rows(ufunc, rows, ids, count, first), first)  # TF starts with it
 
     reference.__doc__ = doc
     declared = op(

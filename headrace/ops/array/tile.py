@@ -188,6 +188,8 @@ def _(e, x, sizes):
     if sizes.value is None:
         raise Decline("the shape is not known")
     skip = sizes.value.size - len(x.shape)
+    if skip < 0 or any(n not in (1, m) for n, m in zip(x.shape, sizes.value[skip:])):
+        raise Decline("shapes that do not broadcast")
 
     def element(*i):
         return x[tuple(0 if n == 1 else k for k, n in zip(i[skip:], x.shape))]

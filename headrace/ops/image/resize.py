@@ -111,8 +111,10 @@ def lower_forward(taps):
 
 def lower_backward(taps):
     def rule(e, grads, original, **options):
-        if 0 in original.shape or 0 in grads.shape:
-            raise Decline("there is nothing")
+        if 0 in original.shape or 0 in grads.shape or len(original.shape) != 4:
+            raise Decline("there is nothing, or these are no images")
+        if len(grads.shape) != 4 or grads.shape[::3] != original.shape[::3]:
+            raise Decline("shapes that do not fit")
         if original.dtype is float64:
             raise Decline("sums in float64")
         check_centers(options["align_corners"], options["half_pixel_centers"])

@@ -21,6 +21,7 @@ from headrace.core.dtypes import (
 )
 from headrace.ops.array.broadcast import same_known_shape, unbroadcast
 from headrace.ops.array.constant import constant
+from headrace.ops.declaration import precision
 from headrace.ops.declaration.families import binary, normal, pairs, unary
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.traits import AGGREGATE, COMMUTATIVE
@@ -166,13 +167,6 @@ neg = unary(
 )  # fmt: skip
 
 
-def _sign(x):
-    if x.dtype.kind != "c":  # of NaN, 0, as in TF 1.15
-        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
-    size = np.abs(x)
-    return np.where(size == 0, np.zeros((), x.dtype), x / np.where(size == 0, 1, size))
-
-
 def _sign_gradient(node, dy):
     from headrace.ops.declaration import array
 
@@ -181,7 +175,7 @@ def _sign_gradient(node, dy):
 
 
 sign = unary(
-    "Sign", _sign, T=SIGNED, doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.", emit="sign",
+    "Sign", precision.sign, T=SIGNED, doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.", emit="sign",
     gradient=_sign_gradient, samples=normal(3, 4),
 )  # fmt: skip
 abs_ = unary(

@@ -178,6 +178,14 @@ def _floor_remainder(x, y):
     return np.where((x < 0) == (y < 0), remainder, np.fmod(remainder + y, y))
 
 
+def _lower_floor_mod(e, x, y):
+    rest = x % _divisor(e, y)
+    if x.dtype.kind != "f":
+        return rest
+    # TF adds the divisor and divides again: an infinite one of the other sign leaves nothing.
+    return e.select(e.is_inf(y) & ((x < 0) ^ (y < 0)), e.const(np.nan, x.dtype), rest)
+
+
 def _floor_mod_gradient(node, dy):
     x, y = node.inputs
     times = floor_div(x, y)
@@ -189,6 +197,8 @@ def _remainder_samples(rng):
     yield Sample(np.array([7, -7, 7, -7, 6]), np.array([2, 2, -2, -2, 3]), note="integers")
     yield Sample(np.zeros((0, 2)), np.ones(2), note="empty")
     yield Sample(np.array([np.inf, np.nan, 1.0]), np.array([1.0, 1.0, 0.0]), grad=False)
+    far = np.array([np.inf, -np.inf])
+    yield Sample(np.array([[1.0], [-1.0], [0.0]]), far, grad=False, note="by infinity")
     yield ErrorSample(np.array([7]), np.array([0]), raises="Integer division by zero")
 
 
@@ -205,7 +215,7 @@ truncate_mod = binary(
 floor_mod = binary(
     "FloorMod", _floor_remainder, T=(*INDEX, *FLOATS),
     doc="The remainder of x / y rounded down: it has the sign of y.",
-    emit=lambda e, x, y: x % _divisor(e, y), gradient=_floor_mod_gradient,
+    emit=_lower_floor_mod, gradient=_floor_mod_gradient,
     samples=_remainder_samples,
 )  # fmt: skip
 
@@ -216,7 +226,7 @@ def _reciprocal(x):
 
 
 def _lower_reciprocal(e, x):
-    return 1 / x if x.dtype.kind in "fc" else e.truncate_div(e.const(1, x.dtype), x)
+    return 1 / x if x.dtype.kind in "fc" else e.truncate_div(e.const(1, x.dtype), _divisor(e, x))
 
 
 def _reciprocal_gradient(node, dy):

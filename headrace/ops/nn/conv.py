@@ -49,6 +49,8 @@ def options(node):
 def library_options(x, w, y, **given):
     """Options of oneDNN's convolution; x, w and y are operands of the call."""
     data_format = given["data_format"]
+    if not len(x.shape) == len(w.shape) == len(y.shape) == len(data_format):
+        raise Decline("shapes that do not fit")
     if len(w.shape) != 4 and x.shape[channel_axis(data_format)] != w.shape[-2]:
         raise Decline("groups of channels")
     windows = windows_of(spatial(x.shape, data_format), w.shape, **given)

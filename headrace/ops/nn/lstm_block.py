@@ -29,7 +29,9 @@ _STATES = "i: T, cs: T, f: T, o: T, ci: T, co: T, h: T"
 
 
 def sigmoid(x):
-    return 0.5 * (1 + np.tanh(0.5 * x))
+    """Exact at both ends, where 1 + tanh would cancel."""
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, 1) / (1 + small)
 
 
 def _wide(*arrays):

@@ -175,13 +175,15 @@ def sequence_grad(e, seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, state
             return [before, matrix.matmul(gates, for_output, transpose_b=True)], [gates]
 
         rows = [memories, *grads, i, cs, f, o, ci, co]
-        nothing = cs_prev * 0
+        nothing = fill.zeros_like(cs_prev)
         (dcs, dh), (gates,) = build.scan(step, [nothing] * 2, rows, count, backwards=True)
         gates = _flat(gates)
         dx = reshape.reshape(matrix.matmul(gates, for_input, transpose_b=True), x.shape.as_list())
+        dx = _below(count, dx)
         seen = [_flat(_below(count, rows)) for rows in (x, _before(h_prev, h))]
         dw = [matrix.matmul(rows, gates, transpose_a=True) for rows in seen]
-        rest = peephole_grads(gates, _flat(memories), _flat(cs), peepholes, options)
+        seen = [_flat(_below(count, rows)) for rows in (memories, cs)]
+        rest = peephole_grads(gates, *seen, peepholes, options)
         return dx, dcs, dh, concat.concat_v2(dw, 0), *rest, reduce.sum_(gates, [0])
 
     return lower(e, rule, (seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, *states))

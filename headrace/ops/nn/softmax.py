@@ -12,6 +12,7 @@ from headrace.ops.array import reshape, source
 from headrace.ops.declaration.constants import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank, with_rank_at_least
@@ -158,6 +159,8 @@ def _is_zero(tensor):
 
 @softmax_cross_entropy_with_logits.lower
 def _(e, features, labels):
+    if not len(features.shape) == len(labels.shape) == 2:
+        raise Decline("matrices that broadcast from fewer dimensions")
     rows, n = (max(sizes) for sizes in zip(features.shape, labels.shape))
     if 0 in (*features.shape, *labels.shape):
         rows, n = (min(sizes) for sizes in zip(features.shape, labels.shape))

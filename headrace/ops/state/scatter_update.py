@@ -177,8 +177,8 @@ _COMPILED = {"update": "set"}
 
 def _lowered(e, kind, table, indices, updates, by_handle=False):
     """Each element of the updates to its row, in order."""
-    if updates.dtype.kind not in "fiu":
-        raise Decline("only for real numbers")
+    if updates.dtype.kind not in "fiu" or not table.shape:
+        raise Decline("only for rows of real numbers")
     depth = len(indices.shape)
     extents = (*indices.shape, *table.shape[1:])
 

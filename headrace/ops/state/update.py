@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.ops.declaration.precision import sign
 from headrace.ops.state.update_rule import update
 
 
@@ -21,7 +22,7 @@ def _(e, var, alpha, delta):
 def _shrink(var, rate, l1, l2):
     """Soft thresholding by rate * l1, then shrinking by rate * l2."""
     if l1 > 0:
-        var = np.sign(var) * np.maximum(np.abs(var) - rate * l1, 0)
+        var = sign(var) * np.maximum(np.abs(var) - rate * l1, 0)
     return var / (1 + l2 * rate)
 
 
@@ -135,7 +136,7 @@ def adagrad_da(
     steps = np.asarray(global_step, var.dtype)
     direction = -total
     if l1 > 0:
-        direction = -np.sign(total) * np.maximum(np.abs(total) - steps * l1, 0)
+        direction = -sign(total) * np.maximum(np.abs(total) - steps * l1, 0)
     return direction * lr / (l2 * steps * lr + np.sqrt(squares)), total, squares
 
 
@@ -150,7 +151,7 @@ def _(var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2,
     steps = np.asarray(global_step, var.dtype)
     direction = -(total / steps)
     if l1 > 0:
-        direction = -np.sign(total) * np.maximum(np.abs(total) / steps - l1, 0)
+        direction = -sign(total) * np.maximum(np.abs(total) / steps - l1, 0)
     return direction / (l2 + np.sqrt(squares) / (steps * lr)), total, squares
 
 
@@ -321,7 +322,7 @@ def _(e, var, mg, ms, mom, lr, rho, momentum, epsilon, grad):
 def add_sign(var, m, lr, alpha, sign_decay, beta, grad):
     """A larger step where gradient and average agree in sign."""
     m = m * beta + grad * (1 - beta)
-    return var - lr * (alpha + sign_decay * np.sign(grad) * np.sign(m)) * grad, m
+    return var - lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad, m
 
 
 @add_sign.lower
@@ -339,7 +340,7 @@ def _(e, var, m, lr, alpha, sign_decay, beta, grad):
 def power_sign(var, m, lr, logbase, sign_decay, beta, grad):
     """A step scaled by a power of the agreement in sign of gradient and average."""
     m = m * beta + grad * (1 - beta)
-    agreement = np.sign(grad) * np.sign(m)
+    agreement = sign(grad) * sign(m)
     return var - lr * np.exp(logbase * sign_decay * agreement) * grad, m
 
 

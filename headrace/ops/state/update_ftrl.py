@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headrace.ops.declaration.precision import sign
 from headrace.ops.state.update_rule import update
 
 SIGNS = {"positive": "lr", "non-negative": "l1 l2 l2_shrinkage", "non-positive": "lr_power"}
@@ -20,7 +21,7 @@ def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power, settle):
 
 def _above(linear, l1, quadratic):
     """Of a whole variable: 0 up to the threshold, where NaN ends too, as in TF."""
-    return np.where(np.abs(linear) > l1, (l1 * np.sign(linear) - linear) / quadratic, 0)
+    return np.where(np.abs(linear) > l1, (l1 * sign(linear) - linear) / quadratic, 0)
 
 
 def _beyond(linear, l1, quadratic):

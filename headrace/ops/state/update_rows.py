@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.ops.array.rows import OUTSIDE
+from headrace.ops.declaration.emit import Decline
 
 
 class RowsOf:
@@ -51,6 +52,8 @@ def apply_to_rows(
     """The new variable.  `others` holds the indices right after the gradient.  Rows that occur twice
     are left to the reference, unless their gradients were added up already."""
     indices = others.pop(gradient + 1)
+    if len(indices.shape) != 1 or not states[0].shape:
+        raise Decline("a variable without rows, or indices that are no vector")
     (count,), rows = indices.shape, states[0].shape[0]
 
     def place(k: Any) -> Any:

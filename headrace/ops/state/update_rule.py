@@ -62,6 +62,7 @@ class Update:
         wants = _keywords(compiled)
 
         def by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
+            _require_floats(operands[0])
             _lower_signs(e, self, operands[len(self.state) :])
             return compiled(e, *operands, **{w: attrs[w] for w in wants})
 
@@ -86,6 +87,7 @@ class Update:
         def rows_by_reference(e: Any, *operands: Any, **attrs: Any) -> Any:
             count, chosen = len(self.state), {w: attrs[w] for w in wants}
             states, others = list(operands[:count]), list(operands[count:])
+            _require_floats(states[0])
             without = [x for i, x in enumerate(others) if i != self.gradient + 1]
             _lower_signs(e, self, without)
             return apply_to_rows(e, compiled, states, others, self.gradient, chosen)
@@ -296,6 +298,12 @@ def _check_scalars(made: Update, others: Sequence[Any]) -> None:
         )
         if name in made.signs:
             require(bool(SIGNS[made.signs[name]](value)), _wrong_sign(made, name))
+
+
+def _require_floats(variable: Any) -> None:
+    """TF's kernels know no others; the reference computes with whatever NumPy makes of them."""
+    if variable.dtype.kind not in "fc":
+        raise Decline("updates of integers")
 
 
 def _lower_signs(e: Any, made: Update, others: Sequence[Any]) -> None:
