@@ -23,7 +23,7 @@ from headrace.codegen.program import memory, native
 from headrace.codegen.program.program import Entry, Frame, Program
 
 FENCE = 1024  # bytes before and behind an array
-PATTERN = np.array([0xFB, 0xFF], np.uint8)  # a NaN of every float type, byte by byte
+NAN = 0xFFFB  # of two, four or eight bytes
 Array = np.ndarray[Any, Any]
 
 
@@ -124,7 +124,7 @@ class WatchedProgram(Program):
         for block in watch.blocks:
             outside[block.offset : block.offset + block.size] = False
         self.fences = np.flatnonzero(outside)
-        self.intact = np.resize(PATTERN, self.arena_bytes)[outside]
+        self.intact = fence(self.arena_bytes)[outside]
 
     def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
         if self.fault is not None:
@@ -193,12 +193,17 @@ class WatchedProgram(Program):
         return _error(libraries, f"writes {problem}")
 
 
+def fence(nbytes: int) -> Array:
+    """Untouched memory."""
+    return np.full(-(-nbytes // 2), NAN, np.uint16).view(np.uint8)[:nbytes]
+
+
 class Fenced:
     """A copy of an array between two fences."""
 
     def __init__(self, given: Array) -> None:
         self.size = given.nbytes
-        self.held = np.resize(PATTERN, self.size + 2 * FENCE + memory.ALIGNMENT)
+        self.held = fence(self.size + 2 * FENCE + memory.ALIGNMENT)
         self.start = FENCE + -(self.held.ctypes.data + FENCE) % memory.ALIGNMENT
         inner = self.held[self.start : self.start + self.size]
         self.array = inner.view(given.dtype).reshape(given.shape)
@@ -207,11 +212,17 @@ class Fenced:
 
     def problem(self) -> str:
         """Which byte outside was written."""
-        changed = self.held != np.resize(PATTERN, len(self.held))
-        changed[self.start : self.start + self.size] = False
-        if not changed.any():
-            return ""
-        return f"byte {int(changed.argmax()) - self.start} of {self.name}, which has {self.size}"
+        end = self.start + self.size
+        intact = fence(len(self.held) - self.size + 1)
+        for first, part, right in (
+            (0, self.held[: self.start], intact),
+            (end, self.held[end:], intact[end % 2 :]),
+        ):
+            changed = part != right[: len(part)]
+            if changed.any():
+                at = first + int(changed.argmax()) - self.start
+                return f"byte {at} of {self.name}, which has {self.size}"
+        return ""
 
 
 def _pairs(entry: Entry) -> range:

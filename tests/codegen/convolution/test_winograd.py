@@ -40,7 +40,7 @@ class Layer:
         def image(channels, side, is_blocked):
             if is_blocked:
                 held = Tensor((n, channels // lanes, *side, lanes), "float32")
-                return Blocked(held, LAST, None, lanes)
+                return Blocked(held, LAST, block=lanes)
             return View(Tensor((n, *side, channels), "float32"), LAST)
 
         self.kind, self.pads = kind, pads
@@ -63,14 +63,14 @@ class Layer:
         for name, tensor in zip(self.given, inputs):
             old = call.views[name]
             call.views[name] = (
-                Blocked(tensor, LAST, None, old.block)
+                Blocked(tensor, LAST, block=old.block)
                 if isinstance(old, Blocked)
                 else View(tensor, old.order)
             )
         result = Tensor(self.views[self.out].operand.shape, "float32")
         old = call.views[self.out]
         call.views[self.out] = (
-            Blocked(result, LAST, None, old.block)
+            Blocked(result, LAST, block=old.block)
             if isinstance(old, Blocked)
             else View(result, old.order)
         )
