@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import DType
-from headrace.core.errors import UnimplementedError
+from headrace.core.errors import UnimplementedError, require
 from headrace.ops.declaration.build import group
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.resources import Slot
+from headrace.ops.declaration.resources import Handle, Slot
 from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED
 from headrace.plan.plan import PlanNode
 from headrace.runtime.step import KernelContext, Step
@@ -39,6 +39,12 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
         for i, declared in enumerate(node.input_types)
         if declared.is_ref and ALLOWS_UNINITIALIZED not in op.traits
     )
+    # An op on a resource gets a handle, whatever was fed.
+    handles = tuple(
+        i
+        for i, (declared, fixed) in enumerate(zip(node.input_types, _fixed(op, node)))
+        if declared.kind == "r" and fixed
+    )
     # A handle is a scalar; ops that know of arrays only (stack, gather) see it as one of objects.
     boxed = tuple(
         i
@@ -58,6 +64,9 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
                     values[i] = values[i].read()
         for i in checked:
             values[i].read()
+        for i in handles:
+            if not isinstance(values[i], Handle):
+                values = _opened(values, i)
         if boxed:
             values = list(values)
             for i in boxed:
@@ -68,6 +77,16 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
         return finish(reference(*arguments, **attrs))
 
     return call
+
+
+def _opened(values: Sequence[Any], i: int) -> list[Any]:
+    """The handle that an array holds in its place; nothing else is one."""
+    found = values[i].reshape(-1) if isinstance(values[i], np.ndarray) else np.empty(0)
+    require(
+        found.size == 1 and isinstance(found[0], Handle),
+        f"input {i} must be the handle of a resource, not {type(values[i]).__name__}",
+    )
+    return [*values[:i], found[0], *values[i + 1 :]]
 
 
 def _fixed(op: Op, node: PlanNode) -> list[bool]:

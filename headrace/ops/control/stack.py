@@ -11,7 +11,7 @@ from headrace.core import dtypes
 from headrace.core.errors import require
 from headrace.core.shapes import Shape
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.resources import Handle, Slot, keep
+from headrace.ops.declaration.resources import Handle, Slot, keep, named
 from headrace.ops.declaration.shape_rules import none, unknown
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import STATEFUL, WRITES
@@ -66,20 +66,20 @@ def stack_v2(ctx, max_size, *, elem_type, stack_name):
     traits={STATEFUL, WRITES}, shape=lambda handle, elem: elem.plain())  # fmt: skip
 def stack_push_v2(handle, elem, *, T):
     """Push elem, and give it on."""
-    return _push(handle.get(), elem, T)
+    return _push(handle.get(Stack), elem, T)
 
 
 @op("StackPopV2", "handle: resource -> elem: elem_type", elem_type=Type(),
     traits={STATEFUL, WRITES}, shape=unknown)  # fmt: skip
 def stack_pop_v2(handle):
     """The value that was pushed last."""
-    return handle.get().pop()
+    return handle.get(Stack).pop()
 
 
 @op("StackCloseV2", "handle: resource ->", traits={STATEFUL, WRITES}, shape=none)
 def stack_close_v2(handle):
     """Forget the stack's values; it can not be used afterwards."""
-    handle.get().close()
+    handle.get(Stack).close()
     return ()
 
 
@@ -88,7 +88,7 @@ _OLD = "_stacks/"
 
 
 def _by_name(ctx, handle):
-    name = handle.read()[1].decode()
+    _, name = named(handle)
     stack = ctx.local.get(_OLD + name)
     require(stack is not None, f"Resource stack/{name} does not exist.")
     return stack
@@ -122,7 +122,7 @@ def stack_pop(ctx, handle):
 def stack_close(ctx, handle):
     """Forget the stack."""
     _by_name(ctx, handle).close()
-    del ctx.local[_OLD + handle.read()[1].decode()]
+    del ctx.local[_OLD + named(handle)[1]]
     return ()
 
 

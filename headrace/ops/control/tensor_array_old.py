@@ -22,7 +22,7 @@ from headrace.ops.control.tensor_array_access import (
 )
 from headrace.ops.control.tensor_array_state import CONTAINER, GRADIENT_CONTAINER, shown
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.resources import Slot
+from headrace.ops.declaration.resources import Slot, named
 from headrace.ops.declaration.shape_rules import none, require_rank
 from headrace.ops.declaration.signature import ShapeAttr, String, Type
 from headrace.ops.declaration.traits import STATEFUL
@@ -35,7 +35,7 @@ def _named(handle):
         words.size == 2,
         f"Tensor array handle must be 2-element vector, but had shape: {shown(words.shape)}",
     )
-    return [word.decode() for word in words.ravel()]
+    return named(words.ravel())
 
 
 def _find(ctx, handle):

@@ -8,13 +8,13 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from headrace.core import dtypes, forks
 from headrace.core.dtypes import DType
-from headrace.core.errors import FailedPreconditionError, NotFoundError
+from headrace.core.errors import FailedPreconditionError, NotFoundError, require
 from headrace.core.shapes import UNKNOWN, Shape
 
 
@@ -160,6 +160,9 @@ def _in_place(function: Any, old: Any, operands: tuple[Any, ...]) -> bool:
     )
 
 
+Target = TypeVar("Target")
+
+
 class Handle:
     """The value of a resource tensor: names a resource and finds it."""
 
@@ -169,14 +172,21 @@ class Handle:
         self.container, self.name, self.kind, self.device = container, name, kind, device
         self.target = target
 
-    def get(self) -> Any:
-        if self.target is None:
+    def get(self, kind: type[Target]) -> Target:
+        """What it names, which must be of this kind."""
+        found = self.target
+        if found is None:
             raise self.missing()
-        return self.target
+        require(
+            isinstance(found, kind),
+            f"Trying to access resource {self.name} using the wrong type. "
+            f"Expected {'Variable' if kind is Slot else kind.__name__} got {self.kind}",
+        )
+        return found
 
     def variable(self) -> Slot:
         """The slot of a variable that has a value: to TF, one without is not there at all."""
-        slot: Slot = self.get()
+        slot = self.get(Slot)
         if slot.value is None:
             raise self.missing(" The variable is uninitialized.")
         return slot
@@ -195,6 +205,17 @@ class Handle:
 
     def __hash__(self) -> int:
         return hash((self.container, self.name, self.kind))
+
+
+def named(words: Any) -> tuple[str, str]:
+    """Container and name of a resource, from the two words that stand for it by reference."""
+    words = words.read() if isinstance(words, Slot) else words
+    require(
+        words.shape == (2,) and all(isinstance(word, bytes) for word in words),
+        f"A reference to a resource must be a vector of 2 strings, but has shape {words.shape}",
+    )
+    container, name = (word.decode("utf-8", "replace") for word in words)
+    return container, name
 
 
 _SOLE = _count_for_sole_holder()

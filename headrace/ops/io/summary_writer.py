@@ -107,7 +107,7 @@ def summary_writer(ctx, *, shared_name, container):
 )
 def create_summary_file_writer(writer, logdir, max_queue, flush_millis, filename_suffix):
     """Let the writer write to a new file in `logdir`; one that does so already goes on."""
-    writer.get().create(
+    writer.get(Writer).create(
         _text(logdir, "logdir"), int(max_queue), int(flush_millis),
         _text(filename_suffix, "filename_suffix"),
     )  # fmt: skip
@@ -116,13 +116,13 @@ def create_summary_file_writer(writer, logdir, max_queue, flush_millis, filename
 @_declared("FlushSummaryWriter", "")
 def flush_summary_writer(writer):
     """Put what waits into the file."""
-    writer.get().flush()
+    writer.get(Writer).flush()
 
 
 @_declared("CloseSummaryWriter", "")
 def close_summary_writer(writer):
     """Put what waits into the file, and close it."""
-    writer.get().close()
+    writer.get(Writer).close()
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def write_summary(writer, step, tensor, tag, summary_metadata, *, T):
     value.tensor.CopyFrom(tensor_proto.to_proto(tensor, as_dtype(T).as_datatype_enum))
     if summary_metadata.item():
         value.metadata.ParseFromString(summary_metadata.item())
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("WriteRawProtoSummary", ", step: int64, tensor: string")
@@ -144,7 +144,7 @@ def write_raw_proto_summary(writer, step, tensor):
     event = _event(step)
     for part in tensor.reshape(-1):
         event.summary.MergeFrom(proto.Summary.FromString(part))
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("ImportEvent", ", event: string")
@@ -156,7 +156,7 @@ def import_event(writer, event):
         found = proto.Event.FromString(event.item())
     except DecodeError:
         raise InvalidArgumentError(None, None, "Unable to parse event.") from None
-    writer.get().add(found)
+    writer.get(Writer).add(found)
 
 
 @_declared("WriteScalarSummary", ", step: int64, tag: string, value: T", T=REALS)
@@ -164,7 +164,7 @@ def write_scalar_summary(writer, step, tag, value):
     """A number."""
     event = _event(step)
     event.summary.value.add(tag=_text(tag, "tag"), simple_value=float(np.float32(value)))
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("WriteHistogramSummary", ", step: int64, tag: string, values: T",
@@ -174,7 +174,7 @@ def write_histogram_summary(ctx, writer, step, tag, values):
     event = _event(step)
     found = message.histogram(values, ctx.node.name)
     event.summary.value.add(tag=_text(tag, "tag")).histo.CopyFrom(found)
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("WriteImageSummary", ", step: int64, tag: string, tensor: T, bad_color: uint8",
@@ -184,7 +184,7 @@ def write_image_summary(writer, step, tag, tensor, bad_color, *, max_images):
     """Pictures, as PNG."""
     event = _event(step)
     event.summary.CopyFrom(message.images(tag.item(), tensor, max_images, bad_color))
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("WriteAudioSummary",
@@ -194,7 +194,7 @@ def write_audio_summary(writer, step, tag, tensor, sample_rate, *, max_outputs):
     """Sounds, as WAV."""
     event = _event(step)
     event.summary.CopyFrom(message.audio(tag.item(), tensor, sample_rate.item(), max_outputs))
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @_declared("WriteGraphSummary", ", step: int64, tensor: string")
@@ -202,7 +202,7 @@ def write_graph_summary(writer, step, tensor):
     """A serialized GraphDef."""
     event = _event(step)
     event.graph_def = tensor.item()
-    writer.get().add(event)
+    writer.get(Writer).add(event)
 
 
 @summary_writer.samples

@@ -233,7 +233,7 @@ def max_pool3d_grad(orig_input, orig_output, grad, *, ksize, strides, padding, d
     dx = padded_zeros(len(x), x.shape[4], x.shape[1:4], windows, widen(dy).dtype)
     with np.errstate(invalid="ignore"):  # the difference of two infinities is near to nothing
         for _, index in taps(windows):
-            dx[index] += np.where(np.abs(seen[index] - y) < near, dy, 0)
+            dx[index] += np.where(np.abs(seen[index] - y) < near, dy, dy.dtype.type(0))
     return from_channels_last(unpadded(dx, windows), data_format)
 
 

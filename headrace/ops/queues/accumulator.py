@@ -66,7 +66,7 @@ def sparse_conditional_accumulator(ctx, *, dtype, shape, container, shared_name,
 
 def _of(ctx, handle):
     if isinstance(handle, Handle):
-        return handle.get()
+        return handle.get(Accumulator)
     return referenced(ctx, handle, ACCUMULATOR)
 
 

@@ -13,7 +13,7 @@ from headrace.core.dtypes import int64, string
 from headrace.core.errors import InvalidArgumentError, NotFoundError, require
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.resources import Handle, Slot
+from headrace.ops.declaration.resources import Handle, Slot, named
 from headrace.ops.declaration.shape_rules import none, scalar
 from headrace.ops.declaration.signature import Shapes, Types
 from headrace.ops.declaration.text import strings
@@ -144,7 +144,7 @@ def reference_to(container, name):
 
 def referenced(ctx, reference, kind):
     """The resource of this kind whose name the reference leads to."""
-    container, name = (part.decode() for part in reference.read())
+    container, name = named(reference)
     found = ctx.resources.find(container, kind, name)
     if found is None:
         message = f"Resource {container or 'localhost'}/{name} does not exist."
@@ -268,7 +268,7 @@ def _declare_use(name, arguments, results, use, doc, shape, attrs, traits):
     arguments = [part for part in (arguments,) if part]
 
     def with_handle(ctx, handle, *inputs, **given):
-        return use(ctx, handle.get(), *inputs, **given)
+        return use(ctx, handle.get(Queue), *inputs, **given)
 
     def with_reference(ctx, handle, *inputs, **given):
         return use(ctx, referenced(ctx, handle, QUEUE), *inputs, **given)

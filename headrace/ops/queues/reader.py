@@ -19,6 +19,7 @@ from headrace.ops.declaration.signature import Int
 from headrace.ops.declaration.text import strings
 from headrace.ops.declaration.traits import DEFERRED, READS, STATEFUL, WRITES
 from headrace.ops.queues.queue import QUEUE, reference_to, referenced
+from headrace.ops.queues.queue_resource import Queue
 from headrace.ops.queues.reader_resource import OneRecord, Reader, Request
 
 READER = "reader"
@@ -145,8 +146,8 @@ def _reset(ctx, reader):
 
 def _declare_use(name, arguments, results, use, doc, shape, traits):
     def with_handle(ctx, reader_handle, *inputs):
-        inputs = [x.get() if isinstance(x, Handle) else x for x in inputs]
-        return use(ctx, reader_handle.get(), *inputs)
+        inputs = [x.get(Queue) if isinstance(x, Handle) else x for x in inputs]
+        return use(ctx, reader_handle.get(Reader), *inputs)
 
     def with_reference(ctx, reader_handle, *inputs):
         inputs = list(inputs)

@@ -180,7 +180,7 @@ def read_shape(resource, *, dtype):
 
 def slot_behind(resource, dtype=None) -> Slot:
     """The slot of a handle's variable, which must hold values of this type."""
-    slot = resource.get()
+    slot = resource.get(Slot)
     if dtype is not None and slot.dtype is not dtype:
         require(
             False,
@@ -288,8 +288,7 @@ def _(e, resource, value):
     traits={STATEFUL, READS}, shape=scalar)  # fmt: skip
 def var_is_initialized(resource):
     """Has the variable a value?"""
-    target = resource.target
-    return np.array(target is not None and target.value is not None)
+    return np.array(resource.target is not None and resource.get(Slot).value is not None)
 
 
 var_is_initialized.no_gradient()

@@ -254,7 +254,7 @@ def _keywords(rule: Rule) -> tuple[str, ...]:
 
 def _split(made: Update, inputs: Sequence[Any], by_handle: bool) -> tuple[list[Slot], list[Any]]:
     count = len(made.state)
-    states = [x.get() if isinstance(x, Handle) else x for x in inputs[:count]]
+    states = [x.get(Slot) if isinstance(x, Handle) else x for x in inputs[:count]]
     return states, list(inputs[count:])
 
 
