@@ -69,6 +69,28 @@ def test_png_interlaced():
     assert np.array_equal(png.decode(data), samples)
 
 
+@pytest.mark.parametrize(
+    "gamma, narrow, wide, cut",  # what TensorFlow makes of 8 bits, of 16 bits, and of 8 bits of these
+    [
+        (None, [1, 124, 77, 9], [473, 31190, 19354, 2276], [1, 121, 75, 8]),
+        (100_000, [1, 124, 77, 9], [473, 31190, 19354, 2276], [1, 121, 75, 8]),
+        (45_455, [0, 137, 147, 9], [581, 34298, 36984, 2276], [0, 133, 144, 9]),
+        (105_001, [2, 120, 73, 9], [370, 30053, 18209, 2276], [1, 117, 71, 9]),
+        (20_000, [0, 159, 200, 9], [0, 39920, 50287, 2276], [0, 155, 196, 9]),
+        ("sRGB", [0, 137, 147, 9], [581, 34298, 36984, 2276], [0, 133, 144, 9]),
+    ],
+)
+def test_png_in_gray(gamma, narrow, wide, cut):
+    pixels = np.array([[[1, 2, 3], [200, 100, 50], [255, 0, 7], [9, 9, 9]]])
+    extra = [] if gamma is None else [(b"sRGB", b"\0")]
+    if isinstance(gamma, int):
+        extra = [(b"gAMA", struct.pack(">I", gamma))]
+    small, large = (written_png(x, d, 2, extra) for x, d in ((pixels, 8), (pixels * 251 + 17, 16)))
+    assert png.decode(small, 1)[0, :, 0].tolist() == narrow
+    assert png.decode(large, 1, 16)[0, :, 0].tolist() == wide
+    assert png.decode(large, 1)[0, :, 0].tolist() == cut
+
+
 def test_png_transparency():
     samples = np.array([[[0], [5], [9]]])
     data = written_png(samples, 8, 0, [(b"tRNS", b"\0\5")])

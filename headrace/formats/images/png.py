@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats.images import png_gray
+
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type: grey, RGB, palette, grey + A, RGBA
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
@@ -79,7 +81,8 @@ def decode(data: bytes, channels: int = 0, bits: int = 8) -> Any:
 
     channels: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA; 0: as in the file.  bits: 8 or 16.
     """
-    header, palette, clear, gamma, packed = None, None, None, 1.0, []
+    is_srgb = False
+    header, palette, clear, gamma, packed = None, None, None, png_gray.ONE, []
     for kind, body in _chunks(data):
         if header is None:
             if kind != b"IHDR":
@@ -89,8 +92,10 @@ def decode(data: bytes, channels: int = 0, bits: int = 8) -> Any:
             palette = np.frombuffer(body, np.uint8).reshape(-1, 3)
         elif kind == b"tRNS":
             clear = body
-        elif kind == b"gAMA" and len(body) == 4:
-            gamma = int.from_bytes(body, "big") / 100_000
+        elif kind == b"gAMA" and len(body) == 4 and not is_srgb:
+            gamma = int.from_bytes(body, "big")
+        elif kind == b"sRGB":
+            gamma, is_srgb = png_gray.SRGB, True
         elif kind == b"IDAT":
             packed.append(body)
     if header is None or not packed:
@@ -199,7 +204,7 @@ def _paethed(line: list[int], above: list[int], step: int) -> list[int]:
 
 # -- what the caller wants ----------------------------------------------------------------------
 def _converted(
-    header: Header, samples: Any, palette: Any, clear: bytes | None, gamma: float, channels: int,
+    header: Header, samples: Any, palette: Any, clear: bytes | None, gamma: int, channels: int,
     bits: int,
 ) -> Any:  # fmt: skip
     """Samples with this many channels and bits."""
@@ -209,7 +214,7 @@ def _converted(
     else:
         colors, alpha = _split(header, samples, clear)
         channels = channels or header.channels
-    colors = _gray(colors, gamma) if channels < 3 else _rgb(colors)
+    colors = png_gray.gray(colors, gamma, bits) if channels < 3 else _rgb(colors)
     if bits == 8 and colors.dtype == np.uint16:
         colors, alpha = (None if x is None else (x >> 8).astype(np.uint8) for x in (colors, alpha))
     if channels % 2 == 0:
@@ -249,22 +254,6 @@ def _split(header: Header, samples: Any, clear: bytes | None) -> tuple[Any, Any]
 
 def _rgb(colors: Any) -> Any:
     return np.broadcast_to(colors, (*colors.shape[:2], 3))
-
-
-def _gray(colors: Any, gamma: float) -> Any:
-    """Brightness by ITU-R 601, of linear light where the file tells its gamma.  Fixed point and
-    tables in the type of the samples, as PNG libraries have them."""
-    if colors.shape[2] == 1:
-        return colors
-    most = np.iinfo(colors.dtype).max
-    r, g, b = np.moveaxis(colors, -1, 0)
-    at = np.arange(most + 1) / most
-    if gamma <= 0 or abs(gamma - 1) < 0.05:  # so little is not corrected
-        gamma = 1.0
-    light, back = (np.rint(at**power * most) for power in (1 / gamma, gamma))
-    lr, lg, lb = (light.astype(np.int64)[x] for x in (r, g, b))
-    mixed = back[(9797 * lr + 19234 * lg + 3737 * lb + 16384) >> 15]
-    return np.where((r == g) & (r == b), r, mixed).astype(colors.dtype)[..., None]
 
 
 # -- writing ------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def convert_inputs(
         if arg.is_list:
             tensors = _convert_list(op, arg, values[arg.name], attrs)
         else:
-            tensors = [_convert_one(op, arg, values[arg.name], attrs, inferred_from)]
+            tensors = [_convert_one(op, arg, values, attrs, inferred_from)]
         _infer(op, arg, tensors, attrs, inferred_from)
         inputs += tensors
         types += [t.dtype if arg.is_ref else t.dtype.base for t in tensors]
@@ -42,14 +42,14 @@ def convert_inputs(
 
 
 def _convert_one(
-    op: Op, arg: Arg, value: Any, attrs: dict[str, Any], inferred_from: dict[str, str]
+    op: Op, arg: Arg, values: dict[str, Any], attrs: dict[str, Any], inferred_from: dict[str, str]
 ) -> Tensor:
-    expected, preferred = arg.dtype, None
+    value, expected, preferred = values[arg.name], arg.dtype, None
     if arg.type_attr is not None:
         expected = attrs.get(arg.type_attr)
         default = op.signature.attrs[arg.type_attr].default
         if expected is None and default is not REQUIRED:
-            preferred = default
+            preferred = _type_beside(op, arg, values) or default
     try:
         tensor = convert_to_tensor(
             value, expected, name=arg.name, as_ref=arg.is_ref, preferred_dtype=preferred
@@ -69,6 +69,17 @@ def _convert_one(
     if expected is not None and tensor.dtype.base is not expected.base:
         raise _mismatch(op, arg, tensor, expected, inferred_from, None)
     return tensor
+
+
+def _type_beside(op: Op, arg: Arg, values: dict[str, Any]) -> DType | None:
+    """The type of a tensor among the other arguments that must have this one's type: a plain number fits
+    either.  (TF 1.15 takes the attribute's default and then refuses the tensor; later versions do not.)"""
+    for other in op.signature.inputs:
+        given = values.get(other.name)
+        if other.type_attr == arg.type_attr and isinstance(given, Tensor):
+            own = getattr(values[arg.name], "dtype", given.dtype.base)
+            return given.dtype.base if own == given.dtype.base else None
+    return None
 
 
 def _mismatch(

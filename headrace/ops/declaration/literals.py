@@ -227,7 +227,7 @@ def _wider(a: DType, b: DType, leaf: Any) -> DType:
     )
 
 
-# What a tensor of each kind accepts.  A bool is an int to Python, but not to TF.
+# What a tensor of each kind accepts.  A bool is an int, to Python and to TF.
 _ACCEPTED: dict[str, tuple[type, ...]] = {
     "i": (int, np.integer),
     "u": (int, np.integer),
@@ -239,8 +239,6 @@ _ACCEPTED: dict[str, tuple[type, ...]] = {
 
 
 def _accepts(dtype: DType, leaf: Any) -> bool:
-    if isinstance(leaf, bool):
-        return dtype.kind == "b"
     return isinstance(leaf, _ACCEPTED.get(dtype.kind, ()))
 
 

@@ -14,9 +14,9 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.nn.ctc_beam import Beam
 
 FLOAT = Type((float32, float64), default=float32)
-NEVER = -np.inf
 
 
 def batch_of(inputs, sequence_length):
@@ -83,57 +83,6 @@ def ctc_greedy_decoder(inputs, sequence_length, *, merge_repeated):
 
 
 # -- beam search ----------------------------------------------------------------------------------
-class Beam:
-    """Label sequences, best first, with the log probabilities of all paths that read as them:
-    those that end in the last label, and those that end in a blank."""
-
-    def __init__(self):
-        self.sequences = [()]
-        self.label, self.blank = np.array([NEVER]), np.array([0.0])
-
-    @property
-    def total(self):
-        return np.logaddexp(self.label, self.blank)
-
-    def step(self, log_y, width):
-        """One more time step; the best `width` sequences stay."""
-        classes = len(log_y) - 1
-        place = {sequence: i for i, sequence in enumerate(self.sequences)}
-        last = np.array([s[-1] if s else -1 for s in self.sequences])
-        total = self.total
-        # A sequence grows by a label; by its own last label only across a blank.
-        grown = total[:, None] + log_y[:classes]
-        ends = np.flatnonzero(last >= 0)
-        grown[ends, last[ends]] = self.blank[ends] + log_y[last[ends]]
-        label = np.where(last >= 0, self.label + log_y[last], NEVER)
-        for i, sequence in enumerate(self.sequences):
-            parent = place.get(sequence[:-1]) if sequence else None
-            if parent is not None:
-                label[i] = np.logaddexp(label[i], grown[parent, sequence[-1]])
-                grown[parent, sequence[-1]] = NEVER  # it is there already
-        blank = total + log_y[-1]
-        self._keep(label, blank, grown, width)
-
-    def _keep(self, label, blank, grown, width):
-        scores = np.concatenate([np.logaddexp(label, blank), grown.ravel()])
-        order = np.argsort(-scores, kind="stable")[:width]
-        count, classes = len(self.sequences), grown.shape[1]
-        order = order[(scores[order] > NEVER) | (order < count)]
-        new = order - count
-        self.sequences = [
-            self.sequences[i] if n < 0 else (*self.sequences[n // classes], int(n % classes))
-            for i, n in zip(order.tolist(), new.tolist())
-        ]
-        pad = np.full(grown.size, NEVER)
-        self.label = np.concatenate([label, grown.ravel()])[order]
-        self.blank = np.concatenate([blank, pad])[order]
-
-
-def log_softmax(x):
-    low = x - x.max(axis=-1, keepdims=True)
-    return low - np.log(np.exp(low).sum(axis=-1, keepdims=True))
-
-
 def beam_shape(inputs, sequence_length, *, top_paths):
     batch = batch_of(inputs, sequence_length)
     each = ((None, 2), (None,), (2,))
@@ -152,20 +101,18 @@ def ctc_beam_search_decoder(inputs, sequence_length, *, beam_width, top_paths, m
     what is returned."""
     check(inputs, sequence_length)
     require(top_paths <= beam_width, "requested more paths than the beam width.")
-    log_y = log_softmax(inputs.astype(np.float64))
     batch = inputs.shape[1]
     paths = [[] for _ in range(top_paths)]
-    scores = np.zeros((batch, top_paths))
+    scores = np.zeros((batch, top_paths), inputs.dtype)
     for b, length in enumerate(sequence_length.tolist()):
-        beam = Beam()
+        beam = Beam(beam_width, inputs.dtype)
         for t in range(length):
-            beam.step(log_y[t, b], beam_width)
-        require(top_paths <= len(beam.sequences), "Less leaves in the beam search than requested.")
-        best = np.argsort(-beam.total, kind="stable")[:top_paths]
-        scores[b] = beam.total[best]
-        for path, i in zip(paths, best):
-            labels = list(beam.sequences[i])
-            path.append(merged(labels) if merge_repeated else labels)
+            beam.step(inputs[t, b])
+        require(top_paths <= len(beam.leaves), "Less leaves in the beam search than requested.")
+        best = beam.best(top_paths)
+        scores[b] = [entry.total for entry in best]
+        for path, entry in zip(paths, best):
+            path.append(merged(entry.labels) if merge_repeated else entry.labels)
     found = [sparse(path) for path in paths]
     return *(list(part) for part in zip(*found)), scores
 
