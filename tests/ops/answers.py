@@ -92,9 +92,9 @@ class _Built:
             session.run([v.initializer for v in self.variables])
             values = session.run(outputs if outputs else self.node, self.feeds)
             for k, value in enumerate(values or []):
-                found.arrays[f"output {k}"] = np.asarray(value)
+                found.arrays[f"output {k}"] = as_array(value)
             for k, variable in enumerate(self.variables):
-                found.arrays[f"variable {k}"] = np.asarray(session.run(variable.value()))
+                found.arrays[f"variable {k}"] = as_array(session.run(variable.value()))
             if with_gradients and GRADIENTS.get(self.call.op.name) is not None:
                 self.add_gradients(session, outputs, values, found)
         return found
@@ -115,6 +115,12 @@ class _Built:
             }
         for name, value in session.run(named, self.feeds).items():
             found.arrays[name] = np.asarray(value)
+
+
+def as_array(value: Any) -> np.ndarray:
+    """What a session gives; text as objects, whatever its length."""
+    array = np.asarray(value)
+    return array.astype(object) if array.dtype.kind in "SU" else array
 
 
 # -- comparison ----------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ INDICES = {dtypes.uint8, dtypes.int16, dtypes.int32, dtypes.int64}
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.0, 0.5, 2.5, 1e-3, 1e4)
 SIZES = (0, 1, 2, 3, 5, 8, 17)
 MOST = 1 << 14  # elements of an input
+HUGE = 1 << 22  # and of an output, if somebody asked for its shape
 Rng = np.random.Generator
 
 
@@ -101,7 +102,14 @@ def calls(op: Op, seed: int, count: int) -> Iterator[Call]:
             name = str(rng.choice(list(CHANGES)))
             CHANGES[name](call, rng)
             call.changes.append(name)
-        yield call
+        if not _may_be_huge(call):
+            yield call
+
+
+def _may_be_huge(call: Call) -> bool:
+    """Whether a vector of indices would, as a shape, be that of an array which no memory holds."""
+    vectors = (x for i, _, x in call.arrays() if call.is_index(i) and x.ndim == 1)
+    return any(np.prod(np.maximum(np.abs(x), 1.0)) > HUGE for x in vectors)
 
 
 def _own(value: Any) -> Any:

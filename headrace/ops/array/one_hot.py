@@ -41,10 +41,11 @@ def one_hot(indices, depth, on_value, off_value, *, axis):
         require(value.ndim == 0, f"{what} must be a scalar, but got: {list(value.shape)}")
     require(depth >= 0, f"depth must be non-negative, got: {depth}")
     at = indices.ndim if axis == -1 else axis
+    # The result first: what no memory holds is refused before anything else is computed.
+    out = np.empty((*indices.shape[:at], int(depth), *indices.shape[at:]), on_value.dtype)
+    out[...] = off_value
     places = np.arange(int(depth)).reshape((-1,) + (1,) * (indices.ndim - at))
     chosen = np.expand_dims(indices, at) == places
-    out = np.empty(chosen.shape, on_value.dtype)
-    out[...] = off_value
     out[chosen] = on_value
     return out
 

@@ -133,9 +133,11 @@ _STEPS = 1 << 10  # TF reads cubic weights from a table of this many steps
 
 
 def _cubic_table(a: float) -> tuple[Any, Any]:
-    x = (np.arange(_STEPS + 1) / _STEPS).astype(F)
+    x = (
+        (np.arange(_STEPS + 1) / _STEPS).astype(F).astype(np.float64)
+    )  # rounded once more, at the end
     near = ((a + 2) * x - (a + 3)) * x * x + 1
-    x = x + F(1)
+    x = x + 1
     return near.astype(F), (((a * x - 5 * a) * x + 8 * a) * x - 4 * a).astype(F)
 
 

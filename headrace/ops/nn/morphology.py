@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from headrace.core.dtypes import REALS
@@ -11,7 +12,6 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Ints, String
-from headrace.ops.nn.pooling import lowest
 from headrace.ops.nn.window import padded, padded_zeros, places, taps, unpadded, window
 
 ATTRS = {
@@ -59,10 +59,11 @@ def dilate(x, w, windows):
     inside = padded(np.ones((1, *x.shape[1:3], 1), bool), windows, False)
     x = padded(x, windows)
     shape = (len(x), *(k.count for k in windows), x.shape[3])
-    best, which = np.full(shape, lowest(x.dtype), x.dtype), np.full(shape, -1)
+    least = ml_dtypes.finfo(x.dtype).min if x.dtype.kind in "fV" else np.iinfo(x.dtype).min
+    best, which = np.full(shape, least, x.dtype), np.full(shape, -1)
     for number, (at, index) in enumerate(taps(windows)):
         found = x[index] + w[at]
-        better = inside[index] & ((which < 0) | (found > best))
+        better = inside[index] & (found > best)
         best, which = np.where(better, found, best), np.where(better, number, which)
     return best, which
 
@@ -119,6 +120,9 @@ def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, pa
     dx = padded_zeros(len(input), input.shape[3], input.shape[1:3], windows, out_backprop.dtype)
     for number, (_, index) in enumerate(taps(windows)):
         dx[index] += np.where(which == number, out_backprop, 0)
+    # Where nothing was larger than the least number (NaN, -inf), TF takes the window's first place.
+    rows, columns = (np.maximum(np.arange(w.count) * w.stride, w.before) for w in windows)
+    np.add.at(dx, (slice(None), rows[:, None], columns), np.where(which < 0, out_backprop, 0))
     return unpadded(dx, windows)
 
 
@@ -130,6 +134,7 @@ def dilation2d_backprop_filter(input, filter, out_backprop, *, strides, rates, p
     check_backprop(input, out_backprop, windows)
     which = dilate(input, filter, windows)[1]
     dw = np.zeros(filter.shape, out_backprop.dtype)
+    which = np.maximum(which, 0)
     for number, (at, _) in enumerate(taps(windows)):
         dw[at] = np.where(which == number, out_backprop, 0).sum(axis=(0, 1, 2))
     return dw
@@ -142,3 +147,5 @@ def _(rng):
         x, w = spread(rng, x), rng.normal(size=w)
         y = dilation2d.reference(x, w, **chosen)
         yield Sample(x, w, rng.normal(size=y.shape), **chosen, grad=False)
+        x = np.full_like(x, -np.inf)
+        yield Sample(x, w, rng.normal(size=y.shape), **chosen, grad=False, note="nothing larger")

@@ -313,10 +313,13 @@ def _(rng):
 def add_many_sparse_to_tensors_map(
     ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name
 ):
-    """Keep every row of a sparse tensor; their handles."""
+    """Keep every row of a sparse tensor; their handles, which empty rows get last."""
     table = _map(ctx, container, shared_name, ctx.node.name)
     rows = list(_rows(sparse_indices, sparse_values, sparse_shape))
-    return np.array([table.add(*row, T) for row in rows], np.int64)
+    handles = np.empty(len(rows), np.int64)
+    for k in sorted(range(len(rows)), key=lambda k: not len(rows[k][0])):
+        handles[k] = table.add(*rows[k], T)
+    return handles
 
 
 @add_many_sparse_to_tensors_map.samples
