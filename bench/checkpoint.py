@@ -103,9 +103,12 @@ class Peer:
 
     def __init__(self, python: str, folder: str, size: int) -> None:
         self.process = subprocess.Popen(
-            [python, "-c", PEER, folder, str(size), str(COUNT)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [python, "-c", PEER, folder, str(size), str(COUNT)],
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         assert self._line() == "ready\n"
 
     def _line(self) -> str:

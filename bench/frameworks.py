@@ -27,9 +27,13 @@ INTERPRETERS = {
     "jax": "HEADRACE_JAX_PYTHON",
 }
 TITLES = {
-    OURS: "Headrace", "tf": "TensorFlow", "torch": "PyTorch", "torch_cl": "PyTorch, channels last",
-    "torch_compile": "PyTorch, compiled", "jax": "JAX",
-}  # fmt: skip
+    OURS: "Headrace",
+    "tf": "TensorFlow",
+    "torch": "PyTorch",
+    "torch_cl": "PyTorch, channels last",
+    "torch_compile": "PyTorch, compiled",
+    "jax": "JAX",
+}
 WITH = {"torch": ("torch", "torch_cl")}  # what a name on the command line brings along
 
 

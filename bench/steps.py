@@ -70,9 +70,13 @@ class Run:
         names = [frameworks.OURS, *self.peers, frameworks.MACHINE]
         self.crew = Crew(names, given.size, log, self.note)
         self.results: dict[str, Any] = {
-            "machine": machine(), "versions": self.crew.versions, "rounds": given.rounds,
-            "size": given.size, "steps": {}, "notes": [],
-        }  # fmt: skip
+            "machine": machine(),
+            "versions": self.crew.versions,
+            "rounds": given.rounds,
+            "size": given.size,
+            "steps": {},
+            "notes": [],
+        }
 
     def all(self, names: list[str]) -> None:
         try:
@@ -151,10 +155,12 @@ def machine() -> dict[str, Any]:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), model)
     return {
-        "date": datetime.date.today().isoformat(), "CPU": model,
-        "cores": len(os.sched_getaffinity(0)), "Python": platform.python_version(),
+        "date": datetime.date.today().isoformat(),
+        "CPU": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "Python": platform.python_version(),
         "load before": round(os.getloadavg()[0], 1),
-    }  # fmt: skip
+    }
 
 
 def conclude(given: argparse.Namespace, results: dict[str, Any]) -> bool:

@@ -16,9 +16,12 @@ from bench.rounds import disagreement, measured
 PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 Results = dict[str, Any]
 STARTUP_PARTS = {
-    "import": "import", "build": "build", "first": "first step", "total": "from process start",
+    "import": "import",
+    "build": "build",
+    "first": "first step",
+    "total": "from process start",
     "second": "second step",
-}  # fmt: skip
+}
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -134,9 +137,14 @@ def machine_table(results: Results) -> str:
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
-    "machine": machine_table, "verdicts": verdicts_table, "steps": steps_table,
-    "rates": rates_table, "startup": startup_table, "memory": memory_table, "loops": loops_table,
-}  # fmt: skip
+    "machine": machine_table,
+    "verdicts": verdicts_table,
+    "steps": steps_table,
+    "rates": rates_table,
+    "startup": startup_table,
+    "memory": memory_table,
+    "loops": loops_table,
+}
 
 
 def write(results: Results, path: str) -> None:

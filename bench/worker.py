@@ -54,9 +54,11 @@ class Server:
         kept = [step.check()] if step.check else losses[:LOSSES]
         self.built[workload] = step
         return {
-            "build": built - begin, "first": first - built, "flops": step.flops,
+            "build": built - begin,
+            "first": first - built,
+            "flops": step.flops,
             "losses": [float(loss) for loss in kept if loss is not None],
-        }  # fmt: skip
+        }
 
     def burst(self, workload: str) -> dict[str, Any]:
         return timed(self.built[workload].run, WORKLOADS.get(workload, Effort("", 0.3, 3)))
@@ -105,9 +107,11 @@ def first(build: Callable[[Sizes], Step], size: Sizes) -> dict[str, float]:
     done = now()
     step.run()
     return {
-        "import": imported - STARTED, "build": built - imported, "first": done - built,
+        "import": imported - STARTED,
+        "build": built - imported,
+        "first": done - built,
         "second": now() - done,
-    }  # fmt: skip
+    }
 
 
 def memory(build: Callable[[Sizes], Step], size: Sizes) -> dict[str, float]:

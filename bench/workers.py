@@ -24,10 +24,14 @@ class Worker:
     def __init__(self, name: str, size: str, log: IO[bytes]) -> None:
         self.name, self.rest = name, b""
         self.process = subprocess.Popen(
-            frameworks.command(name, "serve", size), cwd=frameworks.ROOT,
-            env=frameworks.environment(name), start_new_session=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-        )  # fmt: skip
+            frameworks.command(name, "serve", size),
+            cwd=frameworks.ROOT,
+            env=frameworks.environment(name),
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
         hello = self.answer(HELLO)
         self.version, self.has = hello["version"], frozenset(hello["has"])
 
@@ -85,9 +89,13 @@ def once(name: str, words: list[str], log: IO[bytes], seconds: float, **variable
     """The one answer of a fresh process, with `total`: seconds from its start to its first step's end."""
     begin = time.perf_counter()
     process = subprocess.Popen(
-        frameworks.command(name, *words), cwd=frameworks.ROOT, start_new_session=True,
-        env=frameworks.environment(name, **variables), stdout=subprocess.PIPE, stderr=log,
-    )  # fmt: skip
+        frameworks.command(name, *words),
+        cwd=frameworks.ROOT,
+        start_new_session=True,
+        env=frameworks.environment(name, **variables),
+        stdout=subprocess.PIPE,
+        stderr=log,
+    )
     try:
         assert process.stdout
         ready, _, _ = select.select([process.stdout], [], [], seconds)

@@ -103,10 +103,13 @@ def generated(beginning, count, temperature=1.0, top_k=1):
 
     shape = [None, LAYERS, 2, HEADS, None, WIDTH // HEADS]
     letters, _, _ = tf.while_loop(
-        lambda *_: True, body, [tf.concat([beginning, first], 1), first, past],
+        lambda *_: True,
+        body,
+        [tf.concat([beginning, first], 1), first, past],
         shape_invariants=[tf.TensorShape(s) for s in ([None, None], [None, None], shape)],
-        maximum_iterations=count - 1, back_prop=False,
-    )  # fmt: skip
+        maximum_iterations=count - 1,
+        back_prop=False,
+    )
     return letters
 
 
@@ -119,9 +122,13 @@ def without_past(beginning, count):
         return tf.concat([letters, best], 1)
 
     return tf.while_loop(
-        lambda _: True, body, [beginning], shape_invariants=[tf.TensorShape([None, None])],
-        maximum_iterations=count, back_prop=False,
-    )  # fmt: skip
+        lambda _: True,
+        body,
+        [beginning],
+        shape_invariants=[tf.TensorShape([None, None])],
+        maximum_iterations=count,
+        back_prop=False,
+    )
 
 
 def as_text(letters):

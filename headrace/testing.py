@@ -97,9 +97,12 @@ class TestCase(unittest.TestCase):
     # -- running -----------------------------------------------------------------------------
     @contextmanager
     def session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> Iterator[Any]:  # fmt: skip
+    ) -> Iterator[Any]:
         """A session that is closed at the end of the block; it places softly unless `force_gpu`."""
         made = Session(graph=graph, config=_placing(config, force_gpu))
         with made as session, _on_device(session, use_gpu, force_gpu):
@@ -107,9 +110,12 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def cached_session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> Iterator[Any]:  # fmt: skip
+    ) -> Iterator[Any]:
         """The same session for all blocks of a test, which must ask for the same."""
         asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
         if self._cached_session is None:
@@ -126,9 +132,12 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def test_session(
-        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False,
+        self,
+        graph: Graph | None = None,
+        config: Any = None,
+        use_gpu: bool = False,
         force_gpu: bool = False,
-    ) -> Iterator[Any]:  # fmt: skip
+    ) -> Iterator[Any]:
         """`session` where a graph is given; else the one session of this test, whatever it is."""
         if graph is not None:
             chosen = self.session(graph, config, use_gpu, force_gpu)
@@ -205,10 +214,19 @@ class TestCase(unittest.TestCase):
             np.testing.assert_allclose(x, y, rtol, atol, err_msg=str(msg or ""), equal_nan=True)
 
     def assertAllCloseAccordingToType(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, float_rtol: float = 1e-6,
-        float_atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3,
-        bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2, msg: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: Any = None,
+    ) -> None:
         """Arrays that are as near each other as their types allow."""
         names = {getattr(getattr(v, "dtype", None), "name", "") for v in (a, b)}
         for kinds, r, t in (
@@ -256,9 +274,13 @@ class TestCase(unittest.TestCase):
         self.assertLessEqual(np.max(self._value(a)), comparison_target)
 
     def assertAllInRange(
-        self, target: Any, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False,
+        self,
+        target: Any,
+        lower_bound: Any,
+        upper_bound: Any,
+        open_lower_bound: bool = False,
         open_upper_bound: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """All elements lie between two bounds."""
         x = self._value(target)
         if not (np.issubdtype(x.dtype, np.floating) or np.issubdtype(x.dtype, np.integer)):
@@ -302,9 +324,13 @@ class TestCase(unittest.TestCase):
             self.assertMultiLineEqual(proto.to_text(expected), proto.to_text(message), msg)
 
     def assertProtoEqualsVersion(
-        self, expected: str, actual: Any, producer: int = GRAPH_DEF_VERSION,
-        min_consumer: int = GRAPH_DEF_VERSION_MIN_CONSUMER, msg: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        expected: str,
+        actual: Any,
+        producer: int = GRAPH_DEF_VERSION,
+        min_consumer: int = GRAPH_DEF_VERSION_MIN_CONSUMER,
+        msg: Any = None,
+    ) -> None:
         versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }};\n"
         self.assertProtoEquals(versions + expected, actual, msg)
 
@@ -370,9 +396,13 @@ def _bytes(value: Any) -> Any:
 
 
 for _old, _new in (
-    ("assertEquals", "assertEqual"), ("assertNotEquals", "assertNotEqual"),
-    ("assertAlmostEquals", "assertAlmostEqual"), ("assertItemsEqual", "assertCountEqual"),
-    ("assertRegexpMatches", "assertRegex"), ("assertNotRegexpMatches", "assertNotRegex"),
-    ("assertRaisesRegexp", "assertRaisesRegex"), ("assert_", "assertTrue"),
-):  # fmt: skip
+    ("assertEquals", "assertEqual"),
+    ("assertNotEquals", "assertNotEqual"),
+    ("assertAlmostEquals", "assertAlmostEqual"),
+    ("assertItemsEqual", "assertCountEqual"),
+    ("assertRegexpMatches", "assertRegex"),
+    ("assertNotRegexpMatches", "assertNotRegex"),
+    ("assertRaisesRegexp", "assertRaisesRegex"),
+    ("assert_", "assertTrue"),
+):
     setattr(TestCase, _old, getattr(unittest.TestCase, _new))

@@ -140,19 +140,33 @@ class Benchmark:
     """Measures steps: subclasses have methods benchmarkXyz."""
 
     def report_benchmark(
-        self, iters: Any = None, cpu_time: Any = None, wall_time: Any = None,
-        throughput: Any = None, extras: Any = None, name: str | None = None, metrics: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        iters: Any = None,
+        cpu_time: Any = None,
+        wall_time: Any = None,
+        throughput: Any = None,
+        extras: Any = None,
+        name: str | None = None,
+        metrics: Any = None,
+    ) -> None:
         """Print one result."""
         print(
             f"{name or type(self).__name__}: {iters} iterations, {wall_time} s each {extras or ''}"
         )
 
     def run_op_benchmark(
-        self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2,
-        min_iters: int = 10, store_trace: bool = False, store_memory_usage: bool = True,
-        name: str | None = None, extras: Any = None, mbs: float = 0,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        sess: Any,
+        op_or_tensor: Any,
+        feed_dict: Any = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: Any = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
         """Run a step many times; the median of the times is reported."""
         import time
 

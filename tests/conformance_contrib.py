@@ -7,10 +7,26 @@ import headrace as tf
 from headrace.contrib.seq2seq import beam_step, beams, sampling
 from tests import conformance_extras
 
-_SEQ2SEQ = ("attention_wrapper", "basic_decoder", "beam_search_decoder", "beam_search_ops",
-            "decoder", "helper", "loss")  # fmt: skip
-_RNN = ("contrib_rnn", "core_rnn_cell", "fused_rnn_cell", "gru_ops", "lstm_ops", "rnn", "rnn_cell",
-        "rnn_cell_impl", "contrib_rnn_cell")  # fmt: skip
+_SEQ2SEQ = (
+    "attention_wrapper",
+    "basic_decoder",
+    "beam_search_decoder",
+    "beam_search_ops",
+    "decoder",
+    "helper",
+    "loss",
+)
+_RNN = (
+    "contrib_rnn",
+    "core_rnn_cell",
+    "fused_rnn_cell",
+    "gru_ops",
+    "lstm_ops",
+    "rnn",
+    "rnn_cell",
+    "rnn_cell_impl",
+    "contrib_rnn_cell",
+)
 
 
 def _names(modules: tuple[str, ...], public: object) -> dict[str, object]:
@@ -44,9 +60,15 @@ def _block_lstm(seq_len_max, x, w, b, forget_bias=1.0, cell_clip=-1.0, use_peeph
     given = {n: v for n, v in given.items() if v is not None and n != "name"}
     rest = {"cs_prev": state, "h_prev": state, "wci": hole, "wcf": hole, "wco": hole} | given
     found = tf.raw_ops.BlockLSTM(
-        seq_len_max=seq_len_max, x=tf.stack(x), w=w, b=b, forget_bias=forget_bias,
-        cell_clip=cell_clip, use_peephole=use_peephole, **rest,
-    )  # fmt: skip
+        seq_len_max=seq_len_max,
+        x=tf.stack(x),
+        w=w,
+        b=b,
+        forget_bias=forget_bias,
+        cell_clip=cell_clip,
+        use_peephole=use_peephole,
+        **rest,
+    )
     return tuple(tf.unstack(part) for part in found)
 
 

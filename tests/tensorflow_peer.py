@@ -59,10 +59,13 @@ for line in sys.stdin:
 def _server() -> Any:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     server = subprocess.Popen(
-        [str(TF_PYTHON), "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True,
+        [str(TF_PYTHON), "-c", _SERVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
         env=environment | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-    )  # fmt: skip
+    )
     assert _line(server) == "ready\n", "TensorFlow can not be imported"
     return server
 

@@ -179,9 +179,10 @@ def test_unfed():
     x = tf.placeholder(tf.float32, [None, 3], name="x")  # not fed
     with tf.Session() as session:
         text = refused(
-            lambda: session.run(tf.exp(x)), INVALID,
+            lambda: session.run(tf.exp(x)),
+            INVALID,
             r"must feed a value for placeholder tensor 'x' with dtype float and shape \[\?,3\]",
-        )  # fmt: skip
+        )
         names_the_line(text, "x", "# not fed")
 
 
@@ -248,10 +249,14 @@ def nan_as_index():
         (lambda: tf.gather_nd([1.0, 2.0], nan_as_index()[:, None]), "does not index into"),
         (lambda: tf.nn.embedding_lookup(tf.zeros([3, 2]), nan_as_index()), "is not in .0, 3."),
         (lambda: tf.zeros([3])[nan_as_index()[0]], "out of bounds"),
-        (lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=nan_as_index(), logits=tf.zeros([1, 3])), "outside the valid range"),
+        (
+            lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=nan_as_index(), logits=tf.zeros([1, 3])
+            ),
+            "outside the valid range",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nan_in_an_index(build, message):
     """It is the least integer: outside of everything."""
     result = build()
@@ -283,12 +288,14 @@ def test_integers_by_zero(operation):
         (lambda: tf.sort(tf.zeros([0])), np.zeros(0)),
         (lambda: tf.gather(tf.zeros([0, 2]), tf.zeros([0], tf.int32)), np.zeros((0, 2))),
         (lambda: tf.matrix_inverse(tf.zeros([0, 0])), np.zeros((0, 0))),
-        (lambda: tf.nn.conv2d(tf.zeros([0, 4, 4, 1]), tf.ones([3, 3, 1, 2]), [1] * 4, "SAME"),
-         np.zeros((0, 4, 4, 2))),
+        (
+            lambda: tf.nn.conv2d(tf.zeros([0, 4, 4, 1]), tf.ones([3, 3, 1, 2]), [1] * 4, "SAME"),
+            np.zeros((0, 4, 4, 2)),
+        ),
         (lambda: tf.random_shuffle(tf.zeros([0])), np.zeros(0)),
         (lambda: tf.boolean_mask([1.0, 2.0], [False, False]), np.zeros(0)),
     ],
-)  # fmt: skip
+)
 def test_empty_tensors(build, wanted):
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(build()), wanted)
@@ -357,10 +364,12 @@ def test_sizes_whose_product_overflows(monkeypatch, compiled, build, shape):
         lambda: tf.random_normal(fed([1 << 46])),
         lambda: tf.eye(1 << 24),
         lambda: tf.matrix_diag(tf.ones([1 << 25])),
-        lambda: tf.unsorted_segment_sum([1.0], [0], tf.placeholder_with_default(np.int64(1 << 46), [])),
+        lambda: tf.unsorted_segment_sum(
+            [1.0], [0], tf.placeholder_with_default(np.int64(1 << 46), [])
+        ),
         lambda: tf.sequence_mask([1 << 50]),
     ],
-)  # fmt: skip
+)
 @either
 def test_sizes_that_no_memory_holds(monkeypatch, compiled, build):
     """Also where the bytes, or the size itself, do not fit into 64 or 32 bits."""
@@ -425,19 +434,45 @@ def constant(tensor):
         (['node { name: "a b" op: "NoOp" }'], ValueError, "invalid characters"),
         (['node { name: "a" op: "NoOp" input: "^z" }'], ValueError, "Unknown input node"),
         ([A, 'node { name: "b" op: "NoOp" device: "/no:such" }'], ValueError, "Unknown attribute"),
-        ([A, 'node { name: "b" op: "AddN" input: "a" attr { key: "N" value { i: 1000000000 } } '
-          + FLOAT + " }"], ValueError, "too large"),
+        (
+            [
+                A,
+                'node { name: "b" op: "AddN" input: "a" attr { key: "N" value { i: 1000000000 } } '
+                + FLOAT
+                + " }",
+            ],
+            ValueError,
+            "too large",
+        ),
         ([constant("dtype: DT_FLOAT tensor_shape { dim { size: -5 } }")], ValueError, "negative"),
-        ([constant("dtype: DT_FLOAT tensor_shape { dim { size: 1000000000000 } "
-                   "dim { size: 1000000000000 } }")], ValueError, "overflows"),
-        ([constant("dtype: DT_FLOAT tensor_shape { dim { size: 100000000000000 } } "
-                   "float_val: 1")], ValueError, "too large"),
-        ([constant('dtype: DT_FLOAT tensor_shape { dim { size: 5 } } tensor_content: "abc"')],
-         ValueError, "3 bytes of content for 5 values"),
+        (
+            [
+                constant(
+                    "dtype: DT_FLOAT tensor_shape { dim { size: 1000000000000 } "
+                    "dim { size: 1000000000000 } }"
+                )
+            ],
+            ValueError,
+            "overflows",
+        ),
+        (
+            [
+                constant(
+                    "dtype: DT_FLOAT tensor_shape { dim { size: 100000000000000 } } float_val: 1"
+                )
+            ],
+            ValueError,
+            "too large",
+        ),
+        (
+            [constant('dtype: DT_FLOAT tensor_shape { dim { size: 5 } } tensor_content: "abc"')],
+            ValueError,
+            "3 bytes of content for 5 values",
+        ),
         ([constant("dtype: DT_INT32 tensor_shape { } int_val: 1")], ValueError, "Type mismatch"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_graph_defs(graph, nodes, error, text):
     """Data, not programs: refused as a whole, and nothing of it stays."""
     refused(lambda: tf.import_graph_def(message(*nodes), name=""), error, text)

@@ -91,9 +91,13 @@ def test_runs_as_a_program(name, words, tmp_path):
         path = tmp_path / "program.py"
         path.write_text("\n".join(blocks(f"docs/{name}", "python")))
     done = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        [sys.executable, str(path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     places = [done.stdout.find(word) for word in words]
     assert -1 not in places and places == sorted(places), done.stdout

@@ -35,8 +35,12 @@ def test_runs(name, tmp_path):
         arguments = [directory]
     command = [sys.executable, "-m", "headrace", "run", str(ROOT / "examples" / name), *arguments]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip()

@@ -76,9 +76,10 @@ def out_of_order(codegen: Path) -> list[str]:
     """Imports of codegen/ that do not go to an earlier room (or to the own one)."""
     level = {room: n for n, room in enumerate(ROOMS)} | dict.fromkeys(ABOVE_THE_ROOMS, len(ROOMS))
     return [
-        where for place, used, where in rooms_used(codegen)
+        where
+        for place, used, where in rooms_used(codegen)
         if place != used and place != "__init__" and level[used] >= level[place]
-    ]  # fmt: skip
+    ]
 
 
 def test_the_rooms_of_the_compiler_stand_in_order():

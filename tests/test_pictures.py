@@ -15,9 +15,11 @@ ROOT = Path(__file__).parent.parent
 @pytest.mark.process
 def test_pictures_are_up_to_date():
     found = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "pictures"), "--check"], text=True,
-        capture_output=True, timeout=60,
-    )  # fmt: skip
+        [sys.executable, str(ROOT / "scripts" / "pictures"), "--check"],
+        text=True,
+        capture_output=True,
+        timeout=60,
+    )
     assert found.returncode == 0, found.stdout + found.stderr
 
 

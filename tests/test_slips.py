@@ -18,16 +18,27 @@ from tests.tensorflow_peer import needs_tensorflow, tensorflow
 FILE = Path(__file__).parent / "slips.txt"
 # What TensorFlow 2.21 lacks, or does not refuse.
 ONLY_TF1 = {
-    "layers slip", "dense no last dim", "activation string", "rnn dtype", "rnn rank",
-    "softmax ce positional", "a name that is absent", "a name in another module",
-}  # fmt: skip
+    "layers slip",
+    "dense no last dim",
+    "activation string",
+    "rnn dtype",
+    "rnn rank",
+    "softmax ce positional",
+    "a name that is absent",
+    "a name in another module",
+}
 # What TensorFlow's message has besides: its own words for the same, with other numbers in them.
 OTHER_WORDS = {
-    "bad scope": {"9"}, "bad node name": {"9"}, "concat shapes": {"[2]", "[3]"},
-    "constant mixed": {"1"}, "a typo": {"'tensorflow._api.v2.compat.v1.nn'"},
-    "mul float int": {"2.5"}, "pickle tensor": {"'SymbolicTensor'"},
-    "assign tensor": {"'SymbolicTensor'"}, "item assignment": {"'SymbolicTensor'"},
-}  # fmt: skip
+    "bad scope": {"9"},
+    "bad node name": {"9"},
+    "concat shapes": {"[2]", "[3]"},
+    "constant mixed": {"1"},
+    "a typo": {"'tensorflow._api.v2.compat.v1.nn'"},
+    "mul float int": {"2.5"},
+    "pickle tensor": {"'SymbolicTensor'"},
+    "assign tensor": {"'SymbolicTensor'"},
+    "item assignment": {"'SymbolicTensor'"},
+}
 
 
 def slips() -> dict[str, tuple[str, str]]:

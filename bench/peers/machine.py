@@ -42,9 +42,14 @@ def void(_: object) -> None:
 
 
 LIKE = {
-    "path": pace, "control": pace, "dense": product, "images": product, "sequences": product,
-    "sparse": traffic, "kernels": traffic,
-}  # fmt: skip
+    "path": pace,
+    "control": pace,
+    "dense": product,
+    "images": product,
+    "sequences": product,
+    "sparse": traffic,
+    "kernels": traffic,
+}
 
 
 def builders(form: str) -> dict[str, Callable[[Sizes], Step]]:

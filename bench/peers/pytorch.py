@@ -298,11 +298,13 @@ def builders(form: str) -> dict[str, Callable[[Sizes], Step]]:
     pictures = {
         name: partial(
             pytorch_images.train if name in NETWORKS else pytorch_images.infer,
-            name=name, order=order, compiled=compiled,
+            name=name,
+            order=order,
+            compiled=compiled,
         )
         for name, effort in WORKLOADS.items()
         if effort.kind == "images"
-    }  # fmt: skip
+    }
     if form == "torch_cl":
         return pictures
     others = {name: getattr(peer, name) for name in WORKLOADS if hasattr(peer, name)}

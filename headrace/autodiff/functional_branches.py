@@ -190,9 +190,13 @@ def _alike(a: Tensor, b: Tensor) -> bool:
 
 
 def _gradient_function(
-    part: Halves, places: _Places, number: int, operands: Sequence[int],
-    results: Sequence[Any], function: Function,
-) -> Function:  # fmt: skip
+    part: Halves,
+    places: _Places,
+    number: int,
+    operands: Sequence[int],
+    results: Sequence[Any],
+    function: Function,
+) -> Function:
     graph = part.body.graph
     inputs = []
     with graph.as_default(), graph.control_dependencies(None):

@@ -168,9 +168,12 @@ def _backward(node: Node, saving: Saving, dys: Sequence[Tensor]) -> list[Tensor]
     for function in (again, step, saving.step):
         function.add_to_graph(get_default_graph())
     results: list[Tensor] = node.declaration(
-        first, cond=FunctionName(again.name), body=FunctionName(step.name), output_shapes=shapes,
+        first,
+        cond=FunctionName(again.name),
+        body=FunctionName(step.name),
+        output_shapes=shapes,
         parallel_iterations=node.attrs["parallel_iterations"],
-    )  # fmt: skip
+    )
     return results[len(first) - len(dys) - len(totals) :]
 
 
@@ -214,9 +217,10 @@ def _one_back(node: Node, saving: Saving, graph: FunctionGraph) -> list[Tensor]:
     call = stateful_partitioned_call if STATEFUL in node.declaration.traits else partitioned_call
     outputs = saving.step.body().outputs
     results = call(
-        [*values, *kept, *dys], Tout=[t.dtype.base for t in outputs],
+        [*values, *kept, *dys],
+        Tout=[t.dtype.base for t in outputs],
         f=FunctionName(saving.step.name),
-    )  # fmt: skip
+    )
     for result, known in zip(results, outputs):
         result.set_shape(known.shape)
     dxs, more = results[: len(dys)], results[len(dys) :]

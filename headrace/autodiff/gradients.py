@@ -83,9 +83,14 @@ def gradients(
         stopped = [_handle_or_tensor(_source(s)) for s in stops]
         initial = _initial(tensors_y, given, colocate_gradients_with_ops, graph)
         walk = _Walk(
-            graph, tensors_y, tensors_x, stopped, colocate_gradients_with_ops, gate_gradients,
+            graph,
+            tensors_y,
+            tensors_x,
+            stopped,
+            colocate_gradients_with_ops,
+            gate_gradients,
             aggregation_method,
-        )  # fmt: skip
+        )
         walk.start(initial)
         walk.run()
         return [walk.result(x, s, unconnected) for x, s in zip(tensors_x, sources)]
@@ -199,9 +204,15 @@ class _Walk:
     """The backward walk of one call."""
 
     def __init__(
-        self, graph: Graph, ys: Sequence[Tensor], xs: Sequence[Tensor], stops: Sequence[Tensor],
-        colocate: bool, gate: bool, method: int | None,
-    ) -> None:  # fmt: skip
+        self,
+        graph: Graph,
+        ys: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        stops: Sequence[Tensor],
+        colocate: bool,
+        gate: bool,
+        method: int | None,
+    ) -> None:
         self.graph, self.ys, self.xs = graph, ys, xs
         self.colocate, self.gate, self.method = colocate, gate, method
         self.reach = reach = Reach(graph, xs)

@@ -55,9 +55,12 @@ def of(body: Body, count: int) -> Halves:
 
 
 def extended(
-    node: Node, inputs: Sequence[Tensor], examples: Sequence[Tensor], shapes: Sequence[Shape],
+    node: Node,
+    inputs: Sequence[Tensor],
+    examples: Sequence[Tensor],
+    shapes: Sequence[Shape],
     attrs: dict[str, Any],
-) -> list[Tensor]:  # fmt: skip
+) -> list[Tensor]:
     """Give a node more outputs, like the examples, also in the eyes of loops around it."""
     kinds = [(t.dtype.base, shape) for t, shape in zip(examples, shapes)]
     added: list[Tensor] = node._extend(inputs, kinds, attrs)

@@ -81,9 +81,14 @@ class GradLoop:
     def _context(self) -> WhileContext:
         forward = self.forward_context
         return WhileContext(
-            forward.maximum_iterations, forward.parallel_iterations, forward.back_prop,
-            forward.swap_memory, name=forward.name, grad_state=self, graph=self.graph,
-        )  # fmt: skip
+            forward.maximum_iterations,
+            forward.parallel_iterations,
+            forward.back_prop,
+            forward.swap_memory,
+            name=forward.name,
+            grad_state=self,
+            graph=self.graph,
+        )
 
     # -- counters ------------------------------------------------------------------------------
     def _count_forward(self) -> tuple[Tensor, Tensor]:
@@ -249,9 +254,12 @@ class GradLoop:
 
 def _enter(loop: WhileContext, tensor: Tensor, name: str) -> Tensor:
     entered: Tensor = primitives.enter(
-        tensor, frame_name=loop.name, is_constant=False,
-        parallel_iterations=loop.parallel_iterations, name=name,
-    )  # fmt: skip
+        tensor,
+        frame_name=loop.name,
+        is_constant=False,
+        parallel_iterations=loop.parallel_iterations,
+        name=name,
+    )
     entered._shape = tensor._shape
     loop.loop_enters.append(entered)
     return entered

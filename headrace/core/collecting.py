@@ -38,9 +38,11 @@ class _Paused:
             self._inside += 1
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside or not self._was_on or self._coming is not None:

@@ -242,9 +242,14 @@ _BY_NUMPY: dict[Any, DType] = {
 }
 _BY_NUMPY |= {np.dtype(q.as_numpy_dtype): q for q in (qint8, quint8, qint32, qint16, quint16)}
 _BY_PYTHON: dict[Any, DType] = {
-    float: float32, int: int64, bool: bool_, complex: complex128,
-    object: string, str: string, bytes: string,
-}  # fmt: skip
+    float: float32,
+    int: int64,
+    bool: bool_,
+    complex: complex128,
+    object: string,
+    str: string,
+    bytes: string,
+}
 
 # The sets that op declarations speak of.  Their order is that of TF's own lists.
 FLOATS = (bfloat16, float16, float32, float64)

@@ -20,8 +20,17 @@ from functools import cache
 from pathlib import Path
 
 STAGES = (
-    "plan", "passes", "place", "pieces", "regions", "stages", "kernels", "llvm", "memory", "step",
-)  # fmt: skip
+    "plan",
+    "passes",
+    "place",
+    "pieces",
+    "regions",
+    "stages",
+    "kernels",
+    "llvm",
+    "memory",
+    "step",
+)
 
 
 @cache

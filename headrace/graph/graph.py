@@ -90,9 +90,17 @@ class Graph(Collections, Contexts):
                 scoped = control_inputs_for(own.controls, sources)
                 control += [n for n in scoped if n not in control]
             node = Node(
-                self, op, self._node_name(name or op.name), inputs, input_types, control, attrs,
-                outputs, made or origin.here(), len(self._ordered) + 1,
-            )  # fmt: skip
+                self,
+                op,
+                self._node_name(name or op.name),
+                inputs,
+                input_types,
+                control,
+                attrs,
+                outputs,
+                made or origin.here(),
+                len(self._ordered) + 1,
+            )
             self._nodes[node.name] = node
             self._ordered.append(node)
             for source in sources:

@@ -84,11 +84,14 @@ class _RawLoop:
             kinds = [x.dtype for x in made]
         arrays = [
             TensorArray(
-                kind, size=0, dynamic_size=True, name=f"rnn_output_{i}",
+                kind,
+                size=0,
+                dynamic_size=True,
+                name=f"rnn_output_{i}",
                 element_shape=Shape([known]).concatenate(parts.static_shape(size)),
             )
             for i, (kind, size) in enumerate(zip(kinds, sizes))
-        ]  # fmt: skip
+        ]
         self.arrays = nest.pack_sequence_as(emitted, arrays)
         nothing = [
             zeros(parts.joined_sizes(batch_size, size), kind) for size, kind in zip(sizes, kinds)
@@ -97,11 +100,12 @@ class _RawLoop:
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:
         returned = while_loop(
-            lambda time, finished, *_: logical.logical_not(reduce_all(finished)), self._step,
-            [self.start, self.finished, self.next_input, self.arrays, self.state,
-             self.loop_state],
-            parallel_iterations=parallel_iterations, swap_memory=swap_memory,
-        )  # fmt: skip
+            lambda time, finished, *_: logical.logical_not(reduce_all(finished)),
+            self._step,
+            [self.start, self.finished, self.next_input, self.arrays, self.state, self.loop_state],
+            parallel_iterations=parallel_iterations,
+            swap_memory=swap_memory,
+        )
         emitted, state, loop_state = returned[-3:]
         return emitted, state, None if self.init_loop_state is None else loop_state
 

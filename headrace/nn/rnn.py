@@ -157,17 +157,22 @@ class _Loop:
 
     def _array(self, name: str, element_shape: Shape, dtype: Any) -> TensorArray:
         return TensorArray(
-            dtype, self.time_steps, element_shape=element_shape,
+            dtype,
+            self.time_steps,
+            element_shape=element_shape,
             tensor_array_name=self._base_name + name,
-        )  # fmt: skip
+        )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
         bound = arithmetic.minimum(self.time_steps, arithmetic.maximum(1, self.longest))
         _, outputs, state = while_loop(
-            lambda time, *_: time < bound, self._step, (self.start, self.outputs, self.state),
-            parallel_iterations=parallel_iterations, maximum_iterations=self.time_steps,
+            lambda time, *_: time < bound,
+            self._step,
+            (self.start, self.outputs, self.state),
+            parallel_iterations=parallel_iterations,
+            maximum_iterations=self.time_steps,
             swap_memory=swap_memory,
-        )  # fmt: skip
+        )
         found = [array.stack() for array in outputs]
         for tensor, size in zip(found, nest.flatten(self.cell.output_size)):
             tensor.set_shape(parts.static_sizes(self.known, size))
@@ -186,9 +191,15 @@ class _Loop:
         else:
             before = state
             output, state = parts.step(
-                time, self.sequence_length, self.shortest, self.longest, self.zero_output, before,
-                lambda: self.cell(inputs, before), skip_conditionals=True,
-            )  # fmt: skip
+                time,
+                self.sequence_length,
+                self.shortest,
+                self.longest,
+                self.zero_output,
+                before,
+                lambda: self.cell(inputs, before),
+                skip_conditionals=True,
+            )
         if keeps_list and len(state) == 1:
             state = state[0]
         written = [array.write(time, row) for array, row in zip(outputs, nest.flatten(output))]
@@ -254,9 +265,16 @@ def bidirectional_dynamic_rnn(
 
     def run(cell: Any, inputs: Any, state: Any, scope: Any) -> Any:
         return dynamic_rnn(
-            cell, inputs, sequence_length, state, dtype, parallel_iterations, swap_memory,
-            time_major, scope,
-        )  # fmt: skip
+            cell,
+            inputs,
+            sequence_length,
+            state,
+            dtype,
+            parallel_iterations,
+            swap_memory,
+            time_major,
+            scope,
+        )
 
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as fw_scope:

@@ -26,10 +26,12 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
     wanted = (
         (hasattr(cell, "output_size"), "'output_size' property is missing"),
         (hasattr(cell, "state_size"), "'state_size' property is missing"),
-        (hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state"),
-         "either 'zero_state' or 'get_initial_state' method is required"),
+        (
+            hasattr(cell, "zero_state") or hasattr(cell, "get_initial_state"),
+            "either 'zero_state' or 'get_initial_state' method is required",
+        ),
         (callable(cell), "is not callable"),
-    )  # fmt: skip
+    )
     missing = [message for holds, message in wanted if not holds]
     if missing:
         raise TypeError(
@@ -149,9 +151,15 @@ def select_rows(chosen: Tensor, old: Any, new: Any) -> Any:
 
 
 def step(
-    time: Any, sequence_length: Tensor, shortest: Tensor, longest: Tensor, zero_output: Any,
-    state: Any, call_cell: Callable[[], Any], skip_conditionals: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+    time: Any,
+    sequence_length: Tensor,
+    shortest: Tensor,
+    longest: Tensor,
+    zero_output: Any,
+    state: Any,
+    call_cell: Callable[[], Any],
+    skip_conditionals: bool = False,
+) -> tuple[Any, Any]:
     """Output and state after one step: a sequence that has ended gives zeros and keeps its state."""
     flat_state, flat_zero = nest.flatten(state), nest.flatten(zero_output)
     ended = time >= sequence_length

@@ -131,9 +131,14 @@ class _Lengths:
 
     def step(self, time: int, row: Any, state: Any) -> tuple[Any, Any]:
         return parts.step(
-            time, self.lengths, self.shortest, self.longest, self.zero_output, state,
+            time,
+            self.lengths,
+            self.shortest,
+            self.longest,
+            self.zero_output,
+            state,
             lambda: self.cell(row, state),
-        )  # fmt: skip
+        )
 
 
 def static_state_saving_rnn(
@@ -214,9 +219,13 @@ def static_bidirectional_rnn(
             )
         with variable_scope("bw") as bw_scope:
             output_bw, state_bw = static_rnn(
-                cell_bw, _reversed(inputs, sequence_length), initial_state_bw, dtype,
-                sequence_length, scope=bw_scope,
-            )  # fmt: skip
+                cell_bw,
+                _reversed(inputs, sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                scope=bw_scope,
+            )
     output_bw = _reversed(output_bw, sequence_length)
     pairs = zip(nest.flatten(output_fw), nest.flatten(output_bw))
     joined = [concat([forward, backward], 1) for forward, backward in pairs]

@@ -144,9 +144,10 @@ class ControlLoops:
         like = replace(loop.entrance, device=device, control=())
         source = self._source(like, path[:-1], name)
         frame = {
-            "frame_name": path[-1], "is_constant": False,
+            "frame_name": path[-1],
+            "is_constant": False,
             "parallel_iterations": loop.entrance.attrs["parallel_iterations"],
-        }  # fmt: skip
+        }
         entered = self._node(like, f"{name}/enter", enter, [source], frame)
         if not loop.repeats:
             self._beats[path, device] = entered.node
@@ -173,15 +174,28 @@ class ControlLoops:
         return self._node(like, f"{name}/start", const, [], attrs, typed=False)
 
     def _node(
-        self, like: PlanNode, name: str, op: Op, inputs: list[Edge],
-        attrs: Mapping[str, Any] | None = None, outputs: tuple[Output, ...] = (_TRUTH,),
+        self,
+        like: PlanNode,
+        name: str,
+        op: Op,
+        inputs: list[Edge],
+        attrs: Mapping[str, Any] | None = None,
+        outputs: tuple[Output, ...] = (_TRUTH,),
         typed: bool = True,
-    ) -> Edge:  # fmt: skip
+    ) -> Edge:
         own = {"T": dtypes.bool_} if typed else {}
         types = tuple(dtypes.bool_ for _ in inputs)
         node = PlanNode(
-            name, op, tuple(inputs), (), own | dict(attrs or {}), outputs, types, like.device,
-            like.origins, like.number,
-        )  # fmt: skip
+            name,
+            op,
+            tuple(inputs),
+            (),
+            own | dict(attrs or {}),
+            outputs,
+            types,
+            like.device,
+            like.origins,
+            like.number,
+        )
         self._add(node)
         return Edge(name, 0)

@@ -124,10 +124,17 @@ class _Cutter:
         if (name, device) not in self.signals:
             empty = Literal(np.zeros(0, np.float32), dtypes.float32)
             marker = PlanNode(
-                f"{name}/_signal", const, (), (name,), {"value": empty, "dtype": dtypes.float32},
-                (Output(dtypes.float32, make_shape((0,))),), (), source.device, source.origins,
+                f"{name}/_signal",
+                const,
+                (),
+                (name,),
+                {"value": empty, "dtype": dtypes.float32},
+                (Output(dtypes.float32, make_shape((0,))),),
+                (),
+                source.device,
+                source.origins,
                 source.number,
-            )  # fmt: skip
+            )
             self._add(marker)
             waits = self._beat(name, device)
             arrived = self._transfer(Edge(marker.name, 0), marker, device, waits)
@@ -152,13 +159,29 @@ class _Cutter:
             "client_terminated": False,
         }
         sender = PlanNode(
-            f"{label}_send", send, (edge,), (), {"T": dtype} | ends, (), (dtype,), source.device,
-            source.origins, source.number,
-        )  # fmt: skip
+            f"{label}_send",
+            send,
+            (edge,),
+            (),
+            {"T": dtype} | ends,
+            (),
+            (dtype,),
+            source.device,
+            source.origins,
+            source.number,
+        )
         receiver = PlanNode(
-            f"{label}_recv", recv, (), waits, {"tensor_type": dtype} | ends,
-            (Output(dtype, output.shape),), (), device, source.origins, source.number,
-        )  # fmt: skip
+            f"{label}_recv",
+            recv,
+            (),
+            waits,
+            {"tensor_type": dtype} | ends,
+            (Output(dtype, output.shape),),
+            (),
+            device,
+            source.origins,
+            source.number,
+        )
         self._add(sender)
         self._add(receiver)
         self.sends.setdefault(source.device, []).append(sender.name)

@@ -69,20 +69,28 @@ def _waits(node: PlanNode, waits: dict[str, tuple[str, ...]]) -> tuple[str, ...]
 def _constant(node: PlanNode, name: str, value: Any, index: int) -> PlanNode:
     dtype = node.outputs[index].dtype
     return replace(
-        node, name=name, op=const, inputs=(), input_types=(),
+        node,
+        name=name,
+        op=const,
+        inputs=(),
+        input_types=(),
         attrs={"value": Literal(value, dtype), "dtype": dtype},
         outputs=(Output(dtype, make_shape(value.shape)),),
-    )  # fmt: skip
+    )
 
 
 def _values(plan: Plan, node: PlanNode, known: dict[Edge, Any]) -> list[Any] | None:
     op = node.op
     if (
-        op.reference is None or op.wants_context or node.has_effect or not node.outputs
+        op.reference is None
+        or op.wants_context
+        or node.has_effect
+        or not node.outputs
         or op.traits & {CONTROL_FLOW, HOST, DIFFERENT_EACH_TIME}
-        or not node.inputs or any(e not in known for e in node.inputs)
+        or not node.inputs
+        or any(e not in known for e in node.inputs)
         or any(o.dtype.kind in "rv" or o.dtype.is_ref for o in node.outputs)
-    ):  # fmt: skip
+    ):
         return None
     for output in node.outputs:
         count = output.shape.num_elements()

@@ -61,9 +61,11 @@ class _Merger:
         self.nodes[name] = replace(merged, name=name)
         terms = (*rest, Edge(name, 0))
         self.nodes[total.name] = replace(
-            total, inputs=terms, input_types=total.input_types[: len(terms)],
+            total,
+            inputs=terms,
+            input_types=total.input_types[: len(terms)],
             attrs={**total.attrs, "N": len(terms)},
-        )  # fmt: skip
+        )
 
     def is_thin(self, node: PlanNode) -> bool:
         """A product x' y, used once, of fewer rows than it pays to copy."""
@@ -90,10 +92,15 @@ class _Merger:
         axis = f"{total.name}/_axis"
         zero = np.zeros((), np.int32)
         self.nodes[axis] = replace(
-            total, name=axis, op=const, inputs=(), input_types=(), control=(),
+            total,
+            name=axis,
+            op=const,
+            inputs=(),
+            input_types=(),
+            control=(),
             attrs={"value": Literal(zero, dtypes.int32), "dtype": dtypes.int32},
             outputs=(Output(dtypes.int32, make_shape(())),),
-        )  # fmt: skip
+        )
         operands = []
         for side, name in enumerate(("_left", "_right")):
             edges = [p.inputs[side] for p in products]
@@ -108,9 +115,13 @@ class _Merger:
         rows = [s[0] for s in sizes]
         height = None if None in rows else sum(rows)
         self.nodes[name] = replace(
-            total, name=name, op=concat_v2, inputs=(*edges, axis), control=(),
+            total,
+            name=name,
+            op=concat_v2,
+            inputs=(*edges, axis),
+            control=(),
             input_types=(*[dtype] * len(edges), dtypes.int32),
             attrs={"N": len(edges), "T": dtype, "Tidx": dtypes.int32},
             outputs=(Output(dtype, make_shape((height, sizes[0][1]))),),
-        )  # fmt: skip
+        )
         return Edge(name, 0)

@@ -29,9 +29,13 @@ class Block:
     """The nodes of one frame.  `outer` are nodes outside whose values some of them use."""
 
     def __init__(
-        self, nodes: Sequence[PlanNode], guards: Guards, outer: dict[str, PlanNode],
-        renamed: dict[Edge, Edge], fetches: Sequence[Edge] = (),
-    ) -> None:  # fmt: skip
+        self,
+        nodes: Sequence[PlanNode],
+        guards: Guards,
+        outer: dict[str, PlanNode],
+        renamed: dict[Edge, Edge],
+        fetches: Sequence[Edge] = (),
+    ) -> None:
         self.nodes = {n.name: n for n in nodes}
         self.known = outer | self.nodes  # and the units made here
         self.guards, self.fetches = guards, set(fetches)
@@ -122,10 +126,17 @@ class Block:
         unit = Branch(plans, (tuple(gives[0]), tuple(gives[1])))
         first = self.nodes[names[0]]
         made = PlanNode(
-            label, BRANCH, inputs, tuple(sorted(outer - {e.node for e in inputs})),
-            unit_attrs(unit), tuple(outputs), tuple(self._output(e).dtype for e in inputs),
-            first.device, first.origins, first.number,
-        )  # fmt: skip
+            label,
+            BRANCH,
+            inputs,
+            tuple(sorted(outer - {e.node for e in inputs})),
+            unit_attrs(unit),
+            tuple(outputs),
+            tuple(self._output(e).dtype for e in inputs),
+            first.device,
+            first.origins,
+            first.number,
+        )
         self.known[label] = made
         return made
 
@@ -182,9 +193,12 @@ class Block:
 
     # -- plans -------------------------------------------------------------------------------
     def closed(
-        self, label: str, nodes: Sequence[PlanNode], wanted: Sequence[Edge],
+        self,
+        label: str,
+        nodes: Sequence[PlanNode],
+        wanted: Sequence[Edge],
         feeds: Sequence[Edge] = (),
-    ) -> tuple[Plan, list[Edge]]:  # fmt: skip
+    ) -> tuple[Plan, list[Edge]]:
         """A plan of these nodes: what they use from elsewhere is fed, `feeds` first."""
         captured = list(dict.fromkeys([*feeds, *free(nodes, wanted)]))
         inside: dict[Edge, Edge] = {}

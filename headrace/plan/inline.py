@@ -241,9 +241,17 @@ class _Inliner:
         the order."""
         types = tuple(self._output(e).dtype.base for e in inputs)
         return PlanNode(
-            name, op, tuple(inputs), tuple(control), attrs or {}, tuple(outputs), types,
-            call.device, call.origins, call.number,
-        )  # fmt: skip
+            name,
+            op,
+            tuple(inputs),
+            tuple(control),
+            attrs or {},
+            tuple(outputs),
+            types,
+            call.device,
+            call.origins,
+            call.number,
+        )
 
     def _emit(
         self,
@@ -272,9 +280,14 @@ class _Inliner:
         return Edge(name, 0)
 
     def _call(
-        self, call: PlanNode, part: str, f: FunctionName, inputs: Sequence[Edge],
-        control: Sequence[str], chain: tuple[str, ...],
-    ) -> tuple[str, list[Edge]]:  # fmt: skip
+        self,
+        call: PlanNode,
+        part: str,
+        f: FunctionName,
+        inputs: Sequence[Edge],
+        control: Sequence[str],
+        chain: tuple[str, ...],
+    ) -> tuple[str, list[Edge]]:
         """A call of one part of an If or While: its name, and the edges of its results."""
         function = self.functions.get(f.name)
         attrs = dict(f.attrs)
@@ -317,9 +330,14 @@ class _Inliner:
         value = Literal(np.array(number, np.int32), dtypes.int32)
         scalar = Output(dtypes.int32, SCALAR)
         constant = self._node(
-            node, const, self._name(f"{node.name}/{number}"), (), [self._resolved(index).node],
-            {"value": value, "dtype": dtypes.int32}, [scalar],
-        )  # fmt: skip
+            node,
+            const,
+            self._name(f"{node.name}/{number}"),
+            (),
+            [self._resolved(index).node],
+            {"value": value, "dtype": dtypes.int32},
+            [scalar],
+        )
         self._add(constant)
         attrs = {"incompatible_shape_error": True} if op is equal else {}
         inputs = [index, Edge(constant.name, 0)]
@@ -334,15 +352,17 @@ class _Inliner:
         pair = [Output(dtypes.bool_, SCALAR)] * 2
         branches = []
         for part, function, pred, side in parts:
-            pivot = self._emit(node, switch, f"{part}_pred", [pred, pred], node.control,
-                               outputs=pair)  # fmt: skip
+            pivot = self._emit(
+                node, switch, f"{part}_pred", [pred, pred], node.control, outputs=pair
+            )
             live = self._emit(node, identity, part + "_taken", [Edge(pivot.node, side)])
             chosen = []
             for i, edge in enumerate(node.inputs[1:]):
                 output = self._output(edge)
                 both = [Output(output.dtype.base, output.shape)] * 2
-                split = self._emit(node, switch, f"{part}_in_{i}", [edge, pred], node.control,
-                                   outputs=both)  # fmt: skip
+                split = self._emit(
+                    node, switch, f"{part}_in_{i}", [edge, pred], node.control, outputs=both
+                )
                 chosen.append(Edge(split.node, side))
             name, results = self._call(node, part, function, chosen, [live.node], chain)
             ended = self._emit(node, identity, part + "_done", [live], [name])
@@ -379,9 +399,10 @@ class _Inliner:
         if not node.inputs or len(results) != 1 or results[0].dtype is not dtypes.bool_:
             return False
         frame = {
-            "frame_name": node.name, "is_constant": False,
+            "frame_name": node.name,
+            "is_constant": False,
             "parallel_iterations": node.attrs["parallel_iterations"],
-        }  # fmt: skip
+        }
         outputs = self._loop_outputs(node, self._function(step.name).body_graph(step.attrs))
         merges, backs = [], []
         for i, (edge, output) in enumerate(zip(node.inputs, outputs)):
@@ -396,17 +417,25 @@ class _Inliner:
         self._add(self._node(node, loop_cond, name, [again], outputs=scalar))
         inside = []
         for i, (edge, output) in enumerate(zip(merges, outputs)):
-            split = self._emit(node, switch, f"switch_{i}", [edge, Edge(name, 0)],
-                               outputs=[output] * 2)  # fmt: skip
+            split = self._emit(
+                node, switch, f"switch_{i}", [edge, Edge(name, 0)], outputs=[output] * 2
+            )
             self.moved[Edge(node.name, i)] = self._emit(node, exit_, f"exit_{i}", [split])
             inside.append(self._emit(node, identity, f"body_in_{i}", [Edge(split.node, 1)]))
         _, values = self._call(node, "body", step, inside, [], chain)
         for back, value in zip(backs, values):
             output = self._output(value)
             self._add(
-                self._node(node, next_iteration, back.node, [value], (), {"T": output.dtype.base},
-                           [Output(output.dtype.base, output.shape)])
-            )  # fmt: skip
+                self._node(
+                    node,
+                    next_iteration,
+                    back.node,
+                    [value],
+                    (),
+                    {"T": output.dtype.base},
+                    [Output(output.dtype.base, output.shape)],
+                )
+            )
         ends = tuple(self.moved[Edge(node.name, i)].node for i in range(len(outputs)))
         self._add(self._node(node, no_op, node.name, (), ends))
         return True

@@ -162,13 +162,15 @@ class _LateReads:
         if name not in self.nodes:
             output = self.nodes[source.node].outputs[source.index]
             self.nodes[name] = replace(
-                passed, name=name, op=_LED[passed.op.name],
+                passed,
+                name=name,
+                op=_LED[passed.op.name],
                 inputs=(source, *passed.inputs[1:]),
                 control=tuple(dict.fromkeys([*passed.control, *control])),
                 input_types=(passed.input_types[0].as_ref, *passed.input_types[1:]),
                 outputs=(Output(output.dtype.as_ref, output.shape),) * len(passed.outputs),
                 device=self.nodes[source.node].device,
-            )  # fmt: skip
+            )
         return Edge(name, index)
 
     def _entered(self, passed: PlanNode, edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
@@ -181,9 +183,13 @@ class _LateReads:
             name = f"{passed.name}/_with_{edge.node}_{edge.index}"
             output = self.nodes[edge.node].outputs[edge.index]
             self.nodes[name] = replace(
-                passed, name=name, inputs=(edge,), input_types=(output.dtype,), outputs=(output,),
+                passed,
+                name=name,
+                inputs=(edge,),
+                input_types=(output.dtype,),
+                outputs=(output,),
                 attrs=dict(passed.attrs) | {"T": output.dtype},
-            )  # fmt: skip
+            )
             found.append(Edge(name, 0))
         return tuple(found)
 
@@ -196,9 +202,17 @@ class _LateReads:
             dtype = dtype.base
             name = self._name(f"{source.node}/_read_for_{user.name}")
             self.nodes[name] = PlanNode(
-                name, identity, (source,), waits, {"T": dtype}, (Output(dtype, shape),), (dtype,),
-                producer.device, user.origins, user.number,
-            )  # fmt: skip
+                name,
+                identity,
+                (source,),
+                waits,
+                {"T": dtype},
+                (Output(dtype, shape),),
+                (dtype,),
+                producer.device,
+                user.origins,
+                user.number,
+            )
             found = self.made[source, waits] = Edge(name, 0)
         return found
 
@@ -256,9 +270,15 @@ class _LateReads:
         output = source.outputs[edge.index]
         dtype = output.dtype.base
         self.nodes[name] = replace(
-            source, name=name, op=identity, inputs=(edge,), control=(), attrs={"T": dtype},
-            outputs=(Output(dtype, output.shape),), input_types=(dtype,),
-        )  # fmt: skip
+            source,
+            name=name,
+            op=identity,
+            inputs=(edge,),
+            control=(),
+            attrs={"T": dtype},
+            outputs=(Output(dtype, output.shape),),
+            input_types=(dtype,),
+        )
         return name
 
 

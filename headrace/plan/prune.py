@@ -94,9 +94,17 @@ def _edge(tensor: Tensor, fed: dict[Tensor, str]) -> Edge:
 def _arg_node(tensor: Tensor, name: str, number: int) -> PlanNode:
     dtype = tensor.dtype.base
     return PlanNode(
-        name, placeholder, (), (), {"dtype": dtype, "shape": tensor.shape},
-        (Output(dtype, tensor.shape),), (), tensor.op.device, (tensor.op.origin,), number,
-    )  # fmt: skip
+        name,
+        placeholder,
+        (),
+        (),
+        {"dtype": dtype, "shape": tensor.shape},
+        (Output(dtype, tensor.shape),),
+        (),
+        tensor.op.device,
+        (tensor.op.origin,),
+        number,
+    )
 
 
 def _plan_node(node: Node, fed: dict[Tensor, str]) -> PlanNode:

@@ -131,16 +131,27 @@ class _Segments:
         renamed |= {e: Edge(label, i) for i, e in enumerate(wanted)}
         control = dict.fromkeys(c for n in nodes for c in n.control if c not in names)
         return PlanNode(
-            label, SEGMENT, tuple(captured), tuple(control), unit_attrs(Segment(inner)),
-            tuple(self._output(e) for e in wanted), tuple(map(self.plan.dtype, captured)),
-            nodes[-1].device, nodes[-1].origins, nodes[-1].number,
-        )  # fmt: skip
+            label,
+            SEGMENT,
+            tuple(captured),
+            tuple(control),
+            unit_attrs(Segment(inner)),
+            tuple(self._output(e) for e in wanted),
+            tuple(map(self.plan.dtype, captured)),
+            nodes[-1].device,
+            nodes[-1].origins,
+            nodes[-1].number,
+        )
 
     def _wanted(self, nodes: Iterable[PlanNode], names: set[str]) -> list[Edge]:
         """What others use of a segment."""
         others = {
-            e for group in self.members.values() for n in group if n.name not in names for e in n.inputs
-        }  # fmt: skip
+            e
+            for group in self.members.values()
+            for n in group
+            if n.name not in names
+            for e in n.inputs
+        }
         edges = (Edge(n.name, i) for n in nodes for i in range(len(n.outputs)))
         return [e for e in edges if e in others or e in self.outside]
 

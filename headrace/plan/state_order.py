@@ -177,9 +177,15 @@ class _Order:
             return name
         marker, dtype = f"{name}/_out", node.outputs[0].dtype.base
         self.markers[marker] = replace(
-            node, name=marker, op=identity, inputs=(Edge(name, 0),), control=(),
-            attrs={"T": dtype}, outputs=(Output(dtype, node.outputs[0].shape),), input_types=(dtype,),
-        )  # fmt: skip
+            node,
+            name=marker,
+            op=identity,
+            inputs=(Edge(name, 0),),
+            control=(),
+            attrs={"T": dtype},
+            outputs=(Output(dtype, node.outputs[0].shape),),
+            input_types=(dtype,),
+        )
         return marker
 
     def _join(self, earlier: _Access, later: _Access) -> None:

@@ -84,9 +84,17 @@ class _Structure:
                 name = f"{node.name}/_read{k}"
                 output = node.outputs[0]
                 read = PlanNode(
-                    name, identity, (edge,), node.control, {"T": output.dtype}, (output,),
-                    (output.dtype,), node.device, node.origins, node.number,
-                )  # fmt: skip
+                    name,
+                    identity,
+                    (edge,),
+                    node.control,
+                    {"T": output.dtype},
+                    (output,),
+                    (output.dtype,),
+                    node.device,
+                    node.origins,
+                    node.number,
+                )
                 self.nodes[name] = self.known[name] = read
                 self.takes[name] = self.gives[name] = self.takes[node.name]
                 self.position[name] = self.position[node.name]
@@ -114,9 +122,11 @@ class _Structure:
         targets = tuple(dict.fromkeys(block.unit.get(t, t) for t in self.targets))
         targets = tuple(t for t in targets if SWITCH not in self.known.get(t, made[0]).op.traits)
         return replace(
-            self.plan, nodes={n.name: n for n in made}, targets=targets,
+            self.plan,
+            nodes={n.name: n for n in made},
+            targets=targets,
             fetches=tuple(map(block.resolve, self.fetches)),
-        )  # fmt: skip
+        )
 
     def sorted(self, nodes: Iterable[PlanNode]) -> list[PlanNode]:
         """In running order, as close to the plan's as loops that became nodes allow."""
@@ -209,9 +219,14 @@ class _Structure:
         return found[0]
 
     def _loop(
-        self, path: Path, block: Block, names: list[str], condition: PlanNode,
-        variables: list[_Variable], base: Base,
-    ) -> PlanNode:  # fmt: skip
+        self,
+        path: Path,
+        block: Block,
+        names: list[str],
+        condition: PlanNode,
+        variables: list[_Variable],
+        base: Base,
+    ) -> PlanNode:
         """The LOOP node: the condition's plan also gives what the body shares with it, so that
         nothing is computed twice.  Constants are copied into the body instead: they are cheaper
         to have twice than to pass."""
@@ -245,11 +260,17 @@ class _Structure:
         types = tuple(self.known[e.node].outputs[e.index].dtype for e in inputs)
         first_node = variables[0].merge
         return PlanNode(
-            label, LOOP, inputs, tuple(sorted(control)),
+            label,
+            LOOP,
+            inputs,
+            tuple(sorted(control)),
             unit_attrs(Loop(head_plan, tail_plan, len(variables))),
-            tuple(v.merge.outputs[0] for v in variables), types, first_node.device,
-            condition.origins, first_node.number,
-        )  # fmt: skip
+            tuple(v.merge.outputs[0] for v in variables),
+            types,
+            first_node.device,
+            condition.origins,
+            first_node.number,
+        )
 
     def _before(
         self, block: Block, names: list[str], condition: PlanNode, pred: Edge, base: Base
@@ -282,9 +303,14 @@ class _Structure:
         return edge
 
     def _replace(
-        self, path: Path, node: PlanNode, inside: list[PlanNode], exits: list[PlanNode],
-        variables: list[_Variable], pred: Edge,
-    ) -> None:  # fmt: skip
+        self,
+        path: Path,
+        node: PlanNode,
+        inside: list[PlanNode],
+        exits: list[PlanNode],
+        variables: list[_Variable],
+        pred: Edge,
+    ) -> None:
         """Put the LOOP node in the place of the nodes it holds: exits become its outputs, and
         whoever waited for a node inside waits for the loop."""
         places = {v.merge.name: i for i, v in enumerate(variables)}

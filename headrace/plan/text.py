@@ -140,9 +140,17 @@ def _parse_node(line: str, nodes: dict[str, PlanNode], number: int) -> PlanNode:
     _infer(op, attrs, types, outputs)
     declared = [t for arg in op.signature.inputs for t in arg.types(attrs)]
     return PlanNode(
-        found["name"], op, inputs, tuple(c[1:] for c in found["control"].split()), attrs, outputs,
-        tuple(declared), found["device"] or "", (), number,
-    )  # fmt: skip
+        found["name"],
+        op,
+        inputs,
+        tuple(c[1:] for c in found["control"].split()),
+        attrs,
+        outputs,
+        tuple(declared),
+        found["device"] or "",
+        (),
+        number,
+    )
 
 
 def _parse_attrs(op: Any, text: str) -> dict[str, Any]:

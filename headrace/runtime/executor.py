@@ -37,9 +37,12 @@ from headrace.runtime.straight import inner_program
 from headrace.runtime.units import Prepare, unit_call
 
 _KINDS = {
-    SWITCH: Kind.SWITCH, MERGE: Kind.MERGE, ENTER: Kind.ENTER, EXIT: Kind.EXIT,
+    SWITCH: Kind.SWITCH,
+    MERGE: Kind.MERGE,
+    ENTER: Kind.ENTER,
+    EXIT: Kind.EXIT,
     NEXT_ITERATION: Kind.NEXT,
-}  # fmt: skip
+}
 
 
 def kind_of(op: Op) -> Kind:

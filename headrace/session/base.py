@@ -223,9 +223,13 @@ class BaseSession:
             self._checked_nodes = len(nodes)
 
     def _execute(
-        self, signature: _Signature, arguments: list[Any], options: Any, run_metadata: Any,
+        self,
+        signature: _Signature,
+        arguments: list[Any],
+        options: Any,
+        run_metadata: Any,
         fed: Sequence[Any] = (),
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         step = Step(self._containers, self)
@@ -266,9 +270,14 @@ class BaseSession:
         return self._settings.timeout_in_ms
 
     def _run_watched(
-        self, signature: _Signature, step: Step, arguments: list[Any], timeout: int, options: Any,
+        self,
+        signature: _Signature,
+        step: Step,
+        arguments: list[Any],
+        timeout: int,
+        options: Any,
         run_metadata: Any,
-    ) -> list[Any]:  # fmt: skip
+    ) -> list[Any]:
         """With a deadline, a trace, or both."""
         from headrace.runtime.profile import Trace, fill_cost_graph
 

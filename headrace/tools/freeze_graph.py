@@ -214,9 +214,11 @@ def main(arguments: Sequence[str]) -> int:
     with Graph().as_default():
         try:
             frozen = freeze_graph(
-                **given, restore_op_name=None, filename_tensor_name=None,
+                **given,
+                restore_op_name=None,
+                filename_tensor_name=None,
                 checkpoint_version=proto.SaverDef.V1 if version == 1 else proto.SaverDef.V2,
-            )  # fmt: skip
+            )
         except (OSError, ValueError, OpError) as error:
             parser.exit(1, f"headrace freeze: {error}\n")
     print(f"{len(frozen.node)} nodes in the frozen graph")

@@ -217,9 +217,16 @@ def bare_scope(name: str, custom_getter: Any = None) -> Any:
 
 
 _OPTIONS = (
-    "initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "reuse",
-    "dtype", "use_resource", "constraint",
-)  # fmt: skip
+    "initializer",
+    "regularizer",
+    "caching_device",
+    "partitioner",
+    "custom_getter",
+    "reuse",
+    "dtype",
+    "use_resource",
+    "constraint",
+)
 
 
 def _nested_getter(getter: Any, outer: Any) -> Any:

@@ -31,9 +31,16 @@ def imported(place: str, name: str):
 
 @pytest.mark.parametrize(
     "name",
-    ["tf.contrib.distributions", "tf.keras.layers.Dense", "tf.data.Dataset", "tf.estimator",
-     "tf.train.ClusterSpec", "tf.test.create_local_cluster", "tf.compat.v2"],
-)  # fmt: skip
+    [
+        "tf.contrib.distributions",
+        "tf.keras.layers.Dense",
+        "tf.data.Dataset",
+        "tf.estimator",
+        "tf.train.ClusterSpec",
+        "tf.test.create_local_cluster",
+        "tf.compat.v2",
+    ],
+)
 def test_an_absent_name_is_an_error_at_once(name):
     with pytest.raises(AttributeError) as caught:
         look(name)

@@ -74,9 +74,11 @@ def mypy(tmp_path, program):
     (tmp_path / "program.py").write_text(program)
     return subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--config-file=", "program.py"],
-        cwd=tmp_path, capture_output=True, text=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
         env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"MYPYPATH": str(ROOT)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.process

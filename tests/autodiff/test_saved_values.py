@@ -36,8 +36,9 @@ def step(i, x):
 
 @Defun(tf.int32, tf.float32)
 def step_with_branch(i, x):
-    y = tf.raw_ops.If(cond=tf.equal(i, 1), input=[x], Tout=[tf.float32], then_branch=noisy,
-                      else_branch=noisier)[0]  # fmt: skip
+    y = tf.raw_ops.If(
+        cond=tf.equal(i, 1), input=[x], Tout=[tf.float32], then_branch=noisy, else_branch=noisier
+    )[0]
     return i + 1, tf.reshape(y, [3])
 
 
@@ -60,8 +61,9 @@ def a_call(x):
 
 
 def an_if(x):
-    return tf.raw_ops.If(cond=x[0] > 0, input=[x], Tout=[tf.float32], then_branch=noisy,
-                         else_branch=noisier)[0]  # fmt: skip
+    return tf.raw_ops.If(
+        cond=x[0] > 0, input=[x], Tout=[tf.float32], then_branch=noisy, else_branch=noisier
+    )[0]
 
 
 def a_case(x):
@@ -100,9 +102,17 @@ def a_branch_around(x):
 
 
 PROGRAMS = [
-    a_call, an_if, a_case, loop_of(step), loop_of(step_with_branch), loop_of(step_with_loop),
-    loop_of(step_with_frames), a_traced_function, a_loop_around, a_branch_around,
-]  # fmt: skip
+    a_call,
+    an_if,
+    a_case,
+    loop_of(step),
+    loop_of(step_with_branch),
+    loop_of(step_with_loop),
+    loop_of(step_with_frames),
+    a_traced_function,
+    a_loop_around,
+    a_branch_around,
+]
 
 
 @pytest.mark.parametrize("compiled", ["0", "always"])
@@ -130,8 +140,9 @@ def three_times(i, x, w):
 
 @Defun(tf.int32, tf.float32, tf.float32)
 def bent(i, x, w):
-    y = tf.raw_ops.If(cond=tf.equal(i, 1), input=[x, w], Tout=[tf.float32],
-                      then_branch=product, else_branch=bend)[0]  # fmt: skip
+    y = tf.raw_ops.If(
+        cond=tf.equal(i, 1), input=[x, w], Tout=[tf.float32], then_branch=product, else_branch=bend
+    )[0]
     return i + 1, tf.reshape(y, [3]), w
 
 
@@ -171,8 +182,9 @@ def a_loop_of_two(x, w):
 
 
 def an_if_of_two(x, w):
-    return tf.raw_ops.If(cond=w[0] > 0, input=[x, w], Tout=[tf.float32], then_branch=bend,
-                         else_branch=product)[0]  # fmt: skip
+    return tf.raw_ops.If(
+        cond=w[0] > 0, input=[x, w], Tout=[tf.float32], then_branch=bend, else_branch=product
+    )[0]
 
 
 @pytest.mark.parametrize("program", [a_loop_of_two, an_if_of_two])

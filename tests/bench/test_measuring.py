@@ -85,9 +85,7 @@ def test_history_finds_what_became_slower(tmp_path):
 def test_tables_fill_their_places_and_leave_the_text(tmp_path):
     document = tmp_path / "performance.md"
     document.write_text("Before.\n<!-- table: steps -->\nstale\n<!-- end -->\nAfter.\n")
-    row = {
-        "headrace": figures(0.001, losses=[2.0]), "tf": figures(0.002, losses=[2.002])
-    }  # fmt: skip
+    row = {"headrace": figures(0.001, losses=[2.0]), "tf": figures(0.002, losses=[2.002])}
     tables.write(results(mlp=row), str(document))
     text = document.read_text()
     assert text.startswith("Before.\n") and text.endswith("<!-- end -->\nAfter.\n")
@@ -98,11 +96,15 @@ def test_tables_fill_their_places_and_leave_the_text(tmp_path):
 def test_every_table_can_be_made():
     more = {
         "startup": {"googlenet": {"cold": dict.fromkeys(tables.STARTUP_PARTS, 1.0)}},
-        "memory": {"vgg_a": {n: {"before": 1, "most": 3, "steps": s} for n, s in
-                             (("headrace", 1.0), ("tf", 2.0), ("jax", 0.1))}},
+        "memory": {
+            "vgg_a": {
+                n: {"before": 1, "most": 3, "steps": s}
+                for n, s in (("headrace", 1.0), ("tf", 2.0), ("jax", 0.1))
+            }
+        },
         "lengths": {"lengths_quarter": [0.5], "lengths_mixed": [1.0], "lengths_full": [1.0]},
         "loop_memory": {"backward_looped": {"added": 11.0}, "backward_unrolled": {"added": 10.0}},
-    }  # fmt: skip
+    }
     made = results(mlp={"headrace": figures(1.0)}) | more
     for name, make in tables.TABLES.items():
         assert make(made).strip(), name
@@ -165,9 +167,13 @@ def test_a_run_from_the_command_line(tmp_path):
                "--only", "null_feed", "--rounds", "2", "--json", str(out), "--table", str(table),
                "--save", str(tmp_path / "kept"), "--log", str(tmp_path / "log")]  # fmt: skip
     done = subprocess.run(
-        command, cwd=frameworks.ROOT, capture_output=True, text=True, timeout=600,
+        command,
+        cwd=frameworks.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | {"PYTHONPATH": str(frameworks.ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode in (0, 1), done.stderr  # 1: the machine is too busy for the goal
     row = json.loads(out.read_text())["steps"]["null_feed"]
     assert row["headrace"]["losses"] == [3.0] * 5 and len(row["machine"]["rounds"]) == 2

@@ -22,9 +22,13 @@ class Runner:
     """One signature of a graph.  `compiled` and `reference` have state of their own."""
 
     def __init__(
-        self, graph: Any, feeds: Sequence[Any], fetches: Sequence[Any], targets: Any = (),
+        self,
+        graph: Any,
+        feeds: Sequence[Any],
+        fetches: Sequence[Any],
+        targets: Any = (),
         improved: bool = False,
-    ):  # fmt: skip
+    ):
         self.plan = prune(graph, list(feeds), list(fetches), list(targets))
         if improved:
             self.plan = improve(self.plan)

@@ -22,8 +22,14 @@ DENORMALS = [1e-40, -1e-42]
 FLOATS = [tf.float32, tf.float32, tf.float32, tf.float64, tf.float16, tf.bfloat16]
 INTEGERS = [tf.int32, tf.int64, tf.int8, tf.int16, tf.uint8]
 COMPLEX = [tf.complex64, tf.complex128]
-LOOSE = {"float16": 2e-2, "bfloat16": 1e-1, "float32": 1e-4, "float64": 1e-10,
-         "complex64": 1e-4, "complex128": 1e-10}  # fmt: skip
+LOOSE = {
+    "float16": 2e-2,
+    "bfloat16": 1e-1,
+    "float32": 1e-4,
+    "float64": 1e-10,
+    "complex64": 1e-4,
+    "complex128": 1e-10,
+}
 
 
 @dataclass(eq=False)
@@ -126,8 +132,9 @@ class Grower:
         if x.dtype.is_bool:
             op = self.choice([tf.logical_and, tf.logical_or, tf.logical_xor])
             return self.made(op(x.tensor, y.tensor), shape, x, y)
-        op = self.choice([tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum,
-                          tf.squared_difference])  # fmt: skip
+        op = self.choice(
+            [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, tf.squared_difference]
+        )
         if x.dtype.is_complex or x.dtype.name in ("int8", "int16", "uint8"):
             op = self.choice([tf.add, tf.subtract, tf.multiply])
         exact = x.dtype.is_integer or op in (tf.maximum, tf.minimum)
@@ -243,8 +250,14 @@ class Grower:
         return self.made(op(x.tensor, axis=axes, keepdims=keep), out, x, exact=exact)
 
     def arg(self) -> Grown | None:
-        x = self.pick(lambda g: g.shape and 0 not in g.shape and g.exact
-                      and (g.dtype.is_floating or g.dtype.name in ("int32", "int64")))  # fmt: skip
+        x = self.pick(
+            lambda g: (
+                g.shape
+                and 0 not in g.shape
+                and g.exact
+                and (g.dtype.is_floating or g.dtype.name in ("int32", "int64"))
+            )
+        )
         if x is None:
             return None
         axis = int(self.rng.integers(len(x.shape)))
@@ -269,8 +282,9 @@ class Grower:
         x = self.pick(lambda g: g.dtype.is_floating and g.shape and g.shape[-1])
         if x is None:
             return None
-        return self.made(self.choice([tf.nn.softmax, tf.nn.log_softmax])(x.tensor), x.shape, x,
-                         exact=False)  # fmt: skip
+        return self.made(
+            self.choice([tf.nn.softmax, tf.nn.log_softmax])(x.tensor), x.shape, x, exact=False
+        )
 
     def moments(self) -> Grown | None:
         x = self.pick(lambda g: g.dtype.is_floating and g.shape and 0 not in g.shape)
@@ -281,8 +295,9 @@ class Grower:
         return self.made(normal, x.shape, x, exact=False)
 
     def cross_entropy(self) -> Grown | None:
-        x = self.pick(lambda g: g.dtype in (tf.float32, tf.float64) and len(g.shape) == 2
-                      and 0 not in g.shape)  # fmt: skip
+        x = self.pick(
+            lambda g: g.dtype in (tf.float32, tf.float64) and len(g.shape) == 2 and 0 not in g.shape
+        )
         if x is None:
             return None
         labels = tf.constant(self.rng.integers(x.shape[1], size=x.shape[0]), tf.int32)
@@ -301,8 +316,11 @@ class Grower:
         x = self.pick(lambda g: g.dtype.is_floating and len(g.shape) >= 2)
         if x is None:
             return None
-        y = self.pick(lambda g: g.dtype is x.dtype and len(g.shape) == len(x.shape)
-                      and g.shape[:-2] == x.shape[:-2])  # fmt: skip
+        y = self.pick(
+            lambda g: (
+                g.dtype is x.dtype and len(g.shape) == len(x.shape) and g.shape[:-2] == x.shape[:-2]
+            )
+        )
         turn_x, turn_y = (bool(self.rng.random() < 0.5) for _ in range(2))
         a = x.shape[:-2] + (x.shape[-2:][::-1] if turn_x else x.shape[-2:])
         b = y.shape[:-2] + (y.shape[-2:][::-1] if turn_y else y.shape[-2:])
@@ -328,8 +346,13 @@ class Grower:
         if x is None:
             return None
         axis = int(self.rng.integers(len(x.shape)))
-        y = self.pick(lambda g: g.dtype is x.dtype and len(g.shape) == len(x.shape) and all(
-            i == axis or a == b for i, (a, b) in enumerate(zip(g.shape, x.shape))))  # fmt: skip
+        y = self.pick(
+            lambda g: (
+                g.dtype is x.dtype
+                and len(g.shape) == len(x.shape)
+                and all(i == axis or a == b for i, (a, b) in enumerate(zip(g.shape, x.shape)))
+            )
+        )
         out = list(x.shape)
         out[axis] += y.shape[axis]
         return self.made(tf.concat([x.tensor, y.tensor], axis), out, x, y)

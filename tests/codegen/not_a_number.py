@@ -11,11 +11,18 @@ NAN, INF = float("nan"), float("inf")
 MOST = float(np.finfo(np.float32).max)
 ROWS = np.array(
     [
-        [1, NAN, 3], [NAN, 1, 3], [1, 3, NAN], [NAN, NAN, NAN], [-INF, NAN, -INF],
-        [NAN, -INF, -5], [INF, NAN, 1], [-INF, -MOST, NAN], [3, NAN, 3],
+        [1, NAN, 3],
+        [NAN, 1, 3],
+        [1, 3, NAN],
+        [NAN, NAN, NAN],
+        [-INF, NAN, -INF],
+        [NAN, -INF, -5],
+        [INF, NAN, 1],
+        [-INF, -MOST, NAN],
+        [3, NAN, 3],
     ],
     np.float32,
-)  # fmt: skip
+)
 ANY = [NAN] * len(ROWS)
 GROUPS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 3])
 
@@ -26,21 +33,29 @@ EXPECTED = {
     "sign": (lambda x: tf.sign(x[:, 1]), [0, 1, 1, 0, 0, -1, 0, -1, 0]),
     "max": (lambda x: tf.reduce_max(x, 1), ANY),
     "min": (lambda x: tf.reduce_min(x, 1), ANY),
-    "maximum": (lambda x: tf.maximum(x[:, 0], x[:, 1]),
-                [NAN, NAN, 3, NAN, NAN, NAN, NAN, -MOST, NAN]),
-    "minimum": (lambda x: tf.minimum(x[:, 1], x[:, 0]),
-                [NAN, NAN, 1, NAN, NAN, NAN, NAN, -INF, NAN]),
+    "maximum": (
+        lambda x: tf.maximum(x[:, 0], x[:, 1]),
+        [NAN, NAN, 3, NAN, NAN, NAN, NAN, -MOST, NAN],
+    ),
+    "minimum": (
+        lambda x: tf.minimum(x[:, 1], x[:, 0]),
+        [NAN, NAN, 1, NAN, NAN, NAN, NAN, -INF, NAN],
+    ),
     "relu": (lambda x: tf.nn.relu(x[:, 1]), [NAN, 1, 3, NAN, NAN, 0, NAN, 0, NAN]),
     "relu6": (lambda x: tf.nn.relu6(x[:, 0]), [1, NAN, 1, NAN, 0, NAN, 6, 0, 3]),
-    "segment_max": (lambda x: tf.gather(tf.segment_max(x[:, 2], GROUPS), GROUPS),
-                    [3, 3, NAN, NAN, -5, -5, NAN, NAN, NAN]),
+    "segment_max": (
+        lambda x: tf.gather(tf.segment_max(x[:, 2], GROUPS), GROUPS),
+        [3, 3, NAN, NAN, -5, -5, NAN, NAN, NAN],
+    ),
     "unsorted_segment_max": (
         lambda x: tf.gather(tf.unsorted_segment_max(x[:, 2], GROUPS, 4), GROUPS),
-        [3, 3, NAN, NAN, -5, -5, NAN, NAN, NAN]),
+        [3, 3, NAN, NAN, -5, -5, NAN, NAN, NAN],
+    ),
     "unsorted_segment_min": (
         lambda x: tf.gather(tf.unsorted_segment_min(x[:, 2], GROUPS, 4), GROUPS),
-        [3, 3, NAN, NAN, -INF, -INF, NAN, NAN, NAN]),
-}  # fmt: skip
+        [3, 3, NAN, NAN, -INF, -INF, NAN, NAN, NAN],
+    ),
+}
 
 
 def differences(width: int) -> list[str]:

@@ -25,17 +25,28 @@ DEEP = ("googlenet", "resnet50")  # thousands of nodes
 def run(*arguments, without="", **settings):
     """What a program of ours prints, in a configuration of its own."""
     found = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=1200, cwd=ROOT,
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        cwd=ROOT,
         env=os.environ | {"HEADRACE_WITHOUT": f"{without},kept"} | settings,
-    )  # fmt: skip
+    )
     assert found.returncode == 0, (found.stdout + found.stderr)[-5000:]
     return found.stdout
 
 
 @pytest.mark.parametrize("without", OTHERS)
 def test_ops(without):
-    run("-m", "pytest", "-m", "not slow", "tests/codegen/test_ops.py", without=without,
-        OPS=",".join(FAMILIES))  # fmt: skip
+    run(
+        "-m",
+        "pytest",
+        "-m",
+        "not slow",
+        "tests/codegen/test_ops.py",
+        without=without,
+        OPS=",".join(FAMILIES),
+    )
 
 
 @pytest.mark.slow

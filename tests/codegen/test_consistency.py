@@ -166,6 +166,9 @@ def test_threads_with_verification():
     test = f"{__file__}::test_threads_on_many_signatures"
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
-        capture_output=True, text=True, timeout=600, env=os.environ | {"HEADRACE_VERIFY": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | {"HEADRACE_VERIFY": "1"},
+    )
     assert found.returncode == 0, found.stdout[-3000:]

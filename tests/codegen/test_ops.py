@@ -24,9 +24,9 @@ pytestmark = pytest.mark.native
 
 # Where operands are put in: windows, products, norms, reductions.  Others are in the long form.
 FAMILIES = frozenset(
-    "conv conv3d depthwise pool pool3d matrix batch_norm norm softmax reduce bias segment cumulative pad"
-    .split()
-)  # fmt: skip
+    "conv conv3d depthwise pool pool3d matrix batch_norm norm softmax reduce bias segment "
+    "cumulative pad".split()
+)
 
 
 def family(op):

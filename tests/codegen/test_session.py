@@ -73,8 +73,9 @@ def test_session(by_handle):
         session.run(model.init)
         x, y = model.data(16, 0)
         before = (x.copy(), y.copy())
-        losses = [session.run([model.loss, model.train], {model.x: x, model.y: y})[0]
-                  for _ in range(20)]  # fmt: skip
+        losses = [
+            session.run([model.loss, model.train], {model.x: x, model.y: y})[0] for _ in range(20)
+        ]
         assert losses[-1] < losses[0] / 2
         np.testing.assert_array_equal(x, before[0])  # fed arrays are never written
 
@@ -181,7 +182,10 @@ def test_settings(setting):
     """
     value = "1" if setting == "HEADRACE_VERIFY" else "0"
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | {setting: value},
-    )  # fmt: skip
+    )
     assert found.stdout.split() == ["2.0", "30.0"], found.stderr

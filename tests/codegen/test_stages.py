@@ -206,9 +206,12 @@ def test_scatter_add():
     def rule(e, ids, rows):
         zero = e.compute((10, 6), lambda i, j: e.const(0, rows.dtype))
         return e.scatter(
-            "add", zero, rows.shape,
-            lambda r, j: (e.checked(ids[r], 10, "bad {value}"), j), lambda r, j: rows[r, j],
-        )  # fmt: skip
+            "add",
+            zero,
+            rows.shape,
+            lambda r, j: (e.checked(ids[r], 10, "bad {value}"), j),
+            lambda r, j: rows[r, j],
+        )
 
     ids = np.array([3, 3, 0, 9, 3], np.int32)
     rows = rng.normal(size=(5, 6)).astype(np.float32)

@@ -31,9 +31,16 @@ def cells_of(mirror, tf):
     nest.is_sequence = nest.is_nested
     sys.modules["tensorflow.python.ops.rnn_cell_impl"] = rnn_cell_impl
     contrib = {}
-    for name in ("contrib", "contrib.compiler", "contrib.layers", "contrib.layers.python",
-                 "contrib.layers.python.layers", "contrib.rnn", "contrib.rnn.python",
-                 "contrib.rnn.python.ops"):  # fmt: skip
+    for name in (
+        "contrib",
+        "contrib.compiler",
+        "contrib.layers",
+        "contrib.layers.python",
+        "contrib.layers.python.layers",
+        "contrib.rnn",
+        "contrib.rnn.python",
+        "contrib.rnn.python.ops",
+    ):
         contrib[name] = sys.modules["tensorflow." + name] = types.ModuleType("tensorflow." + name)
     contrib["contrib.compiler"].jit = None
     layers = contrib["contrib.layers.python.layers"]

@@ -40,8 +40,11 @@ def test_names_of_a_small_net():
     net = slim.stack(slim.flatten(net), slim.fully_connected, [5, 6], scope="fc")
     assert net.shape.as_list() == [None, 6]
     assert [v.op.name for v in slim.get_model_variables("fc")] == [
-        "fc/fc_1/weights", "fc/fc_1/biases", "fc/fc_2/weights", "fc/fc_2/biases",
-    ]  # fmt: skip
+        "fc/fc_1/weights",
+        "fc/fc_1/biases",
+        "fc/fc_2/weights",
+        "fc/fc_2/biases",
+    ]
     assert len(slim.get_variables_by_suffix("moving_mean")) == 2
     assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 4
 

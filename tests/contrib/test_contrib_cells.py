@@ -66,10 +66,14 @@ def test_a_machine_in_a_loop():
         (lambda c: _called(c.IntersectionRNNCell(3)), "num_in_proj"),
         (lambda c: _called(c.GLSTMCell(6, number_of_groups=3)), "divisible"),
         (lambda c: _called(c.CoupledInputForgetGateLSTMCell(2, num_unit_shards=9)), "shards"),
-        (lambda c: _called(c.GridLSTMCell(3, feature_size=2, frequency_skip=1,
-                                          num_frequency_blocks=[2])), "requires 2 but gets 3"),
+        (
+            lambda c: _called(
+                c.GridLSTMCell(3, feature_size=2, frequency_skip=1, num_frequency_blocks=[2])
+            ),
+            "requires 2 but gets 3",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_arguments(make, said):
     with tf.Graph().as_default(), pytest.raises(ValueError, match=said):
         make(tf.contrib.rnn)

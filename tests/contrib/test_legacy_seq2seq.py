@@ -115,10 +115,14 @@ def test_attention_is_what_numpy_says(known, initial):
     cell, inputs = tf.nn.rnn_cell.BasicRNNCell(UNITS), rows(3, size=2)
     state, memory = rows(1, seed=1)[0], np.stack(rows(5, seed=2, size=6), 1)
     outputs, last = seq2seq.attention_decoder(
-        constants(inputs), tf.constant(state),
-        tf.placeholder_with_default(memory, memory.shape if known else [None, None, 6]), cell,
-        output_size=7, num_heads=2, initial_state_attention=initial,
-    )  # fmt: skip
+        constants(inputs),
+        tf.constant(state),
+        tf.placeholder_with_default(memory, memory.shape if known else [None, None, 6]),
+        cell,
+        output_size=7,
+        num_heads=2,
+        initial_state_attention=initial,
+    )
     assert [output.shape.as_list()[-1] for output in outputs] == [7, 7, 7]
     prefix = "attention_decoder/"
     names = [v.op.name.removeprefix(prefix) for v in tf.global_variables()]
@@ -291,9 +295,14 @@ def test_gradients_of_chosen_rows(updates):
     given = constants(symbols(3))
     cell = tf.contrib.rnn.OutputProjectionWrapper(gru(), 5)
     outputs, _ = seq2seq.embedding_rnn_decoder(
-        given, tf.ones([BATCH, UNITS]), cell, 5, 3, feed_previous=True,
+        given,
+        tf.ones([BATCH, UNITS]),
+        cell,
+        5,
+        3,
+        feed_previous=True,
         update_embedding_for_previous=updates,
-    )  # fmt: skip
+    )
     table = tf.trainable_variables()[0]
     slope = tf.convert_to_tensor(tf.gradients(tf.add_n(outputs), table)[0])
     touched = {*symbols(3)[0]}

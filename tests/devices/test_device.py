@@ -111,8 +111,9 @@ def test_takes_part_in_a_graph(toys):
 ELEMENTWISE_SAMPLES = [(name, o, s) for name, o, s in samples() if ELEMENTWISE in o.traits]
 
 
-@pytest.mark.parametrize("op, sample", [c[1:] for c in ELEMENTWISE_SAMPLES],
-                         ids=[c[0] for c in ELEMENTWISE_SAMPLES])  # fmt: skip
+@pytest.mark.parametrize(
+    "op, sample", [c[1:] for c in ELEMENTWISE_SAMPLES], ids=[c[0] for c in ELEMENTWISE_SAMPLES]
+)
 def test_element_wise_ops(toys, op, sample):
     if op.is_stateful or op.wants_context or op.reference is None:
         pytest.skip("its meaning is an effect")

@@ -45,9 +45,12 @@ PROGRAM = """
 def test_a_program_beside_its_reference(kernels, tmp_path):
     settings = {"HEADRACE_VERIFY": "1", "HEADRACE_CACHE": str(tmp_path)}
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM), kernels], capture_output=True, text=True,
-        timeout=600, env=os.environ | settings,
-    )  # fmt: skip
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), kernels],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | settings,
+    )
     if kernels == "right":
         assert found.stdout.split() == ["done", "True"], found.stderr
     else:

@@ -32,10 +32,11 @@ def v2_checkpoint(path):
     )
     snappy = tf.raw_ops.CompressElement(components=[tf.constant(golden_values.COMPRESSIBLE)])
     tf.raw_ops.SaveV2(
-        prefix=path, tensor_names=[*names, "variant", "snappy"],
+        prefix=path,
+        tensor_names=[*names, "variant", "snappy"],
         shape_and_slices=[*slices, "", ""],
         tensors=[*[tf.constant(v) for v in values], items, snappy],
-    )  # fmt: skip
+    )
 
 
 def saver_checkpoints(folder):
@@ -43,9 +44,11 @@ def saver_checkpoints(folder):
     with tf.Graph().as_default(), v1.Session() as session:
         with v1.device("/cpu:0"):
             parts = v1.get_variable(
-                "partitioned", golden_values.PARTITIONED.shape, use_resource=False,
+                "partitioned",
+                golden_values.PARTITIONED.shape,
+                use_resource=False,
                 partitioner=v1.fixed_size_partitioner(3, axis=0),
-            )  # fmt: skip
+            )
             step = v1.get_variable("step", initializer=np.int64(0), use_resource=False)
         session.run(v1.global_variables_initializer())
         for part, (start, count) in zip(parts, golden_values.PARTS):

@@ -122,9 +122,11 @@ def test_the_ops_refuse_what_is_damaged(data):
 
     for text in (bytes(raw), cut):
         dense = dense_columns(
-            [b"a", b"c"], [tf.int64, tf.string], [tf.TensorShape([]), tf.TensorShape([None, 2])],
+            [b"a", b"c"],
+            [tf.int64, tf.string],
+            [tf.TensorShape([]), tf.TensorShape([None, 2])],
             [np.zeros(0, np.int64), np.array(b"", object)],
-        )  # fmt: skip
+        )
         reader = Reader([b"b"], [tf.float32], dense)
         try:
             reader.read(text, Place("in", 0))

@@ -42,10 +42,12 @@ def test_refusals(folder):
         (lambda: tf.gfile.MkDir(folder + "/sub"), tf.errors.AlreadyExistsError),
         (lambda: tf.gfile.ListDirectory(folder + "/a.txt"), tf.errors.NotFoundError),
         (lambda: tf.gfile.Stat(folder + "/none"), tf.errors.NotFoundError),
-        (lambda: tf.gfile.Copy(folder + "/a.txt", folder + "/sub/.hidden"),
-         tf.errors.AlreadyExistsError),
+        (
+            lambda: tf.gfile.Copy(folder + "/a.txt", folder + "/sub/.hidden"),
+            tf.errors.AlreadyExistsError,
+        ),
         (lambda: tf.gfile.Exists("gs://bucket/file"), tf.errors.UnimplementedError),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error):
             action()
 
@@ -56,8 +58,11 @@ def test_folders(folder):
     tf.io.gfile.rename(folder + "/x/y/b.txt", folder + "/x/c.txt")
     assert sorted(tf.io.gfile.listdir(folder)) == ["a.txt", "sub", "x"]
     assert [d for d, _, _ in tf.io.gfile.walk(folder)] == [
-        folder, folder + "/sub", folder + "/x", folder + "/x/y",
-    ]  # fmt: skip
+        folder,
+        folder + "/sub",
+        folder + "/x",
+        folder + "/x/y",
+    ]
     assert [d for d, _, _ in tf.gfile.Walk(folder, in_order=False)][-1] == folder
     tf.io.gfile.rmtree(folder + "/x")
     assert not tf.io.gfile.exists(folder + "/x")

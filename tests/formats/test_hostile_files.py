@@ -246,10 +246,13 @@ def test_big_endian(tmp_path):
     entries = {
         b"n": entry(dtype=2, shape=shape(2), size=16, crc32c=crc32c.masked(numbers.tobytes())),
         b"s": entry(
-            dtype=7, shape=shape(1), offset=16, size=len(text),
+            dtype=7,
+            shape=shape(1),
+            offset=16,
+            size=len(text),
             crc32c=crc32c.mask(crc32c.extend(crc, stored + b"abc")),
         ),
-    }  # fmt: skip
+    }
     with open(tmp_path / "x.index", "wb") as file:
         writer = TableWriter(file)
         writer.add(b"", proto.BundleHeaderProto(num_shards=1, endianness=1).SerializeToString())

@@ -62,8 +62,15 @@ def test_png_of_few_bits(depth):
 
 def test_png_interlaced():
     samples = np.arange(13 * 11).reshape(13, 11, 1)
-    starts = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2),
-              (1, 0, 2, 1)]  # fmt: skip
+    starts = [
+        (0, 0, 8, 8),
+        (0, 4, 8, 8),
+        (4, 0, 8, 4),
+        (0, 2, 4, 4),
+        (2, 0, 4, 2),
+        (0, 1, 2, 2),
+        (1, 0, 2, 1),
+    ]
     passes = [samples[r::down, c::across] for r, c, down, across in starts]
     data = written_png(samples, 8, 0, interlace=1, passes=passes)
     assert np.array_equal(png.decode(data), samples)
@@ -98,10 +105,17 @@ def test_png_transparency():
     assert png.decode(data).shape == (1, 3, 1)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"progressive": True}, {"optimize": True}, {"downsample": False},
-    {"progressive": True, "optimize": True}, {"quality": 60},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"progressive": True},
+        {"optimize": True},
+        {"downsample": False},
+        {"progressive": True, "optimize": True},
+        {"quality": 60},
+    ],
+)
 @pytest.mark.parametrize("size", [(1, 1), (8, 8), (17, 30), (40, 33)])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_jpeg_comes_back_nearly(options, size, channels):

@@ -27,8 +27,11 @@ def values(found):
 def test_lines(file):
     path = file(b"one\ntwo\r\n\nlast")
     assert list(records.lines(path)) == [
-        (path + b":1", b"one"), (path + b":2", b"two"), (path + b":3", b""), (path + b":4", b"last"),
-    ]  # fmt: skip
+        (path + b":1", b"one"),
+        (path + b":2", b"two"),
+        (path + b":3", b""),
+        (path + b":4", b"last"),
+    ]
     assert values(records.lines(path, skip=2)) == [b"", b"last"]
     assert values(records.lines(path, skip=9)) == []
 

@@ -50,8 +50,11 @@ def test_integers(message, name, packed):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_other_values(message, packed):
-    for kind, values in ((Field.TYPE_BOOL, [False, True]), (Field.TYPE_FLOAT, [0.0, -1.5]),
-                         (Field.TYPE_DOUBLE, [0.1, float("inf")])):  # fmt: skip
+    for kind, values in (
+        (Field.TYPE_BOOL, [False, True]),
+        (Field.TYPE_FLOAT, [0.0, -1.5]),
+        (Field.TYPE_DOUBLE, [0.1, float("inf")]),
+    ):
         assert survives(message, f"f{kind}_{packed}", values)[0] == values
     assert survives(message, "text", ["é".encode(), b""])[0] == ["é", ""]
 
@@ -60,7 +63,9 @@ def test_a_default_value_is_written():
     """What TensorFlow 1.15 and 2.21 give; a message of proto3 would leave it out."""
     with tf.Graph().as_default(), tf.Session() as sess:
         data = tf.io.encode_proto(
-            sizes=np.ones((1, 1), np.int32), values=[np.array([[False]])],
-            field_names=["unknown_rank"], message_type="tensorflow.TensorShapeProto",
-        )  # fmt: skip
+            sizes=np.ones((1, 1), np.int32),
+            values=[np.array([[False]])],
+            field_names=["unknown_rank"],
+            message_type="tensorflow.TensorShapeProto",
+        )
         assert sess.run(data).tolist() == [b"\x18\x00"]

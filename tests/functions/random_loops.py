@@ -29,25 +29,27 @@ class Maker:
     def op(self, pool):
         v1, a, b = self.v1, self.pick(pool), self.pick(pool)
         weights = np.round(np.random.default_rng(self.rng.randrange(99)).normal(size=(2, 2)), 2)
-        return self.rng.choice([
-            lambda: v1.tanh(a * 1.5),
-            lambda: v1.sin(a) + b * 0.3,
-            lambda: a * b * 0.4,
-            lambda: v1.maximum(a, b),
-            lambda: v1.tanh(v1.matmul(a, weights.astype(np.float32))),
-            lambda: a - v1.reduce_mean(a, 0, keepdims=True),
-            lambda: v1.where(a > b, a, b * 0.5),
-            lambda: v1.concat([a[:1], b[1:]], 0),
-            lambda: v1.gather(a, [2, 0, 1]),
-            lambda: v1.nn.softmax(a) + b * 0.1,
-            lambda: a / (1.0 + b * b),
-            lambda: v1.stop_gradient(a) * b * 0.5,
-            lambda: v1.cumsum(a) * 0.4,
-            lambda: v1.cast(v1.cast(a * 3.0, v1.int32), v1.float32) * 0.1 + b * 0.5,
-            lambda: v1.transpose(v1.reshape(a, [2, 3])) * 0.7,
-            lambda: v1.add_n([a, b, a]) * 0.3,
-            lambda: v1.constant(0.3, shape=SHAPE) + v1.sigmoid(b),
-        ])()  # fmt: skip
+        return self.rng.choice(
+            [
+                lambda: v1.tanh(a * 1.5),
+                lambda: v1.sin(a) + b * 0.3,
+                lambda: a * b * 0.4,
+                lambda: v1.maximum(a, b),
+                lambda: v1.tanh(v1.matmul(a, weights.astype(np.float32))),
+                lambda: a - v1.reduce_mean(a, 0, keepdims=True),
+                lambda: v1.where(a > b, a, b * 0.5),
+                lambda: v1.concat([a[:1], b[1:]], 0),
+                lambda: v1.gather(a, [2, 0, 1]),
+                lambda: v1.nn.softmax(a) + b * 0.1,
+                lambda: a / (1.0 + b * b),
+                lambda: v1.stop_gradient(a) * b * 0.5,
+                lambda: v1.cumsum(a) * 0.4,
+                lambda: v1.cast(v1.cast(a * 3.0, v1.int32), v1.float32) * 0.1 + b * 0.5,
+                lambda: v1.transpose(v1.reshape(a, [2, 3])) * 0.7,
+                lambda: v1.add_n([a, b, a]) * 0.3,
+                lambda: v1.constant(0.3, shape=SHAPE) + v1.sigmoid(b),
+            ]
+        )()
 
     def statement(self, pool, depth):
         kinds = [self.op] * 3
@@ -92,8 +94,10 @@ class Maker:
 
     # -- loops -----------------------------------------------------------------------------------
     def manner(self):
-        return {"parallel_iterations": self.rng.choice([1, 2, 3, 10, 32]),
-                "swap_memory": self.rng.random() < 0.3}  # fmt: skip
+        return {
+            "parallel_iterations": self.rng.choice([1, 2, 3, 10, 32]),
+            "swap_memory": self.rng.random() < 0.3,
+        }
 
     def loop(self, pool, depth):
         v1, turns, limit = self.v1, self.rng.randrange(5), self.rng.choice([3.0, 30.0])
@@ -120,16 +124,26 @@ class Maker:
             return i + 1, v1.concat([rows, self.block([*pool, rows[:3]], 0, 1)[:1]], 0)
 
         shapes = [v1.TensorShape([]), v1.TensorShape([None, 2])]
-        rows = v1.while_loop(lambda i, _: i < turns, body, [0, self.pick(pool)],
-                             shape_invariants=shapes, **self.manner())[1]  # fmt: skip
+        rows = v1.while_loop(
+            lambda i, _: i < turns,
+            body,
+            [0, self.pick(pool)],
+            shape_invariants=shapes,
+            **self.manner(),
+        )[1]
         return v1.reshape(rows[-3:], SHAPE)
 
     def array(self, pool, depth):
         v1, turns = self.v1, self.rng.randint(1, 4)
         reads = self.rng.random() < 0.5
         dynamic = self.rng.random() < 0.4
-        store = v1.TensorArray(v1.float32, size=0 if dynamic else turns, dynamic_size=dynamic,
-                               clear_after_read=not reads, element_shape=SHAPE)  # fmt: skip
+        store = v1.TensorArray(
+            v1.float32,
+            size=0 if dynamic else turns,
+            dynamic_size=dynamic,
+            clear_after_read=not reads,
+            element_shape=SHAPE,
+        )
         start = self.pick(pool)
 
         def body(i, value, store):
@@ -139,8 +153,9 @@ class Maker:
             value = self.block(inner, depth, 2)
             return i + 1, value, store.write(i, value)
 
-        _, last, store = v1.while_loop(lambda i, *_: i < turns, body, [0, start, store],
-                                       **self.manner())  # fmt: skip
+        _, last, store = v1.while_loop(
+            lambda i, *_: i < turns, body, [0, start, store], **self.manner()
+        )
         way = self.rng.randrange(5)
         if way == 0:
             return v1.reduce_mean(store.stack(), 0)
@@ -156,14 +171,19 @@ class Maker:
         v1, x = self.v1, self.pick(pool)
         other = self.pick(pool)
         return v1.map_fn(
-            lambda row: v1.tanh(row * self.rng.choice([0.5, 2.0])) + v1.reduce_mean(other, 0), x,
+            lambda row: v1.tanh(row * self.rng.choice([0.5, 2.0])) + v1.reduce_mean(other, 0),
+            x,
             **self.manner(),
-        )  # fmt: skip
+        )
 
     def scanned(self, pool, depth):
         v1, x, other = self.v1, self.pick(pool), self.pick(pool)
-        return v1.scan(lambda a, row: v1.tanh(a * 0.5 + row * other[0]), x, **self.manner(),
-                       reverse=self.rng.random() < 0.5)  # fmt: skip
+        return v1.scan(
+            lambda a, row: v1.tanh(a * 0.5 + row * other[0]),
+            x,
+            **self.manner(),
+            reverse=self.rng.random() < 0.5,
+        )
 
     def folded(self, pool, depth):
         v1, x, start = self.v1, self.pick(pool), self.pick(pool)

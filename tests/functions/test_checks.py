@@ -70,9 +70,15 @@ def test_types():
 
 @pytest.mark.parametrize(
     "values, rises, falls_never",
-    [([], True, True), ([1], True, True), ([1, 2], True, True), ([1, 1], False, True),
-     ([2, 1], False, False), ([[1, 2], [3, 3]], False, True)],
-)  # fmt: skip
+    [
+        ([], True, True),
+        ([1], True, True),
+        ([1, 2], True, True),
+        ([1, 1], False, True),
+        ([2, 1], False, False),
+        ([[1, 2], [3, 3]], False, True),
+    ],
+)
 def test_order(session, values, rises, falls_never):
     x = tf.constant(values, tf.float32)
     found = session.run([tf.math.is_strictly_increasing(x), tf.math.is_non_decreasing(x)])

@@ -30,9 +30,14 @@ def values():
 def test_defaults(values):
     assert values(["prog"]) == ["prog"]
     assert values.flag_values_dict() == {
-        "word": "a", "steps": 10, "rate": 0.5, "loud": False, "names": ["x"], "size": [1],
+        "word": "a",
+        "steps": 10,
+        "rate": 0.5,
+        "loud": False,
+        "names": ["x"],
+        "size": [1],
         "mode": "train",
-    }  # fmt: skip
+    }
 
 
 def test_command_line(values):
@@ -104,8 +109,12 @@ def test_logging(caplog):
             tf.logging.debug("hidden")
             tf.logging.warning("seen")
         assert [r.getMessage() for r in caplog.records] == [
-            "few 0", "some 0", "few 1", "some 3", "seen",
-        ]  # fmt: skip
+            "few 0",
+            "some 0",
+            "few 1",
+            "some 3",
+            "seen",
+        ]
         assert caplog.records[-1].filename == "test_flags.py"
     finally:
         tf.logging.set_verbosity(old)

@@ -47,8 +47,10 @@ def test_composites_open_where_asked():
         assert nest.flatten([x]) == [x]
         parts = [x.indices, x.values, x.dense_shape]
         assert nest.flatten([x, slices], expand_composites=True) == [
-            *parts, slices.values, slices.indices,
-        ]  # fmt: skip
+            *parts,
+            slices.values,
+            slices.indices,
+        ]
         again = nest.pack_sequence_as(x, parts, expand_composites=True)
         assert isinstance(again, tf.SparseTensor)
         nest.assert_same_structure(x, tf.SparseTensorSpec([2]), expand_composites=True)

@@ -15,10 +15,12 @@ pytestmark = pytest.mark.pure
 NAMES = ("a", "b", "c")
 names = st.sampled_from(NAMES)
 expressions = st.one_of(
-    st.tuples(st.just("add"), names, names), st.tuples(st.just("mul"), names, names),
-    st.tuples(st.just("sub"), names, names), st.tuples(st.just("tanh"), names),
+    st.tuples(st.just("add"), names, names),
+    st.tuples(st.just("mul"), names, names),
+    st.tuples(st.just("sub"), names, names),
+    st.tuples(st.just("tanh"), names),
     st.tuples(st.just("scale"), names, st.sampled_from([0.5, -1.0, 0.25])),
-)  # fmt: skip
+)
 assignments = st.tuples(st.just("set"), names, expressions)
 
 

@@ -21,18 +21,24 @@ def array(**options):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: array().write(0, 1.0).write(0, 2.0).flow, "index 0 because it has already been wri"),
+        (
+            lambda: array().write(0, 1.0).write(0, 2.0).flow,
+            "index 0 because it has already been wri",
+        ),
         (lambda: array().write(-1, 1.0).flow, "Tried to write to index -1 but array is not resize"),
         (lambda: array().write(3, 1.0).flow, "Tried to write to index 3 but .* size is: 3"),
         (lambda: array().read(0), "Could not read from TensorArray index 0"),
         (lambda: array().read(3), "Tried to read from index 3 but array size is: 3"),
-        (lambda: array().unstack([1.0, 2.0, 3.0, 4.0]).flow, "Max scatter index must be < array size"),
+        (
+            lambda: array().unstack([1.0, 2.0, 3.0, 4.0]).flow,
+            "Max scatter index must be < array size",
+        ),
         (lambda: array().split([1.0, 2.0], [1, 1]).flow, "size of lengths .3 vs. 2."),
         (lambda: array().split([1.0, 2.0], [1, 0, 0]).flow, "sum of lengths is 1"),
         (lambda: array(size=-1).size(), "Size should be >= 0"),
         (lambda: array(size=0).stack(), "not fully defined"),
     ],
-)  # fmt: skip
+)
 def test_misuse(session, make, message):
     with pytest.raises(
         (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match=message

@@ -61,8 +61,11 @@ def test_streaming_mean_and_accuracy():
     accuracy = tf.metrics.accuracy(y, tf.constant([1, 2, 3]))
     assert streamed(accuracy, [[[1, 2, 0]], [[1, 2, 3]]], y) == pytest.approx(5 / 6)
     assert [v.name for v in tf.get_collection(tf.GraphKeys.METRIC_VARIABLES)] == [
-        "mean/total:0", "mean/count:0", "accuracy/total:0", "accuracy/count:0",
-    ]  # fmt: skip
+        "mean/total:0",
+        "mean/count:0",
+        "accuracy/total:0",
+        "accuracy/count:0",
+    ]
 
 
 def test_auc_of_a_perfect_and_of_a_random_order():

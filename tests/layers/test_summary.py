@@ -25,8 +25,9 @@ def test_tags_follow_scopes():
     with tf.Session() as sess:
         merged = tf.Summary.FromString(sess.run(tf.summary.merge_all()))
     assert [(v.tag, v.simple_value) for v in merged.value] == [
-        ("outer/a_b", 1.0), ("f/outer/f/x", 2.0),
-    ]  # fmt: skip
+        ("outer/a_b", 1.0),
+        ("f/outer/f/x", 2.0),
+    ]
 
 
 def test_histogram_counts_everything():
@@ -57,8 +58,12 @@ def test_file_writer(tmp_path, graph):
             writer.add_summary(sess.run(tf.summary.merge([summary, text])), step)
     found = events(tmp_path)
     assert [e.WhichOneof("what") for e in found] == [
-        "file_version", "graph_def", "meta_graph_def", "summary", "summary",
-    ]  # fmt: skip
+        "file_version",
+        "graph_def",
+        "meta_graph_def",
+        "summary",
+        "summary",
+    ]
     written = tf.GraphDef.FromString(found[1].graph_def)
     assert {"x", "t"} <= {node.name for node in written.node}
     # What a plugin should know of a tag stands in the file once.

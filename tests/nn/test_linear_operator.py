@@ -72,7 +72,10 @@ CASES = {
     "triangular": (lambda: L.LinearOperatorLowerTriangular(M), np.tril(M)),
     "diagonal": (lambda: L.LinearOperatorDiag(D), D[..., None] * np.eye(3)),
     "complex diagonal": (lambda: L.LinearOperatorDiag(Z), Z[..., None] * np.eye(4)),
-    "identity": (lambda: L.LinearOperatorIdentity(3, [2], tf.float64), np.eye(3) * np.ones((2, 1, 1))),
+    "identity": (
+        lambda: L.LinearOperatorIdentity(3, [2], tf.float64),
+        np.eye(3) * np.ones((2, 1, 1)),
+    ),
     "scaled": (
         lambda: L.LinearOperatorScaledIdentity(3, np.array([2.0, -3.0])),
         np.eye(3) * np.array([2.0, -3.0])[:, None, None],
@@ -104,17 +107,20 @@ CASES = {
         P + U @ np.swapaxes(U, -1, -2),
     ),
     "adjoint": (
-        lambda: L.LinearOperatorAdjoint(L.LinearOperatorFullMatrix(M)), np.swapaxes(M, -1, -2)
+        lambda: L.LinearOperatorAdjoint(L.LinearOperatorFullMatrix(M)),
+        np.swapaxes(M, -1, -2),
     ),
     "inversion": (
-        lambda: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(M)), np.linalg.inv(M)
+        lambda: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(M)),
+        np.linalg.inv(M),
     ),
     "householder": (
         lambda: L.LinearOperatorHouseholder(AXIS),
         np.eye(3) - 2 * UNIT[..., None] * UNIT[..., None, :],
     ),
     "circulant": (
-        lambda: L.LinearOperatorCirculant(Z, input_output_dtype=tf.complex128), circulant(Z)
+        lambda: L.LinearOperatorCirculant(Z, input_output_dtype=tf.complex128),
+        circulant(Z),
     ),
     "circulant 2D": (
         lambda: L.LinearOperatorCirculant2D(SPECTRUM2, input_output_dtype=tf.complex128),
@@ -130,7 +136,7 @@ CASES = {
         ),
         toeplitz(np.array([[5.0, 1, 2]] * 2), np.array([[5.0, -1, 3], [5, 0.5, 2]])),
     ),
-}  # fmt: skip
+}
 each_case = pytest.mark.parametrize("case", CASES)
 
 
@@ -229,8 +235,14 @@ def test_other_forms(case, session):
         close(factor @ adjoint(factor), dense)
 
 
-@pytest.mark.parametrize("left, right", list(itertools.product(
-    ("full", "diagonal", "triangular", "identity", "scaled", "householder"), repeat=2)))  # fmt: skip
+@pytest.mark.parametrize(
+    "left, right",
+    list(
+        itertools.product(
+            ("full", "diagonal", "triangular", "identity", "scaled", "householder"), repeat=2
+        )
+    ),
+)
 def test_products_of_operators(left, right, session):
     (build_a, a), (build_b, b) = CASES[left], CASES[right]
     product, solution = build_a() @ build_b(), build_a().solve(build_b())
@@ -241,8 +253,9 @@ def test_products_of_operators(left, right, session):
 def test_zeros(session):
     operator = L.LinearOperatorZeros(2, 3, [4], is_square=False, is_self_adjoint=False)
     assert operator.shape == [4, 2, 3]
-    np.testing.assert_array_equal(session.run(operator.matmul(np.ones((3, 5), np.float32))),
-                                  np.zeros((4, 2, 5)))  # fmt: skip
+    np.testing.assert_array_equal(
+        session.run(operator.matmul(np.ones((3, 5), np.float32))), np.zeros((4, 2, 5))
+    )
     with pytest.raises(tf.errors.InvalidArgumentError, match="non-invertible"):
         operator.assert_non_singular()
 

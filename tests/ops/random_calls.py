@@ -306,7 +306,16 @@ def hidden_shapes(call: Call, rng: Rng) -> None:
 CHANGES: dict[str, Callable[[Call, Rng], None]] = {
     f.__name__: f
     for f in (
-        other_type, other_size, other_rank, broadcast, other_values, ties, special_values,
-        other_indices, other_attribute, some_constants, hidden_shapes,
+        other_type,
+        other_size,
+        other_rank,
+        broadcast,
+        other_values,
+        ties,
+        special_values,
+        other_indices,
+        other_attribute,
+        some_constants,
+        hidden_shapes,
     )
-}  # fmt: skip
+}

@@ -73,10 +73,14 @@ print(json.dumps(len(calls)))
 """
 # What a newer TensorFlow, or one for this machine, does not have.
 MISSING = (
-    "No OpKernel was registered", "has no attribute", "not in list of allowed values",
-    "unexpected keyword", "missing required", "is not available in GraphDef version",
+    "No OpKernel was registered",
+    "has no attribute",
+    "not in list of allowed values",
+    "unexpected keyword",
+    "missing required",
+    "is not available in GraphDef version",
     "Should not specify value for inferred",
-)  # fmt: skip
+)
 
 
 def answers(calls: list[Call], folder: Path) -> list[Answer | None]:
@@ -117,10 +121,12 @@ def _plain(call: Call) -> dict[str, Any]:
         )
         inputs.append((args[i].name, one))
     return {
-        "op": call.op.name, "inputs": inputs, "hidden": call.is_hidden,
+        "op": call.op.name,
+        "inputs": inputs,
+        "hidden": call.is_hidden,
         "attrs": {k: _attribute(v) for k, v in call.attrs.items()},
         "constant": [i in call.constants for i in range(len(inputs))],
-    }  # fmt: skip
+    }
 
 
 def _item(arg: Any, array: np.ndarray) -> tuple[str, str, np.ndarray]:

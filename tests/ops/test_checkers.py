@@ -52,8 +52,11 @@ def test_a_gradient_off_by_a_thousandth(declare, factor, right):
 
 
 def test_a_gradient_for_the_wrong_input(declare):
-    op = declare(np.multiply, signature="x: T, y: T -> z: T",
-                 gradient=lambda node, dy: (dy * node.inputs[0], dy * node.inputs[1]))  # fmt: skip
+    op = declare(
+        np.multiply,
+        signature="x: T, y: T -> z: T",
+        gradient=lambda node, dy: (dy * node.inputs[0], dy * node.inputs[1]),
+    )
     with pytest.raises(AssertionError, match="finite differences"):
         checks.check_gradient(op, Sample(X, X + 1))
 

@@ -28,9 +28,12 @@ NARROW = [
 def decoded(inputs, width, paths):
     with tf.Graph().as_default(), tf.Session() as session:
         found = tf.raw_ops.CTCBeamSearchDecoder(
-            inputs=inputs, sequence_length=[len(inputs)], beam_width=width, top_paths=paths,
+            inputs=inputs,
+            sequence_length=[len(inputs)],
+            beam_width=width,
+            top_paths=paths,
             merge_repeated=False,
-        )  # fmt: skip
+        )
         values, scores = session.run([list(found[1]), found[3]])
     return [v.tolist() for v in values], scores[0]
 

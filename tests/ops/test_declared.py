@@ -55,10 +55,13 @@ def test_node_survives_a_graph_def(op, sample):
     checks.check_round_trip(op, sample)
 
 
-@over([
-    s for s in SAMPLES
-    if DIFFERENT_EACH_TIME not in s[1].traits and checks.in_single_precision(*s[1:]) is not None
-])  # fmt: skip
+@over(
+    [
+        s
+        for s in SAMPLES
+        if DIFFERENT_EACH_TIME not in s[1].traits and checks.in_single_precision(*s[1:]) is not None
+    ]
+)
 def test_single_precision(op, sample):
     checks.check_single_precision(op, sample)
 

@@ -94,9 +94,10 @@ def test_bad_name(name: str):
 
 def test_unknown_op():
     refused(
-        "node { name: 'a' op: 'NoSuchOp' }", "Op type not registered 'NoSuchOp'",
+        "node { name: 'a' op: 'NoSuchOp' }",
+        "Op type not registered 'NoSuchOp'",
         tf.errors.NotFoundError,
-    )  # fmt: skip
+    )
 
 
 def test_removed_op():
@@ -109,8 +110,10 @@ def test_removed_op():
 
 
 def test_number_of_inputs_that_cannot_be():
-    refused("node { name: 'a' op: 'AddN' " + FLOAT + " attr { key: 'N' value { i: 1000000000 } } }",
-            "N|number|inputs")  # fmt: skip
+    refused(
+        "node { name: 'a' op: 'AddN' " + FLOAT + " attr { key: 'N' value { i: 1000000000 } } }",
+        "N|number|inputs",
+    )
 
 
 def test_shape_that_overflows():

@@ -153,8 +153,14 @@ def test_nodes_of_random_uniform():
     with tf.Graph().as_default() as graph:
         tf.random_uniform([2], name="r")
     assert [n.name for n in graph.get_operations()] == [
-        "r/shape", "r/min", "r/max", "r/RandomUniform", "r/sub", "r/mul", "r",
-    ]  # fmt: skip
+        "r/shape",
+        "r/min",
+        "r/max",
+        "r/RandomUniform",
+        "r/sub",
+        "r/mul",
+        "r",
+    ]
 
 
 def test_the_counter_carries():

@@ -40,11 +40,18 @@ def test_axes_that_are_fed(word):
 
 
 BROADCASTING = {
-    "add": tf.add, "sub": tf.subtract, "mul": tf.multiply, "div": tf.truediv, "max": tf.maximum,
-    "pow": lambda x, y: tf.pow(tf.abs(x) + 1, y), "squared": tf.squared_difference,
-    "atan2": tf.atan2, "mod": tf.floormod, "no_nan": tf.div_no_nan, "xlogy": lambda x, y:
-    tf.math.xlogy(x, tf.abs(y)),
-}  # fmt: skip
+    "add": tf.add,
+    "sub": tf.subtract,
+    "mul": tf.multiply,
+    "div": tf.truediv,
+    "max": tf.maximum,
+    "pow": lambda x, y: tf.pow(tf.abs(x) + 1, y),
+    "squared": tf.squared_difference,
+    "atan2": tf.atan2,
+    "mod": tf.floormod,
+    "no_nan": tf.div_no_nan,
+    "xlogy": lambda x, y: tf.math.xlogy(x, tf.abs(y)),
+}
 
 
 @pytest.mark.parametrize("word", BROADCASTING)

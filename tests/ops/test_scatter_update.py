@@ -34,8 +34,11 @@ def test_integers_are_divided_exactly_and_towards_zero():
     start = np.array([[-7, 9], [(1 << 60) + 2, 5]])
     found = after(
         lambda ref, x: RAW.ScatterDiv(ref=ref, indices=[0, 1, 1], updates=x),
-        start, np.array([[2, -2], [2, 1], [-1, 3]]), False, times=1,
-    )  # fmt: skip
+        start,
+        np.array([[2, -2], [2, 1], [-1, 3]]),
+        False,
+        times=1,
+    )
     assert found == [[-3, -4], [-((1 << 59) + 1), 1]]
 
 
@@ -60,8 +63,10 @@ def test_an_integer_is_not_divided_by_zero(by_handle):
 def test_a_sum_of_trues_is_true():
     found = after(
         lambda ref, x: RAW.AssignAddVariableOp(resource=ref, value=x),
-        np.array([True, True, False]), np.array([True, False, False]), True,
-    )  # fmt: skip
+        np.array([True, True, False]),
+        np.array([True, False, False]),
+        True,
+    )
     assert found == [True, True, False]
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.bool, [2])

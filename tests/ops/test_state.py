@@ -16,10 +16,12 @@ NO_VALUE = {
     "gather": (lambda h: raw.ResourceGather(resource=h, indices=[0], dtype=F), "NotFound"),
     "gather_nd": (lambda h: raw.ResourceGatherNd(resource=h, indices=[[0]], dtype=F), "NotFound"),
     "scatter": (
-        lambda h: raw.ResourceScatterAdd(resource=h, indices=[0], updates=[1.0]), "NotFound",
+        lambda h: raw.ResourceScatterAdd(resource=h, indices=[0], updates=[1.0]),
+        "NotFound",
     ),
     "scatter_nd": (
-        lambda h: raw.ResourceScatterNdUpdate(ref=h, indices=[[0]], updates=[1.0]), "NotFound",
+        lambda h: raw.ResourceScatterNdUpdate(ref=h, indices=[[0]], updates=[1.0]),
+        "NotFound",
     ),
     "slice": (
         lambda h: raw.ResourceStridedSliceAssign(
@@ -28,15 +30,14 @@ NO_VALUE = {
         "NotFound",
     ),
     "descent": (
-        lambda h: raw.ResourceApplyGradientDescent(var=h, alpha=1.0, delta=[1.0]), "Internal",
-    ),
-    "rows": (
-        lambda h: raw.ResourceSparseApplyAdagrad(
-            var=h, accum=h, lr=1.0, grad=[1.0], indices=[0]
-        ),
+        lambda h: raw.ResourceApplyGradientDescent(var=h, alpha=1.0, delta=[1.0]),
         "Internal",
     ),
-}  # fmt: skip
+    "rows": (
+        lambda h: raw.ResourceSparseApplyAdagrad(var=h, accum=h, lr=1.0, grad=[1.0], indices=[0]),
+        "Internal",
+    ),
+}
 
 
 @pytest.mark.parametrize("compiled", ["0", "always"])

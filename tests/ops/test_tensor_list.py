@@ -42,13 +42,19 @@ def test_items_that_are_not_set_are_zero(session):
         (lambda h: lists.tensor_list_get_item(h, 3, tf.float32), "element 3 in a list with 2"),
         (lambda h: lists.tensor_list_set_item(h, -1, 1.0), "modify element -1"),
         (lambda h: stacked(lists.empty_tensor_list(None, tf.float32)), "empty list with non-fully"),
-        (lambda h: lists.tensor_list_pop_back(lists.empty_tensor_list([], tf.float32), tf.float32)[1],
-         "pop from an empty list"),
-        (lambda h: lists.tensor_list_push_back(lists.empty_tensor_list([], tf.float32, 0), 1.0),
-         "full list"),
+        (
+            lambda h: lists.tensor_list_pop_back(
+                lists.empty_tensor_list([], tf.float32), tf.float32
+            )[1],
+            "pop from an empty list",
+        ),
+        (
+            lambda h: lists.tensor_list_push_back(lists.empty_tensor_list([], tf.float32, 0), 1.0),
+            "full list",
+        ),
         (lambda h: lists.tensor_list_gather(h, [5], tf.float32), "Index 5 out o range"),
     ],
-)  # fmt: skip
+)
 def test_misuse(session, make, message):
     held = lists.tensor_list_from_tensor([1.0, 2.0], [])
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):

@@ -199,6 +199,12 @@ def test_references_keep_their_kind(op):
 
 
 BY_HAND = {
-    Trait.WRITES, Trait.VARIABLE, Trait.ALLOWS_UNINITIALIZED, Trait.SOURCE, Trait.BLOCKING,
-    Trait.DEFERRED, Trait.CONTROL_FLOW, *ROLES,
-}  # fmt: skip
+    Trait.WRITES,
+    Trait.VARIABLE,
+    Trait.ALLOWS_UNINITIALIZED,
+    Trait.SOURCE,
+    Trait.BLOCKING,
+    Trait.DEFERRED,
+    Trait.CONTROL_FLOW,
+    *ROLES,
+}

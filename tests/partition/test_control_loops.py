@@ -261,8 +261,10 @@ def test_a_recurrent_network_over_two_devices(colocate):
     loss = tf.reduce_sum(tf.square(y))
     weights = tf.trainable_variables()
     grads = tf.gradients(loss, weights, colocate_gradients_with_ops=colocate)
-    numbers = [tf.constant(np.random.default_rng(i).normal(size=w.shape), tf.float32)
-               for i, w in enumerate(weights)]  # fmt: skip
+    numbers = [
+        tf.constant(np.random.default_rng(i).normal(size=w.shape), tf.float32)
+        for i, w in enumerate(weights)
+    ]
     fill = [w.assign(n) for w, n in zip(weights, numbers)]
     results = []
     for config in (
@@ -287,9 +289,11 @@ def test_functions_that_meet_more_than_once():
             return y + 1
 
     out = tf.while_loop(
-        lambda i, x, y: i < 5, lambda i, x, y: (i + 1, twice(x), twice(y)), [0, 0.0, 1.0],
+        lambda i, x, y: i < 5,
+        lambda i, x, y: (i + 1, twice(x), twice(y)),
+        [0, 0.0, 1.0],
         shape_invariants=[tf.TensorShape([]), tf.TensorShape(None), tf.TensorShape(None)],
-    )  # fmt: skip
+    )
     with session() as sess:
         assert sess.run(out) == (5, 31, 63)
 

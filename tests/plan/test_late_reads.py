@@ -14,7 +14,7 @@ def test_after_a_writer():
         W + C + "r = Identity(w) : f32[2]\n" + A + "y = Neg(r) ^a : f32[2]\nreturn y",
         W + C + A + "w/_read_for_y = Identity(w) ^a : f32[2]\n"
         "y = Neg(w/_read_for_y) ^a : f32[2]\nreturn y",
-    )  # fmt: skip
+    )
 
 
 def test_not_after_a_writer():
@@ -30,11 +30,14 @@ def test_a_read_behind_the_writer_is_late_enough():
 def test_users_behind_the_same_writers_share_a_read():
     rewrites(
         late_reads,
-        W + C + "r = Identity(w) : f32[2]\n" + A
+        W
+        + C
+        + "r = Identity(w) : f32[2]\n"
+        + A
         + "y = Neg(r) ^a : f32[2]\nz = Abs(r) ^a : f32[2]\nreturn y, z",
         W + C + A + "w/_read_for_y = Identity(w) ^a : f32[2]\n"
         "y = Neg(w/_read_for_y) ^a : f32[2]\nz = Abs(w/_read_for_y) ^a : f32[2]\nreturn y, z",
-    )  # fmt: skip
+    )
 
 
 def test_of_writers_that_wait_for_one_another_the_last_is_named():
@@ -44,20 +47,24 @@ def test_of_writers_that_wait_for_one_another_the_last_is_named():
         "y = Neg(r) ^a ^b : f32[2]\nreturn y",
         W + C + A + "b = AssignAdd(a, c) : f32&[2]\n"
         "w/_read_for_y = Identity(w) ^b : f32[2]\ny = Neg(w/_read_for_y) ^a ^b : f32[2]\nreturn y",
-    )  # fmt: skip
+    )
 
 
 def test_views_are_repeated_and_what_they_waited_for_is_kept():
     rewrites(
         late_reads,
         W + C + "s = Const() {value=i32[2, 1]; dtype=i32} : i32[2]\nn = NoOp()\n"
-        "r = Identity(w) : f32[2]\nv = Reshape(r, s) ^n : f32[2,1]\n" + A
+        "r = Identity(w) : f32[2]\nv = Reshape(r, s) ^n : f32[2,1]\n"
+        + A
         + "y = Neg(v) ^a : f32[2,1]\nreturn y",
-        W + C + "s = Const() {value=i32[2, 1]; dtype=i32} : i32[2]\nn = NoOp()\n" + A
+        W
+        + C
+        + "s = Const() {value=i32[2, 1]; dtype=i32} : i32[2]\nn = NoOp()\n"
+        + A
         + "w/_read_for_y = Identity(w) ^n ^a : f32[2]\n"
         "v/_again = Reshape(w/_read_for_y, s) : f32[2,1]\n"
         "y = Neg(v/_again) ^a : f32[2,1]\nreturn y",
-    )  # fmt: skip
+    )
 
 
 def test_the_reference_is_led_into_a_branch():
@@ -74,7 +81,7 @@ def test_the_reference_is_led_into_a_branch():
         "s/_reference/_read_for_y = Identity(s/_reference:1) ^a : f32[2]\n"
         "y = Neg(s/_reference/_read_for_y) ^a : f32[2]\n"
         "m = Merge(y, z) {N=2} : f32[2], i32[]\nfeed p\nreturn m",
-    )  # fmt: skip
+    )
 
 
 def test_a_reference_is_read_on_its_own_device():
@@ -88,4 +95,4 @@ def test_a_reference_is_read_on_its_own_device():
         near + "r = Identity(w) ^a @/cpu:2 : f32[2]\nreturn r",
         near + "w/_read_for_r = Identity(w) ^a @/cpu:1 : f32[2]\n"
         "r = Identity(w/_read_for_r) ^a @/cpu:2 : f32[2]\nreturn r",
-    )  # fmt: skip
+    )

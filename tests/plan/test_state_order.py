@@ -17,7 +17,7 @@ def test_two_writers_and_a_reader_on_several_devices():
         X + W + f"r = Identity(w) {ONE} : f32[2]\ny = Neg(r) {OTHER} : f32[2]\n"
         f"a = Assign(w, x) ^r {ONE} : f32&[2]\nb = AssignAdd(w, x) ^a {ONE} : f32&[2]\n"
         "feed x\nreturn y\ntarget a, b",
-    )  # fmt: skip
+    )
 
 
 def test_one_device_keeps_its_order_anyway():

@@ -89,9 +89,17 @@ def no_overlap(graph, rng):
 
 
 CHANGES = [
-    bypassed, renamed_frame, constant_enter, without_back_edge, turned_switch, other_input,
-    other_control, lost_control, plain_condition, no_overlap,
-]  # fmt: skip
+    bypassed,
+    renamed_frame,
+    constant_enter,
+    without_back_edge,
+    turned_switch,
+    other_input,
+    other_control,
+    lost_control,
+    plain_condition,
+    no_overlap,
+]
 
 
 def scattered(graph, rng):

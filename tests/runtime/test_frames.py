@@ -71,9 +71,13 @@ def test_control_edge_waits():
 def conditional(choice):
     # 0 data, 1 pred, 2 switch, 3 false branch, 4 true branch, 5 merge
     return [
-        (O, [], [], {}), (O, [], [], {}), (S, [(0, 0), (1, 0)], [], {}),
-        (O, [(2, 0)], [], {}), (O, [(2, 1)], [], {}), (M, [(3, 0), (4, 0)], [], {}),
-    ]  # fmt: skip
+        (O, [], [], {}),
+        (O, [], [], {}),
+        (S, [(0, 0), (1, 0)], [], {}),
+        (O, [(2, 0)], [], {}),
+        (O, [(2, 1)], [], {}),
+        (M, [(3, 0), (4, 0)], [], {}),
+    ]
 
 
 def test_merge_takes_the_live_branch():
@@ -93,20 +97,29 @@ def counting_loop(limit):
     # 0 zero, 1 limit, 2 enter, 3 enter(constant), 4 merge, 5 less, 6 switch, 7 add one, 8 next,
     # 9 exit, 10 after
     return [
-        (O, [], [], {}), (O, [], [], {}),
+        (O, [], [], {}),
+        (O, [], [], {}),
         (E, [(0, 0)], [], {"frame": "f", "enters": 2}),
         (E, [(1, 0)], [], {"frame": "f", "enters": 2, "is_constant": True}),
-        (M, [(2, 0), (8, 0)], [], {}), (O, [(4, 0), (3, 0)], [], {}), (S, [(4, 0), (5, 0)], [], {}),
-        (O, [(6, 1)], [], {}), (N, [(7, 0)], [], {}), (X, [(6, 0)], [], {}), (O, [(9, 0)], [], {}),
-    ]  # fmt: skip
+        (M, [(2, 0), (8, 0)], [], {}),
+        (O, [(4, 0), (3, 0)], [], {}),
+        (S, [(4, 0), (5, 0)], [], {}),
+        (O, [(6, 1)], [], {}),
+        (N, [(7, 0)], [], {}),
+        (X, [(6, 0)], [], {}),
+        (O, [(9, 0)], [], {}),
+    ]
 
 
 def test_loop_counts_whatever_the_order():
     for limit in (0, 1, 7):
         compute = {
-            0: lambda: 0, 1: lambda n=limit: n, 5: lambda i, n: i < n, 7: lambda i: i + 1,
+            0: lambda: 0,
+            1: lambda n=limit: n,
+            5: lambda i, n: i < n,
+            7: lambda i: i + 1,
             10: lambda x: x,
-        }  # fmt: skip
+        }
         for seed in range(20):
             results = run(counting_loop(limit), compute, seed)
             assert results[10] == [limit]
@@ -119,8 +132,12 @@ def test_loop_on_a_dead_branch_does_not_run():
     rows[2] = (E, [(12, 0)], [], {"frame": "f", "enters": 2})
     rows += [(O, [], [], {}), (S, [(0, 0), (11, 0)], [], {})]
     compute = {
-        0: lambda: 0, 1: lambda: 3, 5: lambda i, n: i < n, 7: lambda i: i + 1, 10: lambda x: x,
+        0: lambda: 0,
+        1: lambda: 3,
+        5: lambda i, n: i < n,
+        7: lambda i: i + 1,
+        10: lambda x: x,
         11: lambda: True,
-    }  # fmt: skip
+    }
     for seed in range(20):
         assert run(rows, compute, seed)[10] == [DEAD]

@@ -64,9 +64,10 @@ def test_parts_of_a_host_loop_stay_compiled(network, monkeypatch):
         interpreted = []
         kept = RegionUnit.interpret
         monkeypatch.setattr(
-            RegionUnit, "interpret",
+            RegionUnit,
+            "interpret",
             lambda self, *given: interpreted.append(self.region) or kept(self, *given),
-        )  # fmt: skip
+        )
         for _ in range(3):
             np.testing.assert_allclose(sess.run(first), before, rtol=1e-5, atol=1e-6)
         last = len(interpreted)

@@ -102,7 +102,7 @@ def test_a_cycle_without_a_loop(session):
         (lambda i: i < 3, lambda i: i + 0.5, [tf.constant(0)], TypeError, "type|dtype|int32"),
         (lambda i: i, lambda i: i, [0], TypeError, "bool"),
     ],
-)  # fmt: skip
+)
 def test_what_while_loop_refuses(cond, body, start, error, message):
     with pytest.raises(error, match=message):
         tf.while_loop(cond, body, start)

@@ -39,15 +39,19 @@ def test_any_tensor_can_be_fed():
 
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize(
-    "fed", ["abc", b"abc", ["a", "b"], [b"a", "é"], np.array(["a", "b"]), np.array([b"a", b"bc"])], ids=repr
-)  # fmt: skip
+    "fed",
+    ["abc", b"abc", ["a", "b"], [b"a", "é"], np.array(["a", "b"]), np.array([b"a", b"bc"])],
+    ids=repr,
+)
 def test_fed_text_comes_back_as_it_was_fed(fed, beside):
     p = tf.placeholder(tf.string)
     with tf.Session() as session:
         for _ in range(3):
-            got, computed = session.run([p, tf.identity(p)], {p: fed}) if beside else (
-                session.run(p, {p: fed}), None
-            )  # fmt: skip
+            got, computed = (
+                session.run([p, tf.identity(p)], {p: fed})
+                if beside
+                else (session.run(p, {p: fed}), None)
+            )
             assert type(got) is np.ndarray and got.dtype == object
             assert got.tolist() == np.asarray(fed, object).tolist()
             if beside:  # what is computed is bytes

@@ -48,9 +48,15 @@ class Node:
 
 
 TYPES = {
-    1: np.float32, 2: np.float64, 3: np.int32, 4: np.uint8, 6: np.int8, 9: np.int64, 10: np.bool_,
+    1: np.float32,
+    2: np.float64,
+    3: np.int32,
+    4: np.uint8,
+    6: np.int8,
+    9: np.int64,
+    10: np.bool_,
     19: np.float16,
-}  # fmt: skip
+}
 TYPES |= {kind + 100: dtype for kind, dtype in TYPES.items()}  # references
 
 

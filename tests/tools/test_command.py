@@ -21,9 +21,12 @@ ROOT = Path(headrace.__file__).parent.parent
 def command(*words, cwd=None):
     """The command in a process of its own: exit code, output, complaints."""
     done = subprocess.run(
-        [sys.executable, "-m", "headrace", *words], capture_output=True, text=True, cwd=cwd,
+        [sys.executable, "-m", "headrace", *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -51,15 +54,18 @@ def program(tmp_path):
 @pytest.mark.process
 def test_run(program):
     assert command("run", str(program / "train.py"), "1.5", "--flag") == (
-        0, "1.15.5 ['1.5', '--flag'] its neighbour\n3.0\n", "",
-    )  # fmt: skip
+        0,
+        "1.15.5 ['1.5', '--flag'] its neighbour\n3.0\n",
+        "",
+    )
 
 
 @pytest.mark.process
 def test_run_a_module(program):
     assert command("run", "-m", "train", "2", cwd=program)[:2] == (
-        0, "1.15.5 ['2'] its neighbour\n4.0\n",
-    )  # fmt: skip
+        0,
+        "1.15.5 ['2'] its neighbour\n4.0\n",
+    )
 
 
 @pytest.mark.process

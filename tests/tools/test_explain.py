@@ -38,9 +38,12 @@ def run(tmp_path, *words, **environment):
     path = tmp_path / "program.py"
     path.write_text(PROGRAM)
     return subprocess.run(
-        [sys.executable, "-m", "headrace", *words, str(path)], capture_output=True, text=True,
-        timeout=600, env=os.environ | environment,
-    )  # fmt: skip
+        [sys.executable, "-m", "headrace", *words, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | environment,
+    )
 
 
 @pytest.mark.process
@@ -72,9 +75,11 @@ def test_explain_says_it_also_of_programs_that_fail(tmp_path):
         "import tensorflow as tf\ntf.Session().run(tf.constant(1))\nraise SystemExit(3)\n"
     )
     found = subprocess.run(
-        [sys.executable, "-m", "headrace", "explain", str(path)], capture_output=True, text=True,
+        [sys.executable, "-m", "headrace", "explain", str(path)],
+        capture_output=True,
+        text=True,
         timeout=600,
-    )  # fmt: skip
+    )
     assert found.returncode == 3
     assert "step 1: Const" in found.stderr
 

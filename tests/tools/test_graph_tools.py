@@ -55,10 +55,15 @@ def test_freeze(tmp_path, use_resource, source):
         "saved model": {"input_saved_model_dir": str(tmp_path / "saved")},
     }[source]
     defaults = {
-        "input_graph": "", "input_saver": "", "input_binary": False, "restore_op_name": "",
-        "input_checkpoint": checkpoint, "filename_tensor_name": "", "clear_devices": True,
+        "input_graph": "",
+        "input_saver": "",
+        "input_binary": False,
+        "restore_op_name": "",
+        "input_checkpoint": checkpoint,
+        "filename_tensor_name": "",
+        "clear_devices": True,
         "initializer_nodes": "",
-    }  # fmt: skip
+    }
     with tf.Graph().as_default():
         frozen = freeze_graph(
             **defaults | given, output_node_names="y", output_graph=str(tmp_path / "frozen.pb")
@@ -155,8 +160,15 @@ def test_commands_of_graphs(tmp_path, capsys, word):
     with tf.Graph().as_default() as graph:
         normalized("ordinary")
         tf.train.write_graph(graph, str(tmp_path), "in.pbtxt")
-    words = [word, "--input_graph", str(tmp_path / "in.pbtxt"), "--output_graph",
-             str(tmp_path / "out.pb"), "--input_node_names", "x"]  # fmt: skip
+    words = [
+        word,
+        "--input_graph",
+        str(tmp_path / "in.pbtxt"),
+        "--output_graph",
+        str(tmp_path / "out.pb"),
+        "--input_node_names",
+        "x",
+    ]
     assert command.main([*words, "--output_node_names", "y"]) == 0
     found = proto.GraphDef.FromString((tmp_path / "out.pb").read_bytes())
     feeds = {"x:0": np.random.default_rng(1).normal(size=(1, 6, 6, 2))}

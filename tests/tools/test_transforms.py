@@ -155,7 +155,7 @@ SAME = [
     ("backport_concatv2", chain, X, 0),
     ("quantize_weights(minimum_size=20) quantize_nodes strip_unused_nodes", small_net, IMAGE, 0.1),
     ("quantize_nodes(fallback_min=-20, fallback_max=20)", small_net, IMAGE, 0.2),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("transforms, program, feeds, change", SAME, ids=[str(c[0]) for c in SAME])
@@ -184,8 +184,11 @@ def test_what_is_left():
     assert not {"unused", "bias", "copy"} & {n.name for n in left.node if n.op != "Const"}
     assert "Concat" in kinds(TransformGraph(graph, [], [], ["backport_concatv2"]))
     assert kinds(TransformGraph(built(scaled_conv), ["x"], ["y"], ["fold_batch_norms"])) == {
-        "Placeholder", "Const", "Conv2D", "Identity",
-    }  # fmt: skip
+        "Placeholder",
+        "Const",
+        "Conv2D",
+        "Identity",
+    }
     assert "BatchToSpaceND" not in kinds(
         TransformGraph(built(atrous), ["x"], ["y"], ["flatten_atrous_conv"])
     )
@@ -300,8 +303,10 @@ def test_errors_can_be_ignored():
 def test_calls_are_parsed():
     calls = parse(' a  b(c=1, d="x,y", c=2)\n\te() ')
     assert [(c.name, c.parameters) for c in calls] == [
-        ("a", {}), ("b", {"c": ["1", "2"], "d": ["x,y"]}), ("e", {}),
-    ]  # fmt: skip
+        ("a", {}),
+        ("b", {"c": ["1", "2"], "d": ["x,y"]}),
+        ("e", {}),
+    ]
 
 
 def test_the_command(tmp_path, capsys):
@@ -334,18 +339,26 @@ def test_sparse_weights_become_a_table():
 
 # -- TensorFlow's tool -----------------------------------------------------------------------------
 EQUAL = [
-    ("remove_nodes(op=Identity, op=CheckNumerics)", chain), ("strip_unused_nodes", chain),
-    ("fold_batch_norms", scaled_conv), ("fold_batch_norms", scaled_product),
-    ("flatten_atrous_conv", atrous), ("fuse_pad_and_conv", padded(True, False)),
-    ("fuse_resize_and_conv", padded(False, True)), ("quantize_weights(minimum_size=100)", chain),
-    ("obfuscate_names", chain), ("merge_duplicate_nodes", chain), ("remove_device", chain),
-    ("fuse_resize_pad_and_conv", padded(True, True)), ("backport_tensor_array_v3", array),
-    ('set_device(device="/cpu:1")', chain), ("backport_concatv2", chain),
+    ("remove_nodes(op=Identity, op=CheckNumerics)", chain),
+    ("strip_unused_nodes", chain),
+    ("fold_batch_norms", scaled_conv),
+    ("fold_batch_norms", scaled_product),
+    ("flatten_atrous_conv", atrous),
+    ("fuse_pad_and_conv", padded(True, False)),
+    ("fuse_resize_and_conv", padded(False, True)),
+    ("quantize_weights(minimum_size=100)", chain),
+    ("obfuscate_names", chain),
+    ("merge_duplicate_nodes", chain),
+    ("remove_device", chain),
+    ("fuse_resize_pad_and_conv", padded(True, True)),
+    ("backport_tensor_array_v3", array),
+    ('set_device(device="/cpu:1")', chain),
+    ("backport_concatv2", chain),
     ("rename_op(old_op_name=Relu, new_op_name=Relu6)", chain),
     ("rename_attribute(old_attribute_name=T, new_attribute_name=U, op_name=Relu)", chain),
     ("remove_attribute(attribute_name=T, op_name=Relu)", chain),
     ("remove_control_dependencies", chain),
-]  # fmt: skip
+]
 
 
 @pytest.mark.process

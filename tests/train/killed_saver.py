@@ -48,9 +48,11 @@ class Model:
             while True:
                 number = session.run(self.step)
                 self.saver.save(
-                    session, folder + "/model", global_step=number if self.is_numbered else None,
+                    session,
+                    folder + "/model",
+                    global_step=number if self.is_numbered else None,
                     write_meta_graph=False,
-                )  # fmt: skip
+                )
                 os.write(report, struct.pack("<q", number))
                 session.run(self.advance)
 

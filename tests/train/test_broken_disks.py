@@ -133,9 +133,11 @@ def test_read_only_folder(tmp_path):
     try:
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(folder / "model"), str(tmp_path / "other")],
-            capture_output=True, text=True,
-            env=os.environ | {"PYTHONPATH": os.getcwd()}, timeout=300,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.getcwd()},
+            timeout=300,
+        )
     finally:
         folder.chmod(0o755)
     assert done.stdout == "refused\n", done.stderr

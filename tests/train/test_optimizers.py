@@ -63,8 +63,12 @@ def test_names_are_tensorflows():
         train = optimizer.minimize(loss)
         assert train.name == "Adam"
         assert [v.name for v in tf.global_variables()] == [
-            "net/w:0", "beta1_power:0", "beta2_power:0", "net/w/Adam:0", "net/w/Adam_1:0",
-        ]  # fmt: skip
+            "net/w:0",
+            "beta1_power:0",
+            "beta2_power:0",
+            "net/w/Adam:0",
+            "net/w/Adam_1:0",
+        ]
         assert optimizer.get_slot_names() == ["m", "v"]
         assert optimizer.get_slot(w, "v").name == "net/w/Adam_1:0"
         assert train in tf.get_collection(tf.GraphKeys.TRAIN_OP)

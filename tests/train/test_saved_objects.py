@@ -103,11 +103,19 @@ def test_what_can_not_be_saved_or_loaded(tmp_path, session):
 @pytest.mark.parametrize(
     "value",
     [
-        None, True, -3, 1.5, "text", [1, (2, {"a": None})], tf.float32, tf.TensorShape([None, 3]),
-        tf.TensorSpec([2, None], tf.int32, "x"), tf.SparseTensorSpec([3, None], tf.float32),
+        None,
+        True,
+        -3,
+        1.5,
+        "text",
+        [1, (2, {"a": None})],
+        tf.float32,
+        tf.TensorShape([None, 3]),
+        tf.TensorSpec([2, None], tf.int32, "x"),
+        tf.SparseTensorSpec([3, None], tf.float32),
         tf.RaggedTensorSpec([None, None], tf.int64),
     ],
-)  # fmt: skip
+)
 def test_structures(value):
     again = decode(encode(value))
     assert str(again) == str(value) and type(again) is type(value)

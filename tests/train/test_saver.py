@@ -77,8 +77,11 @@ def test_damaged_shard_changes_nothing(tmp_path):
         session.run(tf.global_variables_initializer())
         assert saver.save(session, path) == path
         assert sorted(os.listdir(tmp_path)) == [
-            "checkpoint", *[f"m.data-0000{i}-of-00003" for i in range(3)], "m.index", "m.meta",
-        ]  # fmt: skip
+            "checkpoint",
+            *[f"m.data-0000{i}-of-00003" for i in range(3)],
+            "m.index",
+            "m.meta",
+        ]
         saver.restore(session, path)
         session.run([p.assign(p - 100) for p in parts])
         flip(path + ".data-00002-of-00003")
@@ -203,6 +206,9 @@ def kill(folder, mode, rounds):
     environment = os.environ | {"HEADRACE_COMPILE": "0", "PYTHONPATH": os.getcwd()}
     done = subprocess.run(
         [sys.executable, HERE / "killed_saver.py", folder, mode, str(rounds)],
-        env=environment, capture_output=True, text=True, timeout=600 + 10 * rounds,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600 + 10 * rounds,
+    )
     assert done.returncode == 0 and f"{rounds} rounds" in done.stdout, done.stdout + done.stderr

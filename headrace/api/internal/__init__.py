@@ -21,8 +21,15 @@ import importlib
 from functools import cache
 
 FILES = (
-    "contrib", "framework", "generated", "layers", "ops", "ops_packages", "platform", "training",
-)  # fmt: skip
+    "contrib",
+    "framework",
+    "generated",
+    "layers",
+    "ops",
+    "ops_packages",
+    "platform",
+    "training",
+)
 
 
 @cache

@@ -135,11 +135,15 @@ _ROUND = """\
 def _text(symbol: str) -> str:
     rounds = [
         _ROUND.format(
-            n=n, m=n + 1, first=MULTIPLIERS[0], second=MULTIPLIERS[1],
-            weyl0=n * WEYL[0], weyl1=n * WEYL[1],
+            n=n,
+            m=n + 1,
+            first=MULTIPLIERS[0],
+            second=MULTIPLIERS[1],
+            weyl0=n * WEYL[0],
+            weyl1=n * WEYL[1],
         )
         for n in range(10)
-    ]  # fmt: skip
+    ]
     return _TEXT.format(
         symbol=symbol,
         rounds="\n".join(rounds),

@@ -79,9 +79,13 @@ class Schedule:
     """What runs of one part of a program, in order.  `emit` adds its steps."""
 
     def __init__(
-        self, a: Assembly, roots: list[Tensor], updates: list[Update], checks: list[Check],
+        self,
+        a: Assembly,
+        roots: list[Tensor],
+        updates: list[Update],
+        checks: list[Check],
         first: float = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.assembly, self.updates, self.checks = a, updates, checks
         self.fusion = Fusion(roots, updates, checks, first)
         self.items = order(self.fusion)
@@ -188,8 +192,13 @@ def kernel_step(kernel: Kernel) -> Step:
     entry = Entry(
         native.KERNEL,
         [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
-        [], [], keep=[params], uses_team=team > 1, kernel=lifted.text, code=code,
-    )  # fmt: skip
+        [],
+        [],
+        keep=[params],
+        uses_team=team > 1,
+        kernel=lifted.text,
+        code=code,
+    )
     step = _with_buffers(entry, lifted, team, kernel.name)
     step.cost = costs.of_kernel(kernel, step)
     step.in_place = in_place.pairs(kernel)
@@ -245,8 +254,10 @@ def describe_items(items: list[Item]) -> str:
     for item in items:
         match item:
             case Group(members=members):
-                lines.append(f"kernel rows {item.row_rank}: " + ", ".join(
-                    f"{m.tensor!r}{' (row)' if m.is_row else ''}" for m in members))  # fmt: skip
+                lines.append(
+                    f"kernel rows {item.row_rank}: "
+                    + ", ".join(f"{m.tensor!r}{' (row)' if m.is_row else ''}" for m in members)
+                )
             case ChannelGroup(members=members):
                 lines.append(f"kernel by channels: {[m.tensor for m in members]}")
             case CallItem(called=called, outputs=outputs):

@@ -45,9 +45,13 @@ def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
 
 
 def _step(
-    a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str,
+    a: Any,
+    kind: int,
+    head: list[int],
+    places: list[tuple[Any, bool]],
+    name: str,
     jump: Label | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     entry = Entry(kind, head, list(places), [], jump=jump)
     reads = [t for t, is_written in places if not is_written]
     made = Step(reads, [t for t, is_written in places if is_written], entry, name=name)
@@ -81,12 +85,16 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) ->
     moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
-    shared = [t for t in outside(stage.body.roots, stage.body.first)
-              if t.serial >= stage.condition.first]  # fmt: skip
+    shared = [
+        t for t in outside(stage.body.roots, stage.body.first) if t.serial >= stage.condition.first
+    ]
     head = schedule(
-        a, [stage.goes_on, *shared, *stage.condition.roots], [], stage.condition.checks,
+        a,
+        [stage.goes_on, *shared, *stage.condition.roots],
+        [],
+        stage.condition.checks,
         stage.condition.first,
-    )  # fmt: skip
+    )
     places = _place_variables(a, stage, updates, body.in_place)
     for tensor in outputs:
         if tensor.source.index >= 0:

@@ -71,9 +71,15 @@ def lay_out(a: Assembly) -> Program:
         checks.append(CheckInfo(c.shape, c.message, c.extent, c.node, where[c.bad], value))
     large = sorted(every, key=lambda b: -b.size)[:5]
     program = (Program if watch is None else watch.program)(
-        form_of(a.inputs, a.updates, a.in_place, fresh, a.outputs), blob, entries, checks, total,
-        len(a.moving), len(a.growing), ", ".join(f"{b.name} ({b.size} bytes)" for b in large),
-    )  # fmt: skip
+        form_of(a.inputs, a.updates, a.in_place, fresh, a.outputs),
+        blob,
+        entries,
+        checks,
+        total,
+        len(a.moving),
+        len(a.growing),
+        ", ".join(f"{b.name} ({b.size} bytes)" for b in large),
+    )
     if "step" in options.shown():
         options.show("step", describe(program))
     return program
@@ -224,9 +230,12 @@ def place(step: Step, where: dict[Tensor, tuple[int, int]]) -> Entry:
 
 # -- what goes in and out ----------------------------------------------------------------------------
 def form_of(
-    inputs: list[Tensor], updates: list[Update], in_place: dict[Tensor, bool], fresh: list[Tensor],
+    inputs: list[Tensor],
+    updates: list[Update],
+    in_place: dict[Tensor, bool],
+    fresh: list[Tensor],
     outputs: list[Tensor],
-) -> Form:  # fmt: skip
+) -> Form:
     """Of a program with these arrays."""
     numbers = {t: i for i, t in enumerate(inputs)}
     writes = [(numbers[u.variable], in_place[u.variable], _is_partial(u)) for u in updates]

@@ -23,9 +23,14 @@ TEAM_LOSS = 1.1  # of a step that all threads share
 LEAST_GAIN = 0.1  # of the time of all steps: less did not arrive (docs/decisions/0014-branches.md)
 LONGEST = 400_000.0  # ns: a step of the team that may run alone instead
 MOVABLE = {
-    native.KERNEL, native.EXECUTE, native.CHECK, native.FILL, native.SGEMM, native.REPEAT,
+    native.KERNEL,
+    native.EXECUTE,
+    native.CHECK,
+    native.FILL,
+    native.SGEMM,
+    native.REPEAT,
     native.COPY,
-}  # fmt: skip
+}
 Fork = list[tuple[int, int]]  # the first and last step of each branch
 ALONE = (native.KERNEL, native.EXECUTE, native.SGEMM, native.FILL)
 
@@ -178,9 +183,12 @@ class _Uses:
 
     def write(self, step: Any) -> set[Any]:
         """Who comes before the step.  Parts of one array do not wait for each other."""
-        if step.is_part and not self.readers and self.writers and all(
-            w.is_part for w in self.writers
-        ):  # fmt: skip
+        if (
+            step.is_part
+            and not self.readers
+            and self.writers
+            and all(w.is_part for w in self.writers)
+        ):
             self.writers.add(step)
             return set(self.earlier)
         self.earlier = self.writers | self.readers

@@ -264,9 +264,9 @@ class _Rewriting:
                         self.change_reduction(tensor, source)
                 case Assembled(parts=parts) if tensor in self.orders:
                     order = self.orders[tensor]
-                    tensor.source = Assembled(tuple(
-                        (self.offset(at, order), part) for at, part in parts
-                    ))  # fmt: skip
+                    tensor.source = Assembled(
+                        tuple((self.offset(at, order), part) for at, part in parts)
+                    )
                 case ViewOf(base=base) if base in self.orders:
                     tensor.source = ViewOf(self.copy_of(base, shapes[base]))
 

@@ -59,8 +59,12 @@ def steps(call: LibraryCall, step: Any) -> list[Any]:
     team = threads.count() if prod(target.shape) >= TEAM_WORK else 1
     reads, writes = [memory(grad.operand), call.options["places"]], [memory(target.operand)]
     entry = Entry(
-        native.KERNEL, [address, ctypes.addressof(table), work, team, 1, 3],
-        [*((t, False) for t in reads), *((t, True) for t in writes)], [], keep=[table],
-        uses_team=team > 1, kernel=writer.identity(),
-    )  # fmt: skip
+        native.KERNEL,
+        [address, ctypes.addressof(table), work, team, 1, 3],
+        [*((t, False) for t in reads), *((t, True) for t in writes)],
+        [],
+        keep=[table],
+        uses_team=team > 1,
+        kernel=writer.identity(),
+    )
     return [step(reads, writes, entry, name="max_pool_data")]

@@ -248,8 +248,17 @@ def _gradient(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[An
     v_step, d_step = (n * cut.block * size.lanes + GAP for n in (cut.in_group, cut.out_group))
     scratch = _scratch(v_step + d_step, cut.block)
     groups = [ceil(size.ins / cut.in_group), ceil(size.outs / cut.out_group)]
-    params = [*size.geometry(cut.block), cut.in_group, cut.out_group, *groups, cut.parts, v_step,
-              d_step, size.filters, scratch]  # fmt: skip
+    params = [
+        *size.geometry(cut.block),
+        cut.in_group,
+        cut.out_group,
+        *groups,
+        cut.parts,
+        v_step,
+        d_step,
+        size.filters,
+        scratch,
+    ]
     places = [(src, False), (grad, False), (sums, True), ("scratch", 0)]
     units = groups[0] * groups[1] * cut.parts
     entry = _entry(Gradient, form, params, units, cut.team, places)
@@ -328,9 +337,13 @@ def _gradient_cut(size: Size, wide: int) -> GradientCut:
 
 # -- entries -------------------------------------------------------------------------------------
 def _entry(
-    writer: Callable[[Form], Text], form: Form, params: list[int], units: int, team: int,
+    writer: Callable[[Form], Text],
+    form: Form,
+    params: list[int],
+    units: int,
+    team: int,
     places: list[tuple[Any, Any]],
-) -> Entry:  # fmt: skip
+) -> Entry:
     kernel: Any = writer(form)
     identity = form.identity()
     address = kernel_address(identity, partial(_write, kernel))

@@ -144,9 +144,15 @@ class Text(Copies):
 
     # -- from images to positions ------------------------------------------------------------
     def patches(
-        self, image: Value, table: Value, count: Value, target: Value, step: Value,
-        first: Value, end: Value,
-    ) -> None:  # fmt: skip
+        self,
+        image: Value,
+        table: Value,
+        count: Value,
+        target: Value,
+        step: Value,
+        first: Value,
+        end: Value,
+    ) -> None:
         """target[position][block of channels][tile]: the patches of an image, transformed."""
         b, p = self.b, self.p
         rows, columns = self.multiples(p["src_row"], EDGE), self.multiples(p["src_pixel"], EDGE)
@@ -161,8 +167,9 @@ class Text(Copies):
 
                 def whole() -> None:
                     lines = [self.at(self.at(plane, start), r) for r in rows]
-                    self.put_patch([[self.load(self.at(y, x)) for x in columns] for y in lines],
-                                   place, step)  # fmt: skip
+                    self.put_patch(
+                        [[self.load(self.at(y, x)) for x in columns] for y in lines], place, step
+                    )
 
                 def part() -> None:
                     found: Grid = []
@@ -206,8 +213,11 @@ class Text(Copies):
 
     def from_patch(self, d: list[Value]) -> list[Value]:
         return [
-            self.fsub(d[0], d[2]), self.fadd(d[1], d[2]), self.fsub(d[2], d[1]), self.fsub(d[1], d[3])
-        ]  # fmt: skip
+            self.fsub(d[0], d[2]),
+            self.fadd(d[1], d[2]),
+            self.fsub(d[2], d[1]),
+            self.fsub(d[1], d[3]),
+        ]
 
     def from_filter(self, g: list[Value]) -> list[Value]:
         ends = self.fadd(g[0], g[2])

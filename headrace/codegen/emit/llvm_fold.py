@@ -12,9 +12,11 @@ from headrace.codegen.ir.kernel_ir import BF16, BOOL, F16, F32, F64, I64, Kind
 
 _CODES = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 _FARTHEST = {
-    F16: (2 - 2**-10) * 2.0**15, BF16: (2 - 2**-7) * 2.0**127, F32: (2 - 2**-23) * 2.0**127,
+    F16: (2 - 2**-10) * 2.0**15,
+    BF16: (2 - 2**-7) * 2.0**127,
+    F32: (2 - 2**-23) * 2.0**127,
     F64: sys.float_info.max,
-}  # fmt: skip
+}
 
 
 def identity(how: str, kind: Kind) -> float | int | bool:

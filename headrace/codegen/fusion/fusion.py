@@ -110,9 +110,15 @@ class EffectItem:
 
 
 Item = (
-    Group | ChannelGroup | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem
+    Group
+    | ChannelGroup
+    | ScatterItem
+    | ColumnsItem
+    | AssembleItem
+    | CallItem
+    | UnitItem
     | EffectItem
-)  # fmt: skip
+)
 
 
 def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:

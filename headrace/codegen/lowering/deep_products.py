@@ -42,9 +42,11 @@ def split(call: LibraryCall) -> Compute | None:
     count = k // length
     part = Tensor((count, *c.whole), c.operand.dtype, name="part")
     stretches = LibraryCall(
-        "matmul", src=_cut(a, -1, count, length), weights=_cut(b, -2, count, length),
+        "matmul",
+        src=_cut(a, -1, count, length),
+        weights=_cut(b, -2, count, length),
         dst=View(part, (0, *(axis + 1 for axis in c.order))),
-    )  # fmt: skip
+    )
     if library.choose(stretches) is None:
         return None
     part.source = Called(stretches, (a.operand, b.operand))

@@ -50,10 +50,13 @@ class LoopSum:
         total = Tensor(self.start.shape, self.start.dtype, name="sum")
         views = self.call.views
         call = LibraryCall(
-            self.call.kind, src=View(rows[0], views["src"].order),
-            weights=View(rows[1], views["weights"].order), dst=View(total, views["dst"].order),
-            **self.call.options, **({limits.FLAGS: self.flags} if is_limited else {}),
-        )  # fmt: skip
+            self.call.kind,
+            src=View(rows[0], views["src"].order),
+            weights=View(rows[1], views["weights"].order),
+            dst=View(total, views["dst"].order),
+            **self.call.options,
+            **({limits.FLAGS: self.flags} if is_limited else {}),
+        )
         total.source = Called(call, (rows[0], rows[1]))
         loops = tuple(Var(n) for n in total.shape)
         index = tuple(map(var, loops))
@@ -63,9 +66,12 @@ class LoopSum:
 
 
 def take_out(
-    body: Part, others: list[Tensor], starts: list[Tensor], carried: list[Tensor],
+    body: Part,
+    others: list[Tensor],
+    starts: list[Tensor],
+    carried: list[Tensor],
     nexts: list[Tensor],
-) -> dict[int, LoopSum]:  # fmt: skip
+) -> dict[int, LoopSum]:
     """The variables that are such sums, unless `others` need them; the body keeps their terms
     instead."""
     users: dict[Tensor, int] = {}

@@ -166,9 +166,14 @@ class Specializer:
         packed.measure()
         with ARENAS.expecting(arena_estimate.at_least(roots, updates)):
             program = assemble(
-                [*everything, *packed.given], outputs, updates, self.emitter.checks, kept, self.cancel,
+                [*everything, *packed.given],
+                outputs,
+                updates,
+                self.emitter.checks,
+                kept,
+                self.cancel,
                 self.emitter.effects,
-            )  # fmt: skip
+            )
         if packed.given:
             places = packing.places_of(packed.made, everything)
             first = assemble([everything[p] for p in places], packed.made, [], [])

@@ -96,12 +96,22 @@ def product(call: LibraryCall) -> Entry | None:
     lib = dnn.library()
     assert lib is not None
     head = [
-        native.address_of(lib.dnnl_sgemm), ord("T" if ta else "N"), ord("T" if tb else "N"), m, n, k,
-        lda, ldb, ldc, team,
-    ]  # fmt: skip
+        native.address_of(lib.dnnl_sgemm),
+        ord("T" if ta else "N"),
+        ord("T" if tb else "N"),
+        m,
+        n,
+        k,
+        lda,
+        ldb,
+        ldc,
+        team,
+    ]
     places: list[tuple[Any, Any]] = [
-        (memory_of(a.operand), False), (memory_of(b.operand), False), (memory_of(c.operand), True),
-    ]  # fmt: skip
+        (memory_of(a.operand), False),
+        (memory_of(b.operand), False),
+        (memory_of(c.operand), True),
+    ]
     return Entry(native.SGEMM, head, places, [], uses_team=team > 1)
 
 

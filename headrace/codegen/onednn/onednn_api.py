@@ -33,8 +33,16 @@ TYPES = {"f16": 1, "bf16": 2, "f32": 3, "i32": 4, "i8": 5, "u8": 6, "f64": 7}
 IMPLEMENTATION = 8  # what to query
 INNER_COUNT, INNER_SIZES, INNER_AXES = 263, 264, 265
 BLOCKED_TAGS = {8: 102, 16: 78}  # of four dimensions, the second one in blocks
-MD = {"src": 129, "diff_src": 130, "weights": 131, "diff_weights": 132, "dst": 133, "diff_dst": 134,
-      "workspace": 135, "scratchpad": 136}  # fmt: skip
+MD = {
+    "src": 129,
+    "diff_src": 130,
+    "weights": 131,
+    "diff_weights": 132,
+    "dst": 133,
+    "diff_dst": 134,
+    "workspace": 135,
+    "scratchpad": 136,
+}
 ARG = {"src": 1, "src_1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "variance": 50,
        "scale": 51, "shift": 52, "workspace": 64, "scratchpad": 80, "diff_src": 129,
        "diff_dst": 145, "diff_weights": 161, "diff_bias": 169, "diff_scale": 255,
@@ -87,9 +95,13 @@ def library() -> Any | None:
 
 class _Version(ctypes.Structure):
     _fields_ = [
-        ("major", ctypes.c_int), ("minor", ctypes.c_int), ("patch", ctypes.c_int),
-        ("hash", ctypes.c_char_p), ("cpu", ctypes.c_uint), ("gpu", ctypes.c_uint),
-    ]  # fmt: skip
+        ("major", ctypes.c_int),
+        ("minor", ctypes.c_int),
+        ("patch", ctypes.c_int),
+        ("hash", ctypes.c_char_p),
+        ("cpu", ctypes.c_uint),
+        ("gpu", ctypes.c_uint),
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -213,9 +225,13 @@ def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
 @lru_cache(maxsize=MANY)
 def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> Layout:
     handle = _made(
-        "dnnl_memory_desc_create_with_strides", "dnnl_memory_desc_destroy",
-        len(shape), dims(shape), TYPES[kind], dims(strides),
-    )  # fmt: skip
+        "dnnl_memory_desc_create_with_strides",
+        "dnnl_memory_desc_destroy",
+        len(shape),
+        dims(shape),
+        TYPES[kind],
+        dims(strides),
+    )
     return Layout(handle, ("strided", shape, kind, strides))
 
 
@@ -232,9 +248,13 @@ def blocked(shape: Sequence[int], kind: str, block: int) -> Layout:
 @lru_cache(maxsize=MANY)
 def tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
     handle = _made(
-        "dnnl_memory_desc_create_with_tag", "dnnl_memory_desc_destroy",
-        len(shape), dims(shape), TYPES[kind], tag,
-    )  # fmt: skip
+        "dnnl_memory_desc_create_with_tag",
+        "dnnl_memory_desc_destroy",
+        len(shape),
+        dims(shape),
+        TYPES[kind],
+        tag,
+    )
     return Layout(handle, ("tagged", shape, kind, tag))
 
 
@@ -323,9 +343,13 @@ class Argument(ctypes.Structure):
 def memory(layout: Layout) -> Handle:
     """A memory object without memory: its address is set before each use."""
     return _made(
-        "dnnl_memory_create", "dnnl_memory_destroy", layout, engine(), ctypes.c_void_p(0),
+        "dnnl_memory_create",
+        "dnnl_memory_destroy",
+        layout,
+        engine(),
+        ctypes.c_void_p(0),
         keep=(layout.handle,),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +368,10 @@ class Call:
             slot.arg, slot.memory = ARG[name], held.pointer
         line, primitive = stream(), self.primitive
         head = [
-            primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories),
-        ]  # fmt: skip
+            primitive.pointer,
+            line.pointer,
+            ctypes.addressof(table),
+            self.team,
+            len(memories),
+        ]
         return head, [m.pointer for m in memories], (memories, table, line, primitive)

@@ -42,11 +42,17 @@ def _forward_description(
 ) -> Description:
     bias = call.views.get("bias")
     return dnn.described(
-        "convolution_forward", dnn.engine(), dnn.FORWARD_TRAINING, dnn.CONVOLUTION_DIRECT,
-        src or image(call, "src"), free(call.views["weights"]),
-        plain(bias) if bias else None, dst or image(call, "dst"), *_geometry(call),
+        "convolution_forward",
+        dnn.engine(),
+        dnn.FORWARD_TRAINING,
+        dnn.CONVOLUTION_DIRECT,
+        src or image(call, "src"),
+        free(call.views["weights"]),
+        plain(bias) if bias else None,
+        dst or image(call, "dst"),
+        *_geometry(call),
         attr or dnn.attributes(),
-    )  # fmt: skip
+    )
 
 
 def convolution(call: LibraryCall) -> list[Execution]:
@@ -92,9 +98,16 @@ def convolution_data(call: LibraryCall) -> list[Execution]:
     src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
     hint = _forward_description(call)
     made = dnn.described(
-        "convolution_backward_data", dnn.engine(), dnn.CONVOLUTION_DIRECT, image(call, "src"),
-        free(weights), image(call, "dst"), *_geometry(call), hint, dnn.attributes(),
-    )  # fmt: skip
+        "convolution_backward_data",
+        dnn.engine(),
+        dnn.CONVOLUTION_DIRECT,
+        image(call, "src"),
+        free(weights),
+        image(call, "dst"),
+        *_geometry(call),
+        hint,
+        dnn.attributes(),
+    )
     run = Sequence(made)
     run.read("diff_dst", dst)
     run.read("weights", weights)
@@ -117,9 +130,17 @@ def convolution_weights(call: LibraryCall) -> list[Execution]:
 def _weights_description(call: LibraryCall, src: Layout, dst: Layout) -> Description:
     hint = _forward_description(call, src=src, dst=dst)
     return dnn.described(
-        "convolution_backward_weights", dnn.engine(), dnn.CONVOLUTION_DIRECT, src,
-        free(call.views["weights"]), None, dst, *_geometry(call), hint, dnn.attributes(),
-    )  # fmt: skip
+        "convolution_backward_weights",
+        dnn.engine(),
+        dnn.CONVOLUTION_DIRECT,
+        src,
+        free(call.views["weights"]),
+        None,
+        dst,
+        *_geometry(call),
+        hint,
+        dnn.attributes(),
+    )
 
 
 def _gathers(call: LibraryCall, made: Description) -> bool:

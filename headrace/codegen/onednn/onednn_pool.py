@@ -23,20 +23,36 @@ from headrace.ops.declaration.emit import LibraryCall
 def _pool_forward(call: LibraryCall, algorithm: int, kind: int) -> Description:
     o = call.options
     return dnn.described(
-        "pooling_forward", dnn.engine(), kind, algorithm, _pooled(call, "src"),
-        _pooled(call, "dst"), dnn.dims(o["strides"]), dnn.dims(o["window"]),
-        dnn.dims([0] * len(o["window"])), *_pads(o), dnn.attributes(),
-    )  # fmt: skip
+        "pooling_forward",
+        dnn.engine(),
+        kind,
+        algorithm,
+        _pooled(call, "src"),
+        _pooled(call, "dst"),
+        dnn.dims(o["strides"]),
+        dnn.dims(o["window"]),
+        dnn.dims([0] * len(o["window"])),
+        *_pads(o),
+        dnn.attributes(),
+    )
 
 
 def _pool_backward(call: LibraryCall, algorithm: int, source: str, grad: str) -> Description:
     o = call.options
     hint = _pool_forward(call, algorithm, dnn.FORWARD_TRAINING)
     return dnn.described(
-        "pooling_backward", dnn.engine(), algorithm, _pooled(call, source), _pooled(call, grad),
-        dnn.dims(o["strides"]), dnn.dims(o["window"]), dnn.dims([0] * len(o["window"])), *_pads(o),
-        hint, dnn.attributes(),
-    )  # fmt: skip
+        "pooling_backward",
+        dnn.engine(),
+        algorithm,
+        _pooled(call, source),
+        _pooled(call, grad),
+        dnn.dims(o["strides"]),
+        dnn.dims(o["window"]),
+        dnn.dims([0] * len(o["window"])),
+        *_pads(o),
+        hint,
+        dnn.attributes(),
+    )
 
 
 def _pooled(call: LibraryCall, name: str) -> Layout:

@@ -275,9 +275,17 @@ class Products:
             b_step = _pitch(size, choice)
         loops = stacks(call)
         params = [
-            size.m, size.n, size.k, views["src"], b_step, views["dst"], _block(size),
-            choice.cells_m, choice.cells_n, *(word for loop in loops for word in loop),
-        ]  # fmt: skip
+            size.m,
+            size.n,
+            size.k,
+            views["src"],
+            b_step,
+            views["dst"],
+            _block(size),
+            choice.cells_m,
+            choice.cells_n,
+            *(word for loop in loops for word in loop),
+        ]
         work = size.batch * choice.cells_m * choice.cells_n
         shape = replace(choice.shape, stacks=len(loops))
         entry = _entry(shape, "gemm", params, work, min(choice.team, work))
@@ -298,8 +306,12 @@ def _pitch(size: Size, choice: Choice) -> int:
 
 def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:
     width = -(-size.n // choice.shape.tile_n) * choice.shape.tile_n
-    return Tensor((width * pitch,), "float32" if size.element == "float" else "float64",
-                  source=Temporary(), name="panels")  # fmt: skip
+    return Tensor(
+        (width * pitch,),
+        "float32" if size.element == "float" else "float64",
+        source=Temporary(),
+        name="panels",
+    )
 
 
 def _panel_step(

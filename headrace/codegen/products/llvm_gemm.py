@@ -108,9 +108,17 @@ class Writer(Copies):
         return edge(which), edge(b.op("add", which, i64(1)))
 
     def rows(
-        self, i0: Value, k0: Value, deep: Value, bottom: Value, left: Value, right: Value,
-        a: Value, bb: Value, c: Value,
-    ) -> None:  # fmt: skip
+        self,
+        i0: Value,
+        k0: Value,
+        deep: Value,
+        bottom: Value,
+        left: Value,
+        right: Value,
+        a: Value,
+        bb: Value,
+        c: Value,
+    ) -> None:
         """Some rows of A against all panels of B.  A is copied where its rows do not fit the
         kernel; blocks of k behind the first add to what is in C."""
         b, s, p = self.b, self.s, self.p
@@ -174,9 +182,14 @@ class Writer(Copies):
         return copied
 
     def tile(
-        self, left: Callable[[Value], list[Value]], bb: Value, deep: Value, lines: list[Value],
-        masks: list[Value | None], is_later: Value,
-    ) -> None:  # fmt: skip
+        self,
+        left: Callable[[Value], list[Value]],
+        bb: Value,
+        deep: Value,
+        lines: list[Value],
+        masks: list[Value | None],
+        is_later: Value,
+    ) -> None:
         """c (+)= a b.  Rows that the result does not have are aimed at its last one and written
         first, so that the last one itself has the last word."""
         b, s = self.b, self.s

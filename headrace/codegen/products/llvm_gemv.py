@@ -67,8 +67,10 @@ class FewRows(GemmText):
     # -- rows of B are rows in memory -----------------------------------------------------------
     def plain(self, first: Value, count: Value) -> None:
         b, p = self.b, self.p
-        lines = [self.at(self.c, b.op("add", b.op("mul", i64(r), p["c_step"]), first))
-                 for r in range(self.s.tile_m)]  # fmt: skip
+        lines = [
+            self.at(self.c, b.op("add", b.op("mul", i64(r), p["c_step"]), first))
+            for r in range(self.s.tile_m)
+        ]
         self.add_up(i64(0), p["k"], 0, first, count, lines)
 
     def add_up(

@@ -126,11 +126,19 @@ class Frame:
         self.scratch = (ctypes.c_int64 * (widest * sets))()
         start = self.words.ctypes.data
         self.table = (ctypes.c_int64 * len(native.FRAME))(
-            start, len(program.entries), ctypes.addressof(self.bases),
-            ctypes.addressof(native.runtime_table()), ctypes.addressof(self.scratch),
-            program.spec.ctypes.data, len(program.inputs), len(program.writes), len(program.fresh),
-            start, 0, 0,
-        )  # fmt: skip
+            start,
+            len(program.entries),
+            ctypes.addressof(self.bases),
+            ctypes.addressof(native.runtime_table()),
+            ctypes.addressof(self.scratch),
+            program.spec.ctypes.data,
+            len(program.inputs),
+            len(program.writes),
+            len(program.fresh),
+            start,
+            0,
+            0,
+        )
         self.address = ctypes.addressof(self.table)
 
     def limit(self, entries: list[Entry]) -> None:

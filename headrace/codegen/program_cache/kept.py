@@ -28,9 +28,14 @@ class Shelf:
     """Where the program of one region for some shapes is kept, or would be."""
 
     def __init__(
-        self, plan: Plan, region: Region, keys: dict[Edge, Key], shapes: tuple[tuple[int, ...], ...],
-        held: dict[Key, tuple[tuple[int, ...], DType]], values: dict[int, Any],
-    ) -> None:  # fmt: skip
+        self,
+        plan: Plan,
+        region: Region,
+        keys: dict[Edge, Key],
+        shapes: tuple[tuple[int, ...], ...],
+        held: dict[Key, tuple[tuple[int, ...], DType]],
+        values: dict[int, Any],
+    ) -> None:
         self.region, self.key = region, None
         if is_on() and is_worth_it(region):
             from headrace.codegen.program_cache.kept_keys import key_of

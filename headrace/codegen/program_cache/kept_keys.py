@@ -77,9 +77,17 @@ def surroundings() -> tuple[Any, ...] | None:
 
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith(("ONEDNN_", "DNNL_")))
     return (
-        __version__, sources_hash, host().key, sys.version, np.__version__, threads.count(),
-        threads.libgomp() is not None, sorted(options.without()), onednn_api.identity(), settings,
-    )  # fmt: skip
+        __version__,
+        sources_hash,
+        host().key,
+        sys.version,
+        np.__version__,
+        threads.count(),
+        threads.libgomp() is not None,
+        sorted(options.without()),
+        onednn_api.identity(),
+        settings,
+    )
 
 
 class _Writer:
@@ -93,11 +101,13 @@ class _Writer:
         if not _is_ours(node.op):
             raise _NoKey
         return (
-            node.name, node.op.name, [tuple(e) for e in node.inputs],
+            node.name,
+            node.op.name,
+            [tuple(e) for e in node.inputs],
             [(name, self.plain(value)) for name, value in node.attrs.items()],
             [(o.dtype.name, o.shape._sizes) for o in node.outputs],
             [t.name for t in node.input_types],
-        )  # fmt: skip
+        )
 
     def plan(self, plan: Plan) -> tuple[Any, ...]:
         nodes = [self.node(n) for n in plan.nodes.values()]

@@ -154,10 +154,14 @@ def _create(s: Any, node: PlanNode) -> None:
     known = tuple(shape.sizes) if shape.is_full else None
     key = s.keys[Edge(node.name, 0)] = ("array", node.name)
     s.arrays[key] = ArrayValue(
-        attrs["dtype"], int(size.value), _zeros(int(size.value), dtypes.uint8), known,
-        clears=attrs["clear_after_read"], grows=attrs["dynamic_size"],
+        attrs["dtype"],
+        int(size.value),
+        _zeros(int(size.value), dtypes.uint8),
+        known,
+        clears=attrs["clear_after_read"],
+        grows=attrs["dynamic_size"],
         is_uniform=known is not None or attrs["identical_element_shapes"],
-    )  # fmt: skip
+    )
     s.values[Edge(node.name, 1)] = flow()
 
 
@@ -376,10 +380,18 @@ def _pop(s: Any, node: PlanNode) -> None:
 
 
 RULES: dict[str, Callable[[Any, PlanNode], None]] = {
-    "TensorArrayV3": _create, "TensorArrayGradV3": _gradient, "TensorArrayWriteV3": _write,
-    "TensorArrayReadV3": _read, "TensorArrayGatherV3": _gather, "TensorArrayScatterV3": _scatter,
-    "TensorArrayConcatV3": _concat, "TensorArraySplitV3": _split, "TensorArraySizeV3": _size,
-    "TensorArrayCloseV3": _close, "StackV2": _create_stack, "StackPushV2": _push,
+    "TensorArrayV3": _create,
+    "TensorArrayGradV3": _gradient,
+    "TensorArrayWriteV3": _write,
+    "TensorArrayReadV3": _read,
+    "TensorArrayGatherV3": _gather,
+    "TensorArrayScatterV3": _scatter,
+    "TensorArrayConcatV3": _concat,
+    "TensorArraySplitV3": _split,
+    "TensorArraySizeV3": _size,
+    "TensorArrayCloseV3": _close,
+    "StackV2": _create_stack,
+    "StackPushV2": _push,
     "StackPopV2": _pop,
-}  # fmt: skip
+}
 CREATORS = frozenset({"TensorArrayV3", "StackV2"})

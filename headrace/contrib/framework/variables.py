@@ -26,9 +26,13 @@ def local_variable(
 ) -> Any:
     """A local variable that is not trained."""
     return Variable(
-        initial_value, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES],
-        validate_shape=validate_shape, use_resource=use_resource, name=name,
-    )  # fmt: skip
+        initial_value,
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES],
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        name=name,
+    )
 
 
 def global_variable(
@@ -39,9 +43,13 @@ def global_variable(
 ) -> Any:
     """A global variable that is not trained."""
     return Variable(
-        initial_value, trainable=False, collections=[GraphKeys.GLOBAL_VARIABLES],
-        validate_shape=validate_shape, use_resource=use_resource, name=name,
-    )  # fmt: skip
+        initial_value,
+        trainable=False,
+        collections=[GraphKeys.GLOBAL_VARIABLES],
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        name=name,
+    )
 
 
 @add_arg_scope

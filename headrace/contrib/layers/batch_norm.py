@@ -100,9 +100,17 @@ def batch_norm(
     can_fuse = batch_weights is None and not renorm and rank in (2, 4) and adjustment is None
     use_fused = fused is not False and can_fuse
     params = _Params(
-        center, scale, param_initializers or {}, param_regularizers or {}, variables_collections,
-        trainable, decay, zero_debias_moving_mean, updates_collections, is_training,
-    )  # fmt: skip
+        center,
+        scale,
+        param_initializers or {},
+        param_regularizers or {},
+        variables_collections,
+        trainable,
+        decay,
+        zero_debias_moving_mean,
+        updates_collections,
+        is_training,
+    )
     if use_fused and (zero_debias_moving_mean or rank == 2 or elsewhere):
         with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as sc:
             outputs = _fused(inputs, params, epsilon, data_format)
@@ -228,9 +236,14 @@ def _fused(inputs: Any, params: _Params, epsilon: float, data_format: str) -> An
 
     def applied() -> Any:
         return fused_batch_norm(
-            inputs, gamma, beta, mean=averages[0], variance=averages[1], is_training=False,
+            inputs,
+            gamma,
+            beta,
+            mean=averages[0],
+            variance=averages[1],
+            is_training=False,
             **options,
-        )  # fmt: skip
+        )
 
     outputs, mean, variance = smart_cond(params.is_training, trained, applied)
     if params.may_train:

@@ -195,13 +195,17 @@ def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) 
 
 
 convolution2d_transpose = conv2d_transpose = _transpose(
-    convolutional.Conv2DTranspose, ("NHWC", "NCHW"), "convolution2d_transpose",
+    convolutional.Conv2DTranspose,
+    ("NHWC", "NCHW"),
+    "convolution2d_transpose",
     "The transpose of a convolution of images.",
-)  # fmt: skip
+)
 convolution3d_transpose = conv3d_transpose = _transpose(
-    convolutional.Conv3DTranspose, ("NDHWC", "NCDHW"), "convolution3d_transpose",
+    convolutional.Conv3DTranspose,
+    ("NDHWC", "NCDHW"),
+    "convolution3d_transpose",
     "The transpose of a convolution of volumes.",
-)  # fmt: skip
+)
 
 
 @add_arg_scope
@@ -242,9 +246,18 @@ def separable_convolution2d(
         biased = not normalizer_fn and biases_initializer is not None
         if num_outputs is None:
             depthwise = _depthwise(
-                inputs, kernel_size, depth_multiplier, stride, padding, data_format, rate,
-                weights_initializer, weights_regularizer, variables_collections, trainable,
-            )  # fmt: skip
+                inputs,
+                kernel_size,
+                depth_multiplier,
+                stride,
+                padding,
+                data_format,
+                rate,
+                weights_initializer,
+                weights_regularizer,
+                variables_collections,
+                trainable,
+            )
             outputs = depthwise
             if biased:
                 count = channel_dimension(inputs.shape, op_format(data_format), min_rank=4)

@@ -24,9 +24,14 @@ from headrace.variables.scope import variable_scope
 
 
 def _parameters(
-    inputs: Any, size: Any, center: bool, scale: bool, initializers: Any, collections: Any,
+    inputs: Any,
+    size: Any,
+    center: bool,
+    scale: bool,
+    initializers: Any,
+    collections: Any,
     trainable: bool,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """(beta, gamma); None where there is none."""
     found = []
     for role, wanted, default in (("beta", center, Zeros()), ("gamma", scale, Ones())):

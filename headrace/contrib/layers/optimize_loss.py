@@ -42,8 +42,12 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "SGD": GradientDescentOptimizer,
 }
 OPTIMIZER_SUMMARIES = [
-    "learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm",
-]  # fmt: skip
+    "learning_rate",
+    "loss",
+    "gradients",
+    "gradient_norm",
+    "global_gradient_norm",
+]
 _NORMS = {"global_gradient_norm", "gradient_norm"}
 
 

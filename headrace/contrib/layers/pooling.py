@@ -43,21 +43,33 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
 _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")
 
 avg_pool2d = _pooling(
-    pooling.AveragePooling2D, _IMAGES, "avg_pool2d", "AvgPool2D",
+    pooling.AveragePooling2D,
+    _IMAGES,
+    "avg_pool2d",
+    "AvgPool2D",
     "The mean of each window of images.",
-)  # fmt: skip
+)
 max_pool2d = _pooling(
-    pooling.MaxPooling2D, _IMAGES, "max_pool2d", "MaxPool2D",
+    pooling.MaxPooling2D,
+    _IMAGES,
+    "max_pool2d",
+    "MaxPool2D",
     "The greatest of each window of images.",
-)  # fmt: skip
+)
 avg_pool3d = _pooling(
-    pooling.AveragePooling3D, _VOLUMES, "avg_pool3d", "AvgPool3D",
+    pooling.AveragePooling3D,
+    _VOLUMES,
+    "avg_pool3d",
+    "AvgPool3D",
     "The mean of each window of volumes.",
-)  # fmt: skip
+)
 max_pool3d = _pooling(
-    pooling.MaxPooling3D, _VOLUMES, "max_pool3d", "MaxPool3D",
+    pooling.MaxPooling3D,
+    _VOLUMES,
+    "max_pool3d",
+    "MaxPool3D",
     "The greatest of each window of volumes.",
-)  # fmt: skip
+)
 
 
 @add_arg_scope

@@ -95,10 +95,15 @@ class AttentionCellWrapper(RNNCell):
     """
 
     def __init__(
-        self, cell: Any, attn_length: int, attn_size: int | None = None,
-        attn_vec_size: int | None = None, input_size: int | None = None,
-        state_is_tuple: bool = True, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        cell: Any,
+        attn_length: int,
+        attn_size: int | None = None,
+        attn_vec_size: int | None = None,
+        input_size: int | None = None,
+        state_is_tuple: bool = True,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         assert_like_rnncell("cell", cell)
         if nest.is_sequence(cell.state_size) and not state_is_tuple:
@@ -111,8 +116,9 @@ class AttentionCellWrapper(RNNCell):
         if not state_is_tuple:
             log.warn(
                 "%s: Using a concatenated state is slower and will soon be deprecated.  Use "
-                "state_is_tuple=True.", self,
-            )  # fmt: skip
+                "state_is_tuple=True.",
+                self,
+            )
         self._cell, self._length, self._input_size = cell, attn_length, input_size
         self._size = cell.output_size if attn_size is None else attn_size
         self._vec_size = self._size if attn_vec_size is None else attn_vec_size

@@ -43,9 +43,14 @@ def stack_bidirectional_rnn(
 
     def layer(fw: Any, bw: Any, steps: Any, state_fw: Any, state_bw: Any) -> Any:
         return static_bidirectional_rnn(
-            fw, bw, steps, initial_state_fw=state_fw, initial_state_bw=state_bw,
-            sequence_length=sequence_length, dtype=dtype,
-        )  # fmt: skip
+            fw,
+            bw,
+            steps,
+            initial_state_fw=state_fw,
+            initial_state_bw=state_bw,
+            sequence_length=sequence_length,
+            dtype=dtype,
+        )
 
     states = initial_states_fw, initial_states_bw
     return _stacked(layer, cells_fw, cells_bw, inputs, *states, scope)
@@ -83,10 +88,17 @@ def stack_bidirectional_dynamic_rnn(
 
     def layer(fw: Any, bw: Any, steps: Any, state_fw: Any, state_bw: Any) -> Any:
         outputs, (last_fw, last_bw) = bidirectional_dynamic_rnn(
-            fw, bw, steps, initial_state_fw=state_fw, initial_state_bw=state_bw,
-            sequence_length=sequence_length, parallel_iterations=parallel_iterations, dtype=dtype,
-            swap_memory=swap_memory, time_major=time_major,
-        )  # fmt: skip
+            fw,
+            bw,
+            steps,
+            initial_state_fw=state_fw,
+            initial_state_bw=state_bw,
+            sequence_length=sequence_length,
+            parallel_iterations=parallel_iterations,
+            dtype=dtype,
+            swap_memory=swap_memory,
+            time_major=time_major,
+        )
         return concat(outputs, 2), last_fw, last_bw
 
     states = initial_states_fw, initial_states_bw
@@ -94,9 +106,14 @@ def stack_bidirectional_dynamic_rnn(
 
 
 def _stacked(
-    layer: Callable[..., Any], cells_fw: Any, cells_bw: Any, inputs: Any, states_fw: Any,
-    states_bw: Any, scope: Any,
-) -> Any:  # fmt: skip
+    layer: Callable[..., Any],
+    cells_fw: Any,
+    cells_bw: Any,
+    inputs: Any,
+    states_fw: Any,
+    states_bw: Any,
+    scope: Any,
+) -> Any:
     _check(cells_fw, cells_bw, states_fw, states_bw)
     last_fw, last_bw = [], []
     with variable_scope(scope or _SCOPE):

@@ -86,10 +86,14 @@ class LSTMBlockCell(LayerRNNCell):
             raise ValueError("Expecting state to be a tuple with length 2.")
         c, h = state
         _, c, _, _, _, _, h = lstm_block_cell(
-            x=inputs, cs_prev=c, h_prev=h, forget_bias=self._forget_bias, cell_clip=self._cell_clip,
+            x=inputs,
+            cs_prev=c,
+            h_prev=h,
+            forget_bias=self._forget_bias,
+            cell_clip=self._cell_clip,
             use_peephole=self._use_peephole,
             **as_arguments(self._parts, self._num_units, self.dtype),
-        )  # fmt: skip
+        )
         return h, LSTMStateTuple(c, h)
 
 

@@ -35,10 +35,17 @@ class ConvLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, conv_ndims: int, input_shape: Any, output_channels: int, kernel_shape: Any,
-        use_bias: bool = True, skip_connection: bool = False, forget_bias: float = 1.0,
-        initializers: Any = None, name: Any = "conv_lstm_cell",
-    ) -> None:  # fmt: skip
+        self,
+        conv_ndims: int,
+        input_shape: Any,
+        output_channels: int,
+        kernel_shape: Any,
+        use_bias: bool = True,
+        skip_connection: bool = False,
+        forget_bias: float = 1.0,
+        initializers: Any = None,
+        name: Any = "conv_lstm_cell",
+    ) -> None:
         super().__init__(name=name)
         if conv_ndims != len(input_shape) - 1:
             raise ValueError(f"Invalid input_shape {input_shape} for conv_ndims={conv_ndims}.")

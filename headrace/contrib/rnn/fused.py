@@ -30,9 +30,13 @@ class FusedRNNCell(ABC):
 
     @abstractmethod
     def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None,
-        sequence_length: Any = None, scope: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
         """The outputs of all steps (a list if `inputs` is one) and the last state.
 
         Args:
@@ -56,12 +60,20 @@ class FusedRNNCellAdaptor(FusedRNNCell):
         self._cell, self._use_dynamic_rnn = cell, use_dynamic_rnn
 
     def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None,
-        sequence_length: Any = None, scope: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
         in_list = isinstance(inputs, list)
-        options = {"sequence_length": sequence_length, "initial_state": initial_state,
-                   "dtype": dtype, "scope": scope}  # fmt: skip
+        options = {
+            "sequence_length": sequence_length,
+            "initial_state": initial_state,
+            "dtype": dtype,
+            "scope": scope,
+        }
         if self._use_dynamic_rnn:
             steps = stack(inputs) if in_list else inputs
             outputs, state = dynamic_rnn(self._cell, steps, time_major=True, **options)
@@ -89,14 +101,21 @@ class TimeReversedFusedRNN(FusedRNNCell):
         return reverse_sequence(steps, lengths, 0, 1)
 
     def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None,
-        sequence_length: Any = None, scope: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
         turned = self._reversed(inputs, sequence_length)
         outputs, state = self._cell(
-            turned, initial_state=initial_state, dtype=dtype, sequence_length=sequence_length,
+            turned,
+            initial_state=initial_state,
+            dtype=dtype,
+            sequence_length=sequence_length,
             scope=scope,
-        )  # fmt: skip
+        )
         return self._reversed(outputs, sequence_length), state
 
 
@@ -111,9 +130,13 @@ class LSTMBlockWrapper(Layer, ABC):
 
     @abstractmethod
     def _call_cell(
-        self, inputs: Any, initial_cell_state: Any, initial_output: Any, dtype: Any,
+        self,
+        inputs: Any,
+        initial_cell_state: Any,
+        initial_output: Any,
+        dtype: Any,
         sequence_length: Any,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Memory and output of every step: two tensors [time, batch, units]."""
 
     def call(  # type: ignore[override]
@@ -204,14 +227,22 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         self.built = True
 
     def _call_cell(
-        self, inputs: Any, initial_cell_state: Any = None, initial_output: Any = None,
-        dtype: Any = None, sequence_length: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        inputs: Any,
+        initial_cell_state: Any = None,
+        initial_output: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+    ) -> Any:
         longest = _size(inputs, 0) if sequence_length is None else reduce_max(sequence_length)
         _, memories, _, _, _, _, outputs = block_lstm(
-            seq_len_max=cast(longest, dtypes.int64), x=inputs, cs_prev=initial_cell_state,
-            h_prev=initial_output, forget_bias=self._forget_bias, cell_clip=self._cell_clip,
+            seq_len_max=cast(longest, dtypes.int64),
+            x=inputs,
+            cs_prev=initial_cell_state,
+            h_prev=initial_output,
+            forget_bias=self._forget_bias,
+            cell_clip=self._cell_clip,
             use_peephole=self._use_peephole,
             **as_arguments(self._parts, self._num_units, dtype),
-        )  # fmt: skip
+        )
         return memories, outputs

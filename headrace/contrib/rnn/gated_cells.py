@@ -31,9 +31,13 @@ class NASCell(LayerRNNCell):
     """
 
     def __init__(
-        self, num_units: int, num_proj: int | None = None, use_bias: bool = False,
-        reuse: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        num_proj: int | None = None,
+        use_bias: bool = False,
+        reuse: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 
@@ -87,9 +91,13 @@ class UGRNNCell(OneVector, RNNCell):
     """
 
     def __init__(
-        self, num_units: int, initializer: Any = None, forget_bias: float = 1.0,
-        activation: Any = tanh, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        activation: Any = tanh,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._initializer = num_units, initializer
         self._forget_bias, self._activation = forget_bias, activation
@@ -116,9 +124,14 @@ class IntersectionRNNCell(OneVector, RNNCell):
     """
 
     def __init__(
-        self, num_units: int, num_in_proj: int | None = None, initializer: Any = None,
-        forget_bias: float = 1.0, y_activation: Any = relu, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        num_in_proj: int | None = None,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        y_activation: Any = relu,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._num_in_proj = num_units, num_in_proj
         self._initializer, self._forget_bias = initializer, forget_bias
@@ -156,9 +169,13 @@ class SRUCell(OneVector, LayerRNNCell):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: Any = None,
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: Any = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse, name=name, **kwargs)
         self._num_units, self._activation = num_units, activation or tanh
         self.input_spec = InputSpec(ndim=2)
@@ -181,9 +198,15 @@ class _Named(LayerRNNCell):
     """A cell whose activation and initializers may be given by name."""
 
     def __init__(
-        self, units: int, activation: Any = "tanh", kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "ones", name: Any = None, dtype: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        units: int,
+        activation: Any = "tanh",
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "ones",
+        name: Any = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.input_spec = InputSpec(ndim=2)
         self.units, self.activation = units, get_activation(activation)

@@ -57,20 +57,30 @@ class GridLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False,
-        share_time_frequency_weights: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_unit_shards: int = 1, forget_bias: float = 1.0,
-        feature_size: int | None = None, frequency_skip: int | None = None,
-        num_frequency_blocks: Any = None, start_freqindex_list: Any = None,
-        end_freqindex_list: Any = None, couple_input_forget_gates: bool = False,
-        state_is_tuple: bool = True, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        share_time_frequency_weights: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int | None = None,
+        num_frequency_blocks: Any = None,
+        start_freqindex_list: Any = None,
+        end_freqindex_list: Any = None,
+        couple_input_forget_gates: bool = False,
+        state_is_tuple: bool = True,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         if not state_is_tuple:
             log.warn(
                 "%s: Using a concatenated state is slower and will soon be deprecated.  Use "
-                "state_is_tuple=True.", self,
-            )  # fmt: skip
+                "state_is_tuple=True.",
+                self,
+            )
         if num_frequency_blocks is None:
             raise ValueError("Must specify num_frequency_blocks")
         self._num_units, self._use_peepholes = num_units, use_peepholes
@@ -240,14 +250,23 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False,
-        share_time_frequency_weights: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_unit_shards: int = 1, forget_bias: float = 1.0,
-        feature_size: int | None = None, frequency_skip: int | None = None,
-        num_frequency_blocks: Any = None, start_freqindex_list: Any = None,
-        end_freqindex_list: Any = None, couple_input_forget_gates: bool = False,
-        backward_slice_offset: int = 0, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        share_time_frequency_weights: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int | None = None,
+        num_frequency_blocks: Any = None,
+        start_freqindex_list: Any = None,
+        end_freqindex_list: Any = None,
+        couple_input_forget_gates: bool = False,
+        backward_slice_offset: int = 0,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(
             num_units, use_peepholes, share_time_frequency_weights, cell_clip, initializer,
             num_unit_shards, forget_bias, feature_size, frequency_skip, num_frequency_blocks,

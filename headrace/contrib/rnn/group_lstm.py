@@ -33,10 +33,15 @@ class GLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, initializer: Any = None, num_proj: int | None = None,
-        number_of_groups: int = 1, forget_bias: float = 1.0, activation: Any = tanh,
+        self,
+        num_units: int,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        number_of_groups: int = 1,
+        forget_bias: float = 1.0,
+        activation: Any = tanh,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse)
         if num_units % number_of_groups:
             raise ValueError("num_units must be divisible by number_of_groups")

@@ -22,9 +22,13 @@ class _Independent(OneVector, LayerRNNCell):
     """The parts that the three have in common."""
 
     def __init__(
-        self, num_units: int, activation: Any, kernel_initializer: Any = None,
-        bias_initializer: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        activation: Any,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._activation = num_units, activation or tanh
@@ -56,9 +60,13 @@ class IndRNNCell(_Independent):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: Any = None,
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: Any = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(num_units, activation, _reuse=reuse, name=name, dtype=dtype)
 
     def build(self, inputs_shape: Any) -> None:
@@ -88,10 +96,15 @@ class IndyGRUCell(_Independent):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None,
-        kernel_initializer: Any = None, bias_initializer: Any = None, name: Any = None,
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: Any = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         starts = kernel_initializer, bias_initializer
         super().__init__(num_units, activation, *starts, _reuse=reuse, name=name, dtype=dtype)
 
@@ -131,10 +144,16 @@ class IndyLSTMCell(_Independent):
     """
 
     def __init__(
-        self, num_units: int, forget_bias: float = 1.0, activation: Any = None, reuse: Any = None,
-        kernel_initializer: Any = None, bias_initializer: Any = None, name: Any = None,
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: Any = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         starts = kernel_initializer, bias_initializer
         super().__init__(num_units, activation, *starts, _reuse=reuse, name=name, dtype=dtype)
         self._forget_bias = forget_bias

@@ -67,18 +67,29 @@ class CoupledInputForgetGateLSTMCell(_Projected):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, initializer: Any = None,
-        num_proj: int | None = None, proj_clip: float | None = None, num_unit_shards: int = 1,
-        num_proj_shards: int = 1, forget_bias: float = 1.0, state_is_tuple: bool = True,
-        activation: Any = tanh, reuse: Any = None, layer_norm: bool = False,
-        norm_gain: float = 1.0, norm_shift: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int = 1,
+        num_proj_shards: int = 1,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = tanh,
+        reuse: Any = None,
+        layer_norm: bool = False,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+    ) -> None:
         super().__init__(_reuse=reuse)
         if not state_is_tuple:
             log.warn(
                 "%s: Using a concatenated state is slower and will soon be deprecated.  Use "
-                "state_is_tuple=True.", self,
-            )  # fmt: skip
+                "state_is_tuple=True.",
+                self,
+            )
         self._num_units, self._num_proj, self._proj_clip = num_units, num_proj, proj_clip
         self._use_peepholes, self._forget_bias = use_peepholes, forget_bias
         self._unit_shards, self._proj_shards = num_unit_shards, num_proj_shards
@@ -175,11 +186,20 @@ class LayerNormLSTMCell(_Usual):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_proj: int | None = None, proj_clip: float | None = None,
-        forget_bias: float = 1.0, activation: Any = None, layer_norm: bool = False,
-        norm_gain: float = 1.0, norm_shift: float = 0.0, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        forget_bias: float = 1.0,
+        activation: Any = None,
+        layer_norm: bool = False,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._num_proj, self._proj_clip = num_units, num_proj, proj_clip
         self._use_peepholes, self._cell_clip = use_peepholes, cell_clip
@@ -219,11 +239,18 @@ class WeightNormLSTMCell(_Usual):
     """
 
     def __init__(
-        self, num_units: int, norm: bool = True, use_peepholes: bool = False,
-        cell_clip: float | None = None, initializer: Any = None, num_proj: int | None = None,
-        proj_clip: float | None = None, forget_bias: float = 1, activation: Any = None,
+        self,
+        num_units: int,
+        norm: bool = True,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        forget_bias: float = 1,
+        activation: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._scope = "wn_lstm_cell"
         self._num_units, self._num_proj, self._proj_clip = num_units, num_proj, proj_clip

@@ -36,10 +36,16 @@ class PhasedLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, leak: Any = 0.001, ratio_on: Any = 0.1,
-        trainable_ratio_on: bool = True, period_init_min: Any = 1.0, period_init_max: Any = 1000.0,
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        leak: Any = 0.001,
+        ratio_on: Any = 0.1,
+        trainable_ratio_on: bool = True,
+        period_init_min: Any = 1.0,
+        period_init_max: Any = 1000.0,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse, autocast=False)
         self._num_units, self._use_peepholes, self._leak = num_units, use_peepholes, leak
         self._ratio_on, self._trainable_ratio_on = ratio_on, trainable_ratio_on
@@ -77,9 +83,11 @@ class PhasedLSTMCell(RNNCell):
         start = RandomUniform(0.0, period.initial_value)
         phase = get_variable("phase", [units], initializer=start)
         ratio_on = get_variable(
-            "ratio_on", [units], initializer=Constant(self._ratio_on),
+            "ratio_on",
+            [units],
+            initializer=Constant(self._ratio_on),
             trainable=self._trainable_ratio_on,
-        )  # fmt: skip
+        )
         ratio = _cycle_ratio(time, phase, period)
         up = 2 * ratio / ratio_on
         closed = where(ratio < ratio_on, 2 - up, self._leak * ratio)

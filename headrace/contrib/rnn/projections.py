@@ -51,9 +51,13 @@ class EmbeddingWrapper(Around):
     """
 
     def __init__(
-        self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None,
+        self,
+        cell: Any,
+        embedding_classes: int,
+        embedding_size: int,
+        initializer: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             raise ValueError(
@@ -68,9 +72,11 @@ class EmbeddingWrapper(Around):
         with get_default_graph().device("/cpu:0"):
             first = state[0] if isinstance(state, tuple) else state
             table = get_variable(
-                "embedding", self._sizes, dtype=first.dtype,
+                "embedding",
+                self._sizes,
+                dtype=first.dtype,
                 initializer=initializer or RandomUniform(-bound, bound),
-            )  # fmt: skip
+            )
             return self._cell(embedding_lookup(table, reshape(inputs, [-1])), state)
 
 
@@ -86,9 +92,13 @@ class InputProjectionWrapper(Around):
     """
 
     def __init__(
-        self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None,
+        self,
+        cell: Any,
+        num_proj: int,
+        activation: Any = None,
+        input_size: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cell, reuse)
         if input_size is not None:
             log.warn("%s: The input_size parameter is deprecated.", self)

@@ -55,10 +55,17 @@ class TimeFreqLSTMCell(RNNCell):
     """
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_unit_shards: int = 1, forget_bias: float = 1.0,
-        feature_size: int | None = None, frequency_skip: int = 1, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_unit_shards: int = 1,
+        forget_bias: float = 1.0,
+        feature_size: int | None = None,
+        frequency_skip: int = 1,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
         self._shards, self._forget_bias = num_unit_shards, forget_bias

@@ -48,10 +48,18 @@ class NTMCell(LayerRNNCell):
     """
 
     def __init__(
-        self, controller: Any, memory_size: int, memory_vector_dim: int, read_head_num: int,
-        write_head_num: int, shift_range: int = 1, output_dim: int | None = None,
-        clip_value: float = 20, dtype: Any = dtypes.float32, name: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        controller: Any,
+        memory_size: int,
+        memory_vector_dim: int,
+        read_head_num: int,
+        write_head_num: int,
+        shift_range: int = 1,
+        output_dim: int | None = None,
+        clip_value: float = 20,
+        dtype: Any = dtypes.float32,
+        name: Any = None,
+    ) -> None:
         super().__init__(dtype=dtype, name=name)
         assert_like_rnncell("NTM RNN controller cell", controller)
         self.controller, self.clip_value = controller, clip_value
@@ -103,9 +111,10 @@ class NTMCell(LayerRNNCell):
             for i in range(self.num_heads)
         ]
         self._M = self.add_variable(
-            "memory", shape=[self.memory_size, width],
+            "memory",
+            shape=[self.memory_size, width],
             initializer=Constant(1e-6, dtype=self.dtype),
-        )  # fmt: skip
+        )
         self.built = True
 
     def _map(self, name: str, rows: int, columns: int) -> tuple[Any, Any]:

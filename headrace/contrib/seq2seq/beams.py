@@ -60,9 +60,13 @@ def _repeated(t: Any, times: int) -> Tensor:
 
 
 def gathered(
-    indices: Tensor, source: Tensor, batch_size: Any, width: Any, flat: list[Any],
+    indices: Tensor,
+    source: Tensor,
+    batch_size: Any,
+    width: Any,
+    flat: list[Any],
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """What each member's indices choose among its `width` entries.
 
     Args:
@@ -124,8 +128,10 @@ def sorted_array(
     if not element.rank:
         logging.getLogger("headrace").warning(
             "The beams of TensorArray %s of the cell's state are not put in order: its elements, of "
-            "shape %s, are not known to have a dimension for them.", t.handle.name, element,
-        )  # fmt: skip
+            "shape %s, are not known to have a dimension for them.",
+            t.handle.name,
+            element,
+        )
         return t
     if not splits_statically(element, known_size(batch_size), width):
         return t
@@ -144,8 +150,10 @@ def splits_statically(element: Shape, batch: int | None, width: int) -> bool:
         return True
     logging.getLogger("headrace").warning(
         "The beams of a TensorArray are not put in order: elements of shape %s are not %s. "
-        "With reorder_tensor_arrays=False nobody tries.", element, Shape([batch, width, None]),
-    )  # fmt: skip
+        "With reorder_tensor_arrays=False nobody tries.",
+        element,
+        Shape([batch, width, None]),
+    )
     return False
 
 

@@ -181,7 +181,15 @@ def create_slim_train_op(
         return clip_gradient_norms(pairs, clip_gradient_norm) if clip_gradient_norm > 0 else pairs
 
     return create_train_op(
-        total_loss, optimizer, global_step, update_ops, variables_to_train, transform,
-        summarize_gradients, gate_gradients, aggregation_method, colocate_gradients_with_ops,
+        total_loss,
+        optimizer,
+        global_step,
+        update_ops,
+        variables_to_train,
+        transform,
+        summarize_gradients,
+        gate_gradients,
+        aggregation_method,
+        colocate_gradients_with_ops,
         check_numerics,
-    )  # fmt: skip
+    )

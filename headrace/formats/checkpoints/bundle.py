@@ -174,16 +174,17 @@ class BundleReader:
         count, size, offset = math.prod(shape), entry.size, entry.offset
         if dtype.kind not in "sv" and size != count * dtype.numpy.itemsize:
             raise self._damage(
-                name, f"Invalid size in bundle entry: stored size {size}; expected size "
-                f"{count * dtype.numpy.itemsize}"
-            )  # fmt: skip
+                name,
+                f"Invalid size in bundle entry: stored size {size}; expected size "
+                f"{count * dtype.numpy.itemsize}",
+            )
         path = self._shard_path(entry.shard_id)
         present = self._file_size(entry.shard_id, name)
         if min(offset, size) < 0 or offset + size > present:
             raise self._damage(
-                name, f"{path} has {present} bytes, the tensor would be at {offset} to "
-                f"{offset + size}"
-            )  # fmt: skip
+                name,
+                f"{path} has {present} bytes, the tensor would be at {offset} to {offset + size}",
+            )
         is_text = dtype.kind in "sv"
         # The array owns its memory, so that a variable can take it as it is.
         value = np.empty(size, np.uint8) if is_text else np.empty(shape, dtype.numpy)

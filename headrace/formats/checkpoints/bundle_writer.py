@@ -203,14 +203,16 @@ class _Merge:
             self.entries[key] = entry
         elif not known.slices:
             raise InvalidArgumentError(
-                None, None,
+                None,
+                None,
                 f"Duplicate tensor keyed by {name} encountered, when merging prefix: {prefix}",
-            )  # fmt: skip
+            )
         elif not entry.slices:
             raise InternalError(
-                None, None,
+                None,
+                None,
                 f"Duplicate tensor keyed by {name}; attempting to merge in a non-slice bundle entry",
-            )  # fmt: skip
+            )
         elif (known.dtype, known.shape) != (entry.dtype, entry.shape):
             raise InvalidArgumentError(None, None, f"{name} has another type or shape in {prefix}")
         else:

@@ -102,9 +102,10 @@ class V1Reader:
     def _find(self, name: str) -> _Tensor:
         if name not in self._tensors:
             raise NotFoundError(
-                None, None,
+                None,
+                None,
                 f'Tensor name "{name}" not found in checkpoint files {self.pattern}',
-            )  # fmt: skip
+            )
         return self._tensors[name]
 
     # -- values ----------------------------------------------------------------------------------
@@ -121,9 +122,10 @@ class V1Reader:
         boxes = tensor_slice.shared_boxes(found.shape, list(found.slices), part)
         if boxes is None:
             raise InvalidArgumentError(
-                None, None,
+                None,
+                None,
                 f"Error copying slice data: {self.pattern} has not all of {name} [{part}]",
-            )  # fmt: skip
+            )
         read = ((one, box, self._slice_value(name, found, one)) for one, box in boxes)
         out = tensor_slice.assembled(found.shape, part, read)
         if out is None:
@@ -151,17 +153,19 @@ class V1Reader:
         value = table.get(META_KEY)
         if value is None:
             raise InternalError(
-                None, None,
+                None,
+                None,
                 "Failed to find the saved tensor slices at the beginning of the checkpoint file: "
                 + path,
-            )  # fmt: skip
+            )
         meta = _parsed(value, path).meta
         if meta.versions.min_consumer > VERSION or VERSION in meta.versions.bad_consumers:
             raise InvalidArgumentError(
-                None, None,
+                None,
+                None,
                 f"Checkpoint min consumer version {meta.versions.min_consumer} above current "
                 f"version {VERSION} for TensorFlow 1.15: {path}",
-            )  # fmt: skip
+            )
         for entry in meta.tensor:
             self._register(entry, table)
 
@@ -264,10 +268,11 @@ def _check_size(item: Item) -> None:
         size += sum(len(text) for text in item.value.flat)
     if size > MAX_MESSAGE:
         raise InvalidArgumentError(
-            None, None,
+            None,
+            None,
             f"Tensor slice is too large to serialize (conservative estimate: {size} bytes): "
             f"{item.name}",
-        )  # fmt: skip
+        )
 
 
 def _message(item: Item) -> bytes:

@@ -186,9 +186,16 @@ def _scan(image: _Image, body: bytes, data: bytes, at: int) -> int:
     segments = _RESTART.split(data[at:end])
     try:
         read_scan(
-            segments, chosen, image.mcus, image.interval, first, last, high, low,
+            segments,
+            chosen,
+            image.mcus,
+            image.interval,
+            first,
+            last,
+            high,
+            low,
             image.progressive,
-        )  # fmt: skip
+        )
     except Truncated:
         image.truncated = True
     except OverflowError:
@@ -213,9 +220,14 @@ def read_shape(data: bytes) -> tuple[int, int, int]:
 
 
 def decode(
-    data: bytes, channels: int = 0, ratio: int = 1, smooth: bool = True,
-    recover: bool = False, acceptable_fraction: float = 1.0, fast: bool = False,
-) -> Any:  # fmt: skip
+    data: bytes,
+    channels: int = 0,
+    ratio: int = 1,
+    smooth: bool = True,
+    recover: bool = False,
+    acceptable_fraction: float = 1.0,
+    fast: bool = False,
+) -> Any:
     """An image.
 
     channels: 1 grey, 3 RGB, 0 as in the file.  ratio: 1, 2, 4 or 8 times smaller.  smooth: colours

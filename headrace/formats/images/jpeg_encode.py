@@ -20,7 +20,7 @@ from headrace.formats.images.jpeg_tables import (
     Codes,
     best_codes,
     steps,
-)  # fmt: skip
+)
 
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 
@@ -193,8 +193,9 @@ def _scans(planes: list[Plane], progressive: bool, optimize: bool) -> list[bytes
     if not progressive:
         symbols = _symbols(*_interleaved(planes), dc=True, ac=True)
         return _scan(symbols, planes, everything, 0, 63, optimize)
-    parts = _scan(_symbols(*_interleaved(planes), dc=True, ac=False), planes, everything, 0, 0,
-                  optimize)  # fmt: skip
+    parts = _scan(
+        _symbols(*_interleaved(planes), dc=True, ac=False), planes, everything, 0, 0, optimize
+    )
     for i, plane in enumerate(planes):
         symbols = _symbols(*_alone(plane), dc=False, ac=True)
         parts += _scan(symbols, planes, [i], 1, 63, optimize)

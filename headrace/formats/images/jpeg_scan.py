@@ -82,9 +82,16 @@ def _units(parts: list[Component], size: tuple[int, int]) -> list[list[tuple[Any
 
 
 def read_scan(
-    segments: list[bytes], parts: list[Component], size: tuple[int, int], interval: int,
-    first: int, last: int, high: int, low: int, progressive: bool,
-) -> None:  # fmt: skip
+    segments: list[bytes],
+    parts: list[Component],
+    size: tuple[int, int],
+    interval: int,
+    first: int,
+    last: int,
+    high: int,
+    low: int,
+    progressive: bool,
+) -> None:
     """Decode a scan into the components.  size: MCUs down and across; interval: MCUs between
     restart markers, 0 for none; first to last: coefficients; high, low: bits known, bits to come."""
     needs = (first == 0 and not (progressive and high), last > 0)

@@ -20,8 +20,15 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type: grey, RGB, palette, grey + A, RGBA
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _COLOR_TYPE = {1: 0, 2: 4, 3: 2, 4: 6}  # by number of channels
-_ADAM7 = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2),
-          (1, 0, 2, 1))  # fmt: skip  # first row, first column, steps
+_ADAM7 = (
+    (0, 0, 8, 8),
+    (0, 4, 8, 8),
+    (4, 0, 8, 4),
+    (0, 2, 4, 4),
+    (2, 0, 4, 2),
+    (0, 1, 2, 2),
+    (1, 0, 2, 1),
+)  # first row, first column, steps
 _MOST_PIXELS = 1 << 29
 
 
@@ -204,9 +211,14 @@ def _paethed(line: list[int], above: list[int], step: int) -> list[int]:
 
 # -- what the caller wants ----------------------------------------------------------------------
 def _converted(
-    header: Header, samples: Any, palette: Any, clear: bytes | None, gamma: int, channels: int,
+    header: Header,
+    samples: Any,
+    palette: Any,
+    clear: bytes | None,
+    gamma: int,
+    channels: int,
     bits: int,
-) -> Any:  # fmt: skip
+) -> Any:
     """Samples with this many channels and bits."""
     if header.color == 3:
         colors, alpha = _looked_up(samples[..., 0], palette, clear)

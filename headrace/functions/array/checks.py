@@ -84,8 +84,13 @@ def _binary(
         with name_scope(name, word, [x, y, data]):
             x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
             if data is None:
-                data = [f"Condition x {sign} y did not hold element-wise:",
-                        f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]  # fmt: skip
+                data = [
+                    f"Condition x {sign} y did not hold element-wise:",
+                    f"x ({x.name}) = ",
+                    x,
+                    f"y ({y.name}) = ",
+                    y,
+                ]
             if message is not None:
                 data = [message, *data]
             condition = reduce_all(build(x, y))
@@ -138,8 +143,12 @@ def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) ->
         with name_scope(name, word, [x, data]):
             x = convert_to_tensor(x, name="x")
             if data is None:
-                data = [message or "", f"Condition x {sign} 0 did not hold element-wise:",
-                        f"x ({x.name}) = ", x]  # fmt: skip
+                data = [
+                    message or "",
+                    f"Condition x {sign} 0 did not hold element-wise:",
+                    f"x ({x.name}) = ",
+                    x,
+                ]
             zero = convert_to_tensor(0, x.dtype)
             pair = (x, zero) if x_first else (zero, x)
             return compare(*pair, data=data, summarize=summarize)
@@ -202,9 +211,14 @@ def assert_near(
         rtol = convert_to_tensor(default if rtol is None else rtol, kind, name="rtol")
         atol = convert_to_tensor(default if atol is None else atol, kind, name="atol")
         if data is None:
-            data = [message or "",
-                    f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                    f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]  # fmt: skip
+            data = [
+                message or "",
+                f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
+                f"x ({x.name}) = ",
+                x,
+                f"y ({y.name}) = ",
+                y,
+            ]
         tolerance = atol + rtol * abs_(y)
         condition = reduce_all(comparison.less(abs_(x - y), tolerance))
         return Assert(condition, data, summarize=summarize)

@@ -25,9 +25,18 @@ from headrace.ops.math.arithmetic import maximum
 from headrace.ops.math.cast import cast
 
 __all__ = [
-    "batch_gather", "boolean_mask", "boolean_mask_v2", "gather", "gather_nd", "gather_nd_v2",
-    "gather_v2", "one_hot", "sequence_mask", "where", "where_v2",
-]  # fmt: skip
+    "batch_gather",
+    "boolean_mask",
+    "boolean_mask_v2",
+    "gather",
+    "gather_nd",
+    "gather_nd_v2",
+    "gather_v2",
+    "one_hot",
+    "sequence_mask",
+    "where",
+    "where_v2",
+]
 
 
 def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Tensor:

@@ -81,9 +81,15 @@ def assert_rank(
     with name_scope(name, "assert_rank", [x, rank, *(data or [])]):
         x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
         return _named_rank_check(
-            x, [rank], "rank", lambda a, r: a == r[0], lambda a, r: comparison.equal(a, r[0]),
-            data, summarize, message,
-        )  # fmt: skip
+            x,
+            [rank],
+            "rank",
+            lambda a, r: a == r[0],
+            lambda a, r: comparison.equal(a, r[0]),
+            data,
+            summarize,
+            message,
+        )
 
 
 def assert_rank_at_least(
@@ -113,9 +119,15 @@ def assert_rank_at_least(
     with name_scope(name, "assert_rank_at_least", [x, rank, *(data or [])]):
         x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
         return _named_rank_check(
-            x, [rank], "rank at least", lambda a, r: a >= r[0],
-            lambda a, r: comparison.greater_equal(a, r[0]), data, summarize, message,
-        )  # fmt: skip
+            x,
+            [rank],
+            "rank at least",
+            lambda a, r: a >= r[0],
+            lambda a, r: comparison.greater_equal(a, r[0]),
+            data,
+            summarize,
+            message,
+        )
 
 
 def assert_rank_in(
@@ -171,8 +183,13 @@ def _named_rank_check(
     """A check with the message that fits."""
     message = message or ""
     if data is None:
-        data = [message, f"Tensor {x.name} must have {words}", *ranks, "Received shape: ",
-                array.shape_of(x)]  # fmt: skip
+        data = [
+            message,
+            f"Tensor {x.name} must have {words}",
+            *ranks,
+            "Received shape: ",
+            array.shape_of(x),
+        ]
     try:
         return _rank_check(x, ranks, static, dynamic, data, summarize)
     except _Mismatch:

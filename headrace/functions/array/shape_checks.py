@@ -145,8 +145,16 @@ def _check_sizes(
                 continue
             shown = data
             if shown is None:
-                shown = [message, why, f"Tensor {sizes.x.name} dimension", at, "must have size",
-                         wanted, "Received shape: ", array.shape_of(sizes.x)]  # fmt: skip
+                shown = [
+                    message,
+                    why,
+                    f"Tensor {sizes.x.name} dimension",
+                    at,
+                    "must have size",
+                    wanted,
+                    "Received shape: ",
+                    array.shape_of(sizes.x),
+                ]
             same = comparison.equal(convert_to_tensor(actual), convert_to_tensor(wanted))
             yield Assert(same, shown, summarize=summarize)
 

@@ -59,8 +59,11 @@ def strided_slice(
     if strides is None:
         strides = ones_like(begin)
     masks = {
-        "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask,
-        "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask,
-    }  # fmt: skip
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+    }
     out: Tensor = build(input_, begin, end, strides, **masks, name=name)
     return assignable(out, var, (begin, end, strides), masks, name)

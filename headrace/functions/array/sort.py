@@ -255,6 +255,12 @@ def edit_distance(
         if not is_sparse(value):
             raise TypeError(f"{what} must be a SparseTensor.")
     return build_distance(
-        hypothesis.indices, hypothesis.values, hypothesis.dense_shape,
-        truth.indices, truth.values, truth.dense_shape, normalize, name=name,
-    )  # fmt: skip
+        hypothesis.indices,
+        hypothesis.values,
+        hypothesis.dense_shape,
+        truth.indices,
+        truth.values,
+        truth.dense_shape,
+        normalize,
+        name=name,
+    )

@@ -84,9 +84,12 @@ def space_to_batch(
 
 
 def batch_to_space(
-    input: Any, crops: Any, block_size: int | None = None, name: str | None = None,
+    input: Any,
+    crops: Any,
+    block_size: int | None = None,
+    name: str | None = None,
     block_shape: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Batches, moved back into square blocks of images.
 
     Args:

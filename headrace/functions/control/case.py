@@ -74,8 +74,9 @@ def _pairs(given: Any, exclusive: bool, name: str) -> list[tuple[Tensor, Action]
         if not exclusive:
             log.warn(
                 "%s: the predicates are keys of a dictionary without an order, and exclusive=False: when "
-                "several are true, which of them wins is not promised.", name,
-            )  # fmt: skip
+                "several are true, which of them wins is not promised.",
+                name,
+            )
     for pair in given:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
@@ -95,10 +96,11 @@ def _last_as_default(preds: Sequence[Tensor], actions: Sequence[Action]) -> Acti
 
     def checked() -> Any:
         others = _at_most(
-            0, preds[:last],
+            0,
+            preds[:last],
             f"Implementation error: selected default action #{last} was called, but some of other "
             "predicates are True: ",
-        )  # fmt: skip
+        )
         message = "Input error: None of conditions evaluated as True:"
         chosen = Assert(preds[last], [message, stack(list(preds), name="preds_c")])
         with get_default_graph().control_dependencies([others, chosen]):

@@ -157,9 +157,12 @@ def _check_structures(result_t: Any, result_f: Any, is_labeled: bool) -> None:
 
 
 def _same_types(
-    context_t: CondContext, result_t: Any, flat_t: Sequence[Tensor],
-    context_f: CondContext, flat_f: Sequence[Tensor],
-) -> tuple[list[Tensor], list[Tensor]]:  # fmt: skip
+    context_t: CondContext,
+    result_t: Any,
+    flat_t: Sequence[Tensor],
+    context_f: CondContext,
+    flat_f: Sequence[Tensor],
+) -> tuple[list[Tensor], list[Tensor]]:
     """Indices of slices become int64 where the branches differ; other differences are refused."""
     places = {
         id(leaf.indices) for leaf in nest.flatten(result_t) if isinstance(leaf, IndexedSlices)

@@ -59,9 +59,14 @@ def foldl(
             return [i + 1, value]
 
         return while_loop(
-            lambda i, _: i < count, step, [start, initializer], maximum_iterations=count,
-            parallel_iterations=parallel_iterations, back_prop=back_prop, swap_memory=swap_memory,
-        )[1]  # fmt: skip
+            lambda i, _: i < count,
+            step,
+            [start, initializer],
+            maximum_iterations=count,
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+        )[1]
 
 
 def foldr(
@@ -100,9 +105,14 @@ def foldr(
             return [i, fn(value, nest.map_structure(lambda a: a.read(i), rows))]
 
         return while_loop(
-            lambda i, _: i > 0, step, [start, initializer], maximum_iterations=count,
-            parallel_iterations=parallel_iterations, back_prop=back_prop, swap_memory=swap_memory,
-        )[1]  # fmt: skip
+            lambda i, _: i > 0,
+            step,
+            [start, initializer],
+            maximum_iterations=count,
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+        )[1]
 
 
 def scan(
@@ -154,10 +164,15 @@ def scan(
         else:
             values = [convert_to_tensor(t) for t in flattened(initializer, initializer)]
         results = [
-            TensorArray(t.dtype, count, False, element_shape=t.shape if infer_shape else None,
-                        infer_shape=infer_shape)
+            TensorArray(
+                t.dtype,
+                count,
+                False,
+                element_shape=t.shape if infer_shape else None,
+                infer_shape=infer_shape,
+            )
             for t in values
-        ]  # fmt: skip
+        ]
         if initializer is None:
             results = [out.write(first, value) for out, value in zip(results, values)]
 
@@ -171,10 +186,14 @@ def scan(
 
         done = 1 if initializer is None else 0
         _, _, results = while_loop(
-            (lambda i, *_: i >= 0) if reverse else (lambda i, *_: i < count), step,
-            (count - 1 - done if reverse else done, values, results), maximum_iterations=count,
-            parallel_iterations=parallel_iterations, back_prop=back_prop, swap_memory=swap_memory,
-        )  # fmt: skip
+            (lambda i, *_: i >= 0) if reverse else (lambda i, *_: i < count),
+            step,
+            (count - 1 - done if reverse else done, values, results),
+            maximum_iterations=count,
+            parallel_iterations=parallel_iterations,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+        )
         return packed(form, stacked(results, flat))
 
 

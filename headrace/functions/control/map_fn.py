@@ -78,10 +78,14 @@ def map_fn(
             return i + 1, written
 
         _, results = while_loop(
-            lambda i, _: i < count, step, (start, results), maximum_iterations=count,
-            parallel_iterations=parallel_iterations or 10, back_prop=back_prop,
+            lambda i, _: i < count,
+            step,
+            (start, results),
+            maximum_iterations=count,
+            parallel_iterations=parallel_iterations or 10,
+            back_prop=back_prop,
             swap_memory=swap_memory,
-        )  # fmt: skip
+        )
         return packed(types, stacked(results, flat))
 
 

@@ -82,8 +82,9 @@ class TensorArray:
         self._element_shape = [as_shape(element_shape)]
         self._first_written: list[Tensor] | None = [] if colocate_with_first_write_call else None
         if handle is not None:
-            _check_given(handle, flow, tensor_array_name, size, element_shape, dynamic_size,
-                         clear_after_read)  # fmt: skip
+            _check_given(
+                handle, flow, tensor_array_name, size, element_shape, dynamic_size, clear_after_read
+            )
             self._handle, self._flow = handle, flow
             return
         if size is None:
@@ -94,10 +95,15 @@ class TensorArray:
             _anywhere(graph, colocate_with_first_write_call),
         ):
             self._handle, self._flow = ops.tensor_array_v3(
-                size, dtype, element_shape, self._dynamic_size,
-                True if clear_after_read is None else clear_after_read, infer_shape,
-                tensor_array_name, name=scope,
-            )  # fmt: skip
+                size,
+                dtype,
+                element_shape,
+                self._dynamic_size,
+                True if clear_after_read is None else clear_after_read,
+                infer_shape,
+                tensor_array_name,
+                name=scope,
+            )
 
     # -- what it is ----------------------------------------------------------------------------
     @property
@@ -233,9 +239,12 @@ class TensorArray:
             with graph.control_dependencies([handle]):
                 flow = identity(flow, name="gradient_flow")
             gradient = TensorArray(
-                self._dtype, handle=handle, flow=flow, infer_shape=self._infer_shape,
+                self._dtype,
+                handle=handle,
+                flow=flow,
+                infer_shape=self._infer_shape,
                 colocate_with_first_write_call=False,
-            )  # fmt: skip
+            )
             gradient._element_shape = self._element_shape
             return gradient
 
@@ -245,8 +254,10 @@ class TensorArray:
         if value.dtype.base is not self._dtype:
             log.error(
                 "%s has type %s, but the array's elements have type %s: what is read back is undefined.",
-                value, value.dtype, self._dtype,
-            )  # fmt: skip
+                value,
+                value.dtype,
+                self._dtype,
+            )
         return value
 
     def _check_element_shape(self, shape: Shape) -> None:
@@ -276,17 +287,24 @@ class TensorArray:
 
 
 def _check_given(
-    handle: Any, flow: Any, name: Any, size: Any, element_shape: Any, dynamic_size: Any,
+    handle: Any,
+    flow: Any,
+    name: Any,
+    size: Any,
+    element_shape: Any,
+    dynamic_size: Any,
     clear_after_read: Any,
-) -> None:  # fmt: skip
+) -> None:
     if name:
         raise ValueError("Cannot construct with both handle and tensor_array_name")
     if not isinstance(handle, Tensor):
         raise TypeError("Handle must be a Tensor")
     for given, what in (
-        (size, "size"), (element_shape, "element_shape"), (dynamic_size, "dynamic_size"),
+        (size, "size"),
+        (element_shape, "element_shape"),
+        (dynamic_size, "dynamic_size"),
         (clear_after_read, "clear_after_read"),
-    ):  # fmt: skip
+    ):
         if given is not None:
             raise ValueError(f"Cannot provide both a handle and {what} at the same time")
     if flow is None:

@@ -29,11 +29,19 @@ class ListArray(TensorArray):
     """Made by TensorArray(dtype, flow=a list)."""
 
     def __init__(
-        self, dtype: Any, size: Any = None, dynamic_size: bool | None = None,
-        clear_after_read: bool | None = None, tensor_array_name: str | None = None,
-        handle: Any = None, flow: Any = None, infer_shape: bool = True, element_shape: Any = None,
-        colocate_with_first_write_call: bool = True, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Any = None,
+        flow: Any = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
         if size is not None:
             raise ValueError("Cannot provide both a flow and size at the same time")
         if element_shape is not None:
@@ -123,9 +131,12 @@ class TensorArraySpec(TypeSpec):
     __slots__ = ("_element_shape", "_dtype", "_dynamic_size", "_infer_shape")
 
     def __init__(
-        self, element_shape: Any = None, dtype: Any = dtypes.float32, dynamic_size: bool = False,
+        self,
+        element_shape: Any = None,
+        dtype: Any = dtypes.float32,
+        dynamic_size: bool = False,
         infer_shape: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._element_shape, self._dtype = as_shape(element_shape), as_dtype(dtype)
         self._dynamic_size, self._infer_shape = dynamic_size, infer_shape
 
@@ -175,9 +186,11 @@ class TensorArraySpec(TypeSpec):
 
     def _from_components(self, components: Any) -> Any:
         array = TensorArray(
-            self._dtype, flow=convert_to_tensor(components[0]), dynamic_size=self._dynamic_size,
+            self._dtype,
+            flow=convert_to_tensor(components[0]),
+            dynamic_size=self._dynamic_size,
             infer_shape=self._infer_shape,
-        )  # fmt: skip
+        )
         array._element_shape = [self._element_shape]
         return array
 

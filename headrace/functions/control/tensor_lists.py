@@ -59,9 +59,12 @@ def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = 
 
 
 def tensor_list_get_item(
-    input_handle: Any, index: Any, element_dtype: Any, element_shape: Any = None,
+    input_handle: Any,
+    index: Any,
+    element_dtype: Any,
+    element_shape: Any = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The element at an index."""
     return items.tensor_list_get_item(
         input_handle, index, described(element_shape), element_dtype=element_dtype, name=name
@@ -69,9 +72,12 @@ def tensor_list_get_item(
 
 
 def tensor_list_set_item(
-    input_handle: Any, index: Any, item: Any, resize_if_index_out_of_bounds: bool = False,
+    input_handle: Any,
+    index: Any,
+    item: Any,
+    resize_if_index_out_of_bounds: bool = False,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The list with `item` at an index; it grows if it must and may."""
     if resize_if_index_out_of_bounds:
         index = convert_to_tensor(index)
@@ -95,9 +101,12 @@ def tensor_list_pop_back(input_handle: Any, element_dtype: Any, name: str | None
 
 
 def tensor_list_gather(
-    input_handle: Any, indices: Any, element_dtype: Any, element_shape: Any = None,
+    input_handle: Any,
+    indices: Any,
+    element_dtype: Any,
+    element_shape: Any = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The elements at indices, stacked."""
     return by_rows.tensor_list_gather(
         input_handle, indices, described(element_shape), element_dtype=element_dtype, name=name
@@ -105,9 +114,12 @@ def tensor_list_gather(
 
 
 def tensor_list_scatter(
-    tensor: Any, indices: Any, element_shape: Any = None, input_handle: Any = None,
+    tensor: Any,
+    indices: Any,
+    element_shape: Any = None,
+    input_handle: Any = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """A list (or `input_handle`) with the rows of a tensor at indices."""
     if input_handle is not None:
         return by_rows.tensor_list_scatter_into_existing_list(
@@ -117,14 +129,20 @@ def tensor_list_scatter(
 
 
 def tensor_list_stack(
-    input_handle: Any, element_dtype: Any, num_elements: int = -1, element_shape: Any = None,
+    input_handle: Any,
+    element_dtype: Any,
+    num_elements: int = -1,
+    element_shape: Any = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """All elements, stacked."""
     return whole.tensor_list_stack(
-        input_handle, described(element_shape), element_dtype=element_dtype,
-        num_elements=num_elements, name=name,
-    )  # fmt: skip
+        input_handle,
+        described(element_shape),
+        element_dtype=element_dtype,
+        num_elements=num_elements,
+        name=name,
+    )
 
 
 def tensor_list_concat(
@@ -132,9 +150,12 @@ def tensor_list_concat(
 ) -> Any:
     """All elements one after the other."""
     return whole.tensor_list_concat_v2(
-        input_handle, described(element_shape), constant([], dtypes.int64),
-        element_dtype=element_dtype, name=name,
-    )[0]  # fmt: skip
+        input_handle,
+        described(element_shape),
+        constant([], dtypes.int64),
+        element_dtype=element_dtype,
+        name=name,
+    )[0]
 
 
 def tensor_list_split(

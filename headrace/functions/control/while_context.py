@@ -113,9 +113,11 @@ class WhileContext(FlowContext):
     def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
         enter = primitives.ref_enter if tensor.dtype.is_ref else primitives.enter
         result: Tensor = enter(
-            tensor, frame_name=self.name, is_constant=is_constant,
+            tensor,
+            frame_name=self.name,
+            is_constant=is_constant,
             parallel_iterations=self.parallel_iterations,
-        )  # fmt: skip
+        )
         self.graph.prevent_feeding(result)
         result._shape = tensor._shape
         return result

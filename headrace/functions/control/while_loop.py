@@ -115,9 +115,13 @@ def _run(context: WhileContext, cond: Any, body: Any, loop_vars: Any, invariants
     starts = nest.flatten(variables, expand_composites=True)
     with context.entered():
         result, exits = context.build(
-            cond, body, starts, shapes, lambda tensors: _packed(loop_vars, tensors),
+            cond,
+            body,
+            starts,
+            shapes,
+            lambda tensors: _packed(loop_vars, tensors),
             lambda result: [_flow(x) for x in nest.flatten(result, expand_composites=True)],
-        )  # fmt: skip
+        )
     return _packed(result, exits)
 
 

@@ -164,9 +164,15 @@ def combined_non_max_suppression(
         overlap = convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold")
         least = convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold")
         return suppression_combined.combined_non_max_suppression(
-            boxes, scores, max_output_size_per_class, max_total_size, overlap, least,
-            pad_per_class, clip_boxes,
-        )  # fmt: skip
+            boxes,
+            scores,
+            max_output_size_per_class,
+            max_total_size,
+            overlap,
+            least,
+            pad_per_class,
+            clip_boxes,
+        )
 
 
 def draw_bounding_boxes(
@@ -216,8 +222,14 @@ def sample_distorted_bounding_box(
     """
     with name_scope(name, "sample_distorted_bounding_box"):
         return sample.sample_distorted_bounding_box_v2(
-            image_size, bounding_boxes, min_object_covered, seed=seed, seed2=seed2,
-            aspect_ratio_range=aspect_ratio_range, area_range=area_range,
+            image_size,
+            bounding_boxes,
+            min_object_covered,
+            seed=seed,
+            seed2=seed2,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
             max_attempts=max_attempts,
-            use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes, name=name,
-        )  # fmt: skip
+            use_image_if_no_bounding_boxes=use_image_if_no_bounding_boxes,
+            name=name,
+        )

@@ -65,9 +65,14 @@ def convert_image_dtype(
 
 
 def _as_floats(
-    image: Any, default: str, values: list[Any], name: str | None, change: Callable[..., Any],
-    saturate: bool = True, argument: str = "image",
-) -> Tensor:  # fmt: skip
+    image: Any,
+    default: str,
+    values: list[Any],
+    name: str | None,
+    change: Callable[..., Any],
+    saturate: bool = True,
+    argument: str = "image",
+) -> Tensor:
     """`change` of the image as floats, back in its own type."""
     with name_scope(name, default, values) as scope:
         tensor = convert_to_tensor(image, name=argument)
@@ -214,9 +219,12 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
       delta: what to add, where 1 is the whole range.
     """
     return _as_floats(
-        image, "adjust_brightness", [image, delta], None,
+        image,
+        "adjust_brightness",
+        [image, delta],
+        None,
         lambda x, scope: arithmetic.add(x, cast(delta, x.dtype), name=scope),
-    )  # fmt: skip
+    )
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
@@ -227,10 +235,13 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
       contrast_factor: the factor.
     """
     return _as_floats(
-        images, "adjust_contrast", [images, contrast_factor], None,
+        images,
+        "adjust_contrast",
+        [images, contrast_factor],
+        None,
         lambda x, scope: ops.adjust_contrast_v2(x, contrast_factor, name=scope),
         argument="images",
-    )  # fmt: skip
+    )
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
@@ -275,9 +286,13 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
       name: name of the scope.
     """
     return _as_floats(
-        image, "adjust_saturation", [image], name,
-        lambda x, _: ops.adjust_saturation(x, saturation_factor), False,
-    )  # fmt: skip
+        image,
+        "adjust_saturation",
+        [image],
+        name,
+        lambda x, _: ops.adjust_saturation(x, saturation_factor),
+        False,
+    )
 
 
 # -- at random ------------------------------------------------------------------------------------

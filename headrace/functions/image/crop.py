@@ -19,7 +19,7 @@ from headrace.functions.image.checks import (
     from_batch,
     is_tensor,
     sizes_of,
-)  # fmt: skip
+)
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import equal
 from headrace.functions.values.old_names import renamed
@@ -177,10 +177,12 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         crop_left, pad_left = _halves(across)
         crop_top, pad_top = _halves(down)
         cropped = crop_to_bounding_box(
-            images, crop_top, crop_left,
+            images,
+            crop_top,
+            crop_left,
             _pick(arithmetic.minimum, min, target_height, height),
             _pick(arithmetic.minimum, min, target_width, width),
-        )  # fmt: skip
+        )
         resized = pad_to_bounding_box(cropped, pad_top, pad_left, target_height, target_width)
         _, found_height, found_width, _ = sizes_of(resized, 4)
         same = lambda x, y: _pick(equal, lambda a, b: a == b, x, y)
@@ -223,9 +225,14 @@ def crop_and_resize(
     """
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return crop.crop_and_resize(
-        image, boxes, box_ind, crop_size, method=method, extrapolation_value=extrapolation_value,
+        image,
+        boxes,
+        box_ind,
+        crop_size,
+        method=method,
+        extrapolation_value=extrapolation_value,
         name=name,
-    )  # fmt: skip
+    )
 
 
 def extract_glimpse(
@@ -249,9 +256,14 @@ def extract_glimpse(
       name: name of the node.
     """
     return crop.extract_glimpse(
-        input, size, offsets, centered=centered, normalized=normalized,
-        uniform_noise=uniform_noise, name=name,
-    )  # fmt: skip
+        input,
+        size,
+        offsets,
+        centered=centered,
+        normalized=normalized,
+        uniform_noise=uniform_noise,
+        name=name,
+    )
 
 
 def extract_image_patches(

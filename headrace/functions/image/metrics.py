@@ -293,10 +293,12 @@ def sobel_edges(image: Any) -> Tensor:
       [batch, height, width, channels, 2]: slopes down and across.
     """
     full: Any = shape(image)
-    kernels = np.array([
-        [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
-        [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
-    ])  # fmt: skip
+    kernels = np.array(
+        [
+            [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
+            [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
+        ]
+    )
     filters = constant(kernels.transpose(1, 2, 0)[:, :, None], dtype=image.dtype)
     filters = array.tile(filters, stack([1, 1, full[-1], 1]), name="sobel_filters")
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")

@@ -13,7 +13,7 @@ from headrace.functions.image.checks import (
     check_image,
     from_batch,
     sizes_of,
-)  # fmt: skip
+)
 from headrace.functions.image.crop import pad_to_bounding_box
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import round_
@@ -37,11 +37,15 @@ class ResizeMethod:
 
 
 _METHODS: dict[Any, Any] = {
-    0: ops.resize_bilinear, "bilinear": ops.resize_bilinear,
-    1: ops.resize_nearest_neighbor, "nearest": ops.resize_nearest_neighbor,
-    2: ops.resize_bicubic, "bicubic": ops.resize_bicubic,
-    3: ops.resize_area, "area": ops.resize_area,
-}  # fmt: skip
+    0: ops.resize_bilinear,
+    "bilinear": ops.resize_bilinear,
+    1: ops.resize_nearest_neighbor,
+    "nearest": ops.resize_nearest_neighbor,
+    2: ops.resize_bicubic,
+    "bicubic": ops.resize_bicubic,
+    3: ops.resize_area,
+    "area": ops.resize_area,
+}
 
 
 def resize_images(

@@ -135,9 +135,14 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """The gradient of `fake_quant_with_min_max_args`: what lies within the range."""
     return fake_quantize.fake_quant_with_min_max_args_gradient(
-        gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range,
+        gradients,
+        inputs,
+        min=min,
+        max=max,
+        num_bits=num_bits,
+        narrow_range=narrow_range,
         name=name,
-    )  # fmt: skip
+    )
 
 
 def quantized_conv2d(
@@ -172,6 +177,15 @@ def quantized_conv2d(
       (output, min_output, max_output).
     """
     return image.quantized_conv2d(
-        input, filter, min_input, max_input, min_filter, max_filter, out_type=out_type,
-        strides=strides, padding=padding, dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter,
+        min_input,
+        max_input,
+        min_filter,
+        max_filter,
+        out_type=out_type,
+        strides=strides,
+        padding=padding,
+        dilations=dilations,
+        name=name,
+    )

@@ -25,9 +25,12 @@ from headrace.ops.math import arithmetic, cast, comparison, exponential, reduce,
 # Degree of the approximant, and the 1-norm up to which it has the precision of the type.
 SINGLE, DOUBLE = (7, 3.925724783138660), (13, 5.371920351148152)
 ORDERS = {
-    dtypes.float16: SINGLE, dtypes.float32: SINGLE, dtypes.complex64: SINGLE,
-    dtypes.float64: DOUBLE, dtypes.complex128: DOUBLE,
-}  # fmt: skip
+    dtypes.float16: SINGLE,
+    dtypes.float32: SINGLE,
+    dtypes.complex64: SINGLE,
+    dtypes.float64: DOUBLE,
+    dtypes.complex128: DOUBLE,
+}
 
 
 def matrix_exponential(input: Any, name: str | None = None) -> Tensor:

@@ -19,7 +19,7 @@ from headrace.functions.nn.window import (
     per_dimension,
     spatial_dimensions,
     strides_and_rates,
-)  # fmt: skip
+)
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -190,9 +190,14 @@ def correlate(
         return _plain(count, input, filter, steps, padding, data_format, name)
     inner = slice(2, None) if channels_first(data_format) else slice(1, -1)
     return _with_holes(
-        convert_to_tensor(input, name="input"), convert_to_tensor(filter, name="filter"),
-        padding, steps[inner], rates[inner], data_format, name,
-    )  # fmt: skip
+        convert_to_tensor(input, name="input"),
+        convert_to_tensor(filter, name="filter"),
+        padding,
+        steps[inner],
+        rates[inner],
+        data_format,
+        name,
+    )
 
 
 def _space_of(input: Any, filter: Any) -> int:

@@ -54,9 +54,15 @@ def conv1d(
         images = array.expand_dims(value, axis)
         filters = array.expand_dims(filters, 0)
         result = conv.conv2d(
-            images, filters, strides=strides, padding=padding, use_cudnn_on_gpu=use_cudnn_on_gpu,
-            data_format=layout, dilations=rates, name=scope,
-        )  # fmt: skip
+            images,
+            filters,
+            strides=strides,
+            padding=padding,
+            use_cudnn_on_gpu=use_cudnn_on_gpu,
+            data_format=layout,
+            dilations=rates,
+            name=scope,
+        )
         return array.squeeze(result, [axis])
 
 
@@ -95,10 +101,16 @@ def conv2d(
     padding, explicit = split_padding(padding)
     data_format = data_format or "NHWC"
     return conv.conv2d(
-        input, filter, strides=per_dimension(strides, 2, data_format, "strides"), padding=padding,
-        use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
-        dilations=per_dimension(dilations, 2, data_format, "dilations"), name=name,
-    )  # fmt: skip
+        input,
+        filter,
+        strides=per_dimension(strides, 2, data_format, "strides"),
+        padding=padding,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=per_dimension(dilations, 2, data_format, "dilations"),
+        name=name,
+    )
 
 
 def conv2d_backprop_filter(
@@ -127,10 +139,17 @@ def conv2d_backprop_filter(
     """
     padding, explicit = split_padding(padding)
     return conv.conv2d_backprop_filter(
-        input, filter_sizes, out_backprop, strides=strides, padding=padding,
-        use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
-        dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def conv2d_backprop_input(
@@ -162,10 +181,17 @@ def conv2d_backprop_input(
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = split_padding(padding)
     return conv.conv2d_backprop_input(
-        input_sizes, filter, out_backprop, strides=strides, padding=padding,
-        use_cudnn_on_gpu=use_cudnn_on_gpu, explicit_paddings=explicit, data_format=data_format,
-        dilations=dilations, name=name,
-    )  # fmt: skip
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        explicit_paddings=explicit,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def conv3d(
@@ -192,9 +218,14 @@ def conv3d(
     """
     filter = renamed("filters", filters, "filter", filter)
     return ops3d.conv3d(
-        input, filter, strides=strides, padding=padding, data_format=data_format,
-        dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def conv3d_backprop_filter_v2(
@@ -220,9 +251,15 @@ def conv3d_backprop_filter_v2(
       name: name of the node.
     """
     return ops3d.conv3d_backprop_filter_v2(
-        input, filter_sizes, out_backprop, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def depthwise_conv2d_native(
@@ -249,9 +286,14 @@ def depthwise_conv2d_native(
       Images with channels * multiplier channels.
     """
     return depthwise.depthwise_conv2d_native(
-        input, filter, strides=strides, padding=padding, data_format=data_format,
-        dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def depthwise_conv2d_native_backprop_input(
@@ -277,9 +319,15 @@ def depthwise_conv2d_native_backprop_input(
       name: name of the node.
     """
     return depthwise.depthwise_backprop_input(
-        input_sizes, filter, out_backprop, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations, name=name,
-    )  # fmt: skip
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
 
 
 def depthwise_conv2d_native_backprop_filter(
@@ -305,6 +353,12 @@ def depthwise_conv2d_native_backprop_filter(
       name: name of the node.
     """
     return depthwise.depthwise_backprop_filter(
-        input, filter_sizes, out_backprop, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations, name=name,
-    )  # fmt: skip
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )

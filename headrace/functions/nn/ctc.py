@@ -62,11 +62,14 @@ def ctc_loss(
     if not time_major:
         inputs = array.transpose(inputs, [1, 0, 2])
     loss = ctc.ctc_loss(
-        inputs, labels.indices, labels.values, sequence_length,
+        inputs,
+        labels.indices,
+        labels.values,
+        sequence_length,
         preprocess_collapse_repeated=preprocess_collapse_repeated,
         ctc_merge_repeated=ctc_merge_repeated,
         ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
-    )[0]  # fmt: skip
+    )[0]
     return loss
 
 
@@ -194,9 +197,12 @@ def ctc_beam_search_decoder(
       (labels: one `SparseTensor` per path, log probabilities [batch, top_paths]).
     """
     indices, values, sizes, scores = ctc_decode.ctc_beam_search_decoder(
-        inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
+        inputs,
+        sequence_length,
+        beam_width=beam_width,
+        top_paths=top_paths,
         merge_repeated=merge_repeated,
-    )  # fmt: skip
+    )
     return [SparseTensor(*part) for part in zip(indices, values, sizes)], scores
 
 

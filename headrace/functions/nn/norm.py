@@ -242,9 +242,16 @@ def fused_batch_norm(
     mean = constant([]) if mean is None else mean
     variance = constant([]) if variance is None else variance
     found = batch_norm.fused_batch_norm_v3(
-        x, scale, offset, mean, variance, epsilon=max(epsilon, 1.001e-5), data_format=data_format,
-        is_training=is_training, name=name,
-    )  # fmt: skip
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon=max(epsilon, 1.001e-5),
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
     return found[0], found[1], found[2]
 
 

@@ -20,31 +20,51 @@ from headrace.ops.nn import pool3d, pool_argmax
 
 
 def _pool(
-    build: Any, default: str, x: Any, ksize: Any, strides: Any, padding: str, data_format: Any,
-    name: str | None, space: int, layout: str,
-) -> Tensor:  # fmt: skip
+    build: Any,
+    default: str,
+    x: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: Any,
+    name: str | None,
+    space: int,
+    layout: str,
+) -> Tensor:
     """A pooling op with its window per dimension."""
     with name_scope(name, default, [x]) as scope:
         layout = data_format or layout
         return build(
-            x, ksize=per_dimension(ksize, space, layout, "ksize"),
-            strides=per_dimension(strides, space, layout, "strides"), padding=padding,
-            data_format=layout, name=scope,
-        )  # fmt: skip
+            x,
+            ksize=per_dimension(ksize, space, layout, "ksize"),
+            strides=per_dimension(strides, space, layout, "strides"),
+            padding=padding,
+            data_format=layout,
+            name=scope,
+        )
 
 
 def _pool1d(
-    build: Any, default: str, x: Any, ksize: Any, strides: Any, padding: str, data_format: Any,
+    build: Any,
+    default: str,
+    x: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: Any,
     name: str | None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Sequences, pooled as images of height 1."""
     with name_scope(name, default, [x]) as scope:
         layout, axis = ("NHWC", 1) if (data_format or "NWC") == "NWC" else ("NCHW", 2)
         result = build(
-            array.expand_dims(x, axis), ksize=[1, *per_dimension(ksize, 1, layout, "ksize")],
-            strides=[1, *per_dimension(strides, 1, layout, "strides")], padding=padding,
-            data_format=layout, name=scope,
-        )  # fmt: skip
+            array.expand_dims(x, axis),
+            ksize=[1, *per_dimension(ksize, 1, layout, "ksize")],
+            strides=[1, *per_dimension(strides, 1, layout, "strides")],
+            padding=padding,
+            data_format=layout,
+            name=scope,
+        )
         return array.squeeze(result, [axis])
 
 
@@ -59,9 +79,13 @@ def _any_rank(
     if not 3 <= rank <= 5:
         raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
     return builds[rank - 3](
-        input, per_dimension(ksize, rank - 2, data_format, "ksize"),
-        per_dimension(strides, rank - 2, data_format, "strides"), padding, data_format, name,
-    )  # fmt: skip
+        input,
+        per_dimension(ksize, rank - 2, data_format, "ksize"),
+        per_dimension(strides, rank - 2, data_format, "strides"),
+        padding,
+        data_format,
+        name,
+    )
 
 
 # -- the mean -------------------------------------------------------------------------------------
@@ -131,9 +155,17 @@ def avg_pool3d(
       name: name of the node.
     """
     return _pool(
-        pool3d.avg_pool3d, "AvgPool3D", input, ksize, strides, padding, data_format, name, 3,
+        pool3d.avg_pool3d,
+        "AvgPool3D",
+        input,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        name,
+        3,
         "NDHWC",
-    )  # fmt: skip
+    )
 
 
 def avg_pool_v2(
@@ -256,9 +288,17 @@ def max_pool3d(
       name: name of the node.
     """
     return _pool(
-        pool3d.max_pool3d, "MaxPool3D", input, ksize, strides, padding, data_format, name, 3,
+        pool3d.max_pool3d,
+        "MaxPool3D",
+        input,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        name,
+        3,
         "NDHWC",
-    )  # fmt: skip
+    )
 
 
 def max_pool_v2(
@@ -320,16 +360,25 @@ def max_pool_with_argmax(
         raise ValueError("Data formats other than 'NHWC' are not yet supported")
     kind = renamed("output_dtype", output_dtype, "Targmax", Targmax)
     return pool_argmax.max_pool_with_argmax(
-        input, ksize=ksize, strides=strides, Targmax=dtypes.int64 if kind is None else kind,
-        padding=padding, include_batch_in_index=include_batch_in_index, name=name,
-    )  # fmt: skip
+        input,
+        ksize=ksize,
+        strides=strides,
+        Targmax=dtypes.int64 if kind is None else kind,
+        padding=padding,
+        include_batch_in_index=include_batch_in_index,
+        name=name,
+    )
 
 
 # -- any pooling, any rank, with holes ------------------------------------------------------------
 _POOLS = {
-    ("MAX", 1): max_pool, ("MAX", 2): max_pool, ("MAX", 3): max_pool3d,
-    ("AVG", 1): avg_pool, ("AVG", 2): avg_pool, ("AVG", 3): avg_pool3d,
-}  # fmt: skip
+    ("MAX", 1): max_pool,
+    ("MAX", 2): max_pool,
+    ("MAX", 3): max_pool3d,
+    ("AVG", 1): avg_pool,
+    ("AVG", 2): avg_pool,
+    ("AVG", 3): avg_pool3d,
+}
 
 
 def pool(

@@ -56,9 +56,15 @@ def conv1d_transpose(
         sizes = output_shape if isinstance(output_shape, Tensor) else list(output_shape)
         sizes = concat([sizes[:axis], [1], sizes[axis:]], 0)
         result = conv.conv2d_backprop_input(
-            sizes, filters, images, strides=steps, padding=padding, data_format=layout,
-            dilations=rates, name=scope,
-        )  # fmt: skip
+            sizes,
+            filters,
+            images,
+            strides=steps,
+            padding=padding,
+            data_format=layout,
+            dilations=rates,
+            name=scope,
+        )
         return array.squeeze(result, [axis])
 
 
@@ -110,10 +116,15 @@ def conv2d_transpose_v2(
     with name_scope(name, "conv2d_transpose", [input, filters, output_shape]) as scope:
         layout = data_format or "NHWC"
         return conv.conv2d_backprop_input(
-            output_shape, filters, input, strides=per_dimension(strides, 2, layout, "strides"),
-            padding=padding, data_format=layout,
-            dilations=per_dimension(dilations, 2, layout, "dilations"), name=scope,
-        )  # fmt: skip
+            output_shape,
+            filters,
+            input,
+            strides=per_dimension(strides, 2, layout, "strides"),
+            padding=padding,
+            data_format=layout,
+            dilations=per_dimension(dilations, 2, layout, "dilations"),
+            name=scope,
+        )
 
 
 def conv3d_transpose(
@@ -163,10 +174,15 @@ def conv3d_transpose_v2(
     with name_scope(name, "conv3d_transpose", [input, filters, output_shape]) as scope:
         layout = data_format or "NDHWC"
         return conv3d.conv3d_backprop_input_v2(
-            output_shape, filters, input, strides=per_dimension(strides, 3, layout, "strides"),
-            padding=padding, data_format=layout,
-            dilations=per_dimension(dilations, 3, layout, "dilations"), name=scope,
-        )  # fmt: skip
+            output_shape,
+            filters,
+            input,
+            strides=per_dimension(strides, 3, layout, "strides"),
+            padding=padding,
+            data_format=layout,
+            dilations=per_dimension(dilations, 3, layout, "dilations"),
+            name=scope,
+        )
 
 
 def conv_transpose(

@@ -21,10 +21,18 @@ class VirtualDeviceConfiguration:
 
 
 _settings: dict[str, Any] = {
-    "soft_device_placement": False, "inter_op": 0, "intra_op": 0, "jit": "", "options": {},
-    "device_policy": "silent", "synchronous": True, "eager_functions": False, "growth": {},
-    "virtual": {}, "visible": None,
-}  # fmt: skip
+    "soft_device_placement": False,
+    "inter_op": 0,
+    "intra_op": 0,
+    "jit": "",
+    "options": {},
+    "device_policy": "silent",
+    "synchronous": True,
+    "eager_functions": False,
+    "growth": {},
+    "virtual": {},
+    "visible": None,
+}
 
 
 def _cpu() -> Any:
@@ -57,11 +65,13 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
     asked = 1 if session_config is None else session_config.device_count.get("CPU", 1)
     return [
         proto.DeviceAttributes(
-            name=f"/device:CPU:{number}", device_type="CPU", memory_limit=256 << 20,
+            name=f"/device:CPU:{number}",
+            device_type="CPU",
+            memory_limit=256 << 20,
             incarnation=number + 1,
         )
         for number in range(max(asked, 1))
-    ]  # fmt: skip
+    ]
 
 
 def get_visible_devices(device_type: str | None = None) -> list[Any]:

@@ -27,9 +27,16 @@ from headrace.functions.platform.flag_values import (
 )
 
 __all__ = [
-    "FLAGS", "DuplicateFlagError", "Error", "Flag", "FlagValues", "IllegalFlagValueError",
-    "UnparsedFlagAccessError", "UnrecognizedFlagError", "ValidationError",
-]  # fmt: skip
+    "FLAGS",
+    "DuplicateFlagError",
+    "Error",
+    "Flag",
+    "FlagValues",
+    "IllegalFlagValueError",
+    "UnparsedFlagAccessError",
+    "UnrecognizedFlagError",
+    "ValidationError",
+]
 
 
 # -- definitions --------------------------------------------------------------------------------
@@ -108,17 +115,25 @@ def DEFINE_string(flag_name: str, default_value: Any, docstring: str | None, **a
 
 
 def DEFINE_integer(
-    flag_name: str, default_value: Any, docstring: str | None, lower_bound: int | None = None,
-    upper_bound: int | None = None, **args: Any,
-) -> None:  # fmt: skip
+    flag_name: str,
+    default_value: Any,
+    docstring: str | None,
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    **args: Any,
+) -> None:
     """Define a flag whose value is an integer."""
     _define(flag_name, default_value, docstring, _integer(lower_bound, upper_bound), **args)
 
 
 def DEFINE_float(
-    flag_name: str, default_value: Any, docstring: str | None, lower_bound: float | None = None,
-    upper_bound: float | None = None, **args: Any,
-) -> None:  # fmt: skip
+    flag_name: str,
+    default_value: Any,
+    docstring: str | None,
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    **args: Any,
+) -> None:
     """Define a flag whose value is a number."""
     _define(flag_name, default_value, docstring, _float(lower_bound, upper_bound), **args)
 
@@ -132,9 +147,13 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_enum(
-    flag_name: str, default_value: Any, enum_values: Sequence[str], docstring: str | None,
-    case_sensitive: bool = True, **args: Any,
-) -> None:  # fmt: skip
+    flag_name: str,
+    default_value: Any,
+    enum_values: Sequence[str],
+    docstring: str | None,
+    case_sensitive: bool = True,
+    **args: Any,
+) -> None:
     """Define a flag whose value is one of some words."""
     _define(flag_name, default_value, docstring, _enum(enum_values, case_sensitive), **args)
 
@@ -170,9 +189,13 @@ DEFINE_multistring = DEFINE_multi_string
 
 
 def DEFINE_multi_integer(
-    flag_name: str, default_value: Any, docstring: str | None, lower_bound: int | None = None,
-    upper_bound: int | None = None, **args: Any,
-) -> None:  # fmt: skip
+    flag_name: str,
+    default_value: Any,
+    docstring: str | None,
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    **args: Any,
+) -> None:
     """Define a flag that may be given several times: a list of integers."""
     parse = _integer(lower_bound, upper_bound)
     _define(flag_name, default_value, docstring, parse, is_multi=True, **args)
@@ -182,18 +205,25 @@ DEFINE_multi_int = DEFINE_multi_integer
 
 
 def DEFINE_multi_float(
-    flag_name: str, default_value: Any, docstring: str | None, lower_bound: float | None = None,
-    upper_bound: float | None = None, **args: Any,
-) -> None:  # fmt: skip
+    flag_name: str,
+    default_value: Any,
+    docstring: str | None,
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    **args: Any,
+) -> None:
     """Define a flag that may be given several times: a list of numbers."""
     parse = _float(lower_bound, upper_bound)
     _define(flag_name, default_value, docstring, parse, is_multi=True, **args)
 
 
 def DEFINE_multi_enum(
-    flag_name: str, default_value: Any, enum_values: Sequence[str], docstring: str | None,
+    flag_name: str,
+    default_value: Any,
+    enum_values: Sequence[str],
+    docstring: str | None,
     **args: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Define a flag that may be given several times: each one of some words."""
     _define(flag_name, default_value, docstring, _enum(enum_values), is_multi=True, **args)
 
@@ -205,9 +235,11 @@ def DEFINE_alias(name: str, original_name: str, **_: Any) -> None:
 
 # -- conditions ---------------------------------------------------------------------------------
 def register_validator(
-    flag_name: str, checker: Callable[[Any], Any], message: str = "Flag validation failed",
+    flag_name: str,
+    checker: Callable[[Any], Any],
+    message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse values for which `checker` is false."""
     flag_values[flag_name].validators.append((checker, message))
 

@@ -86,9 +86,12 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: "MEAN" or "SUM".
         """
         handle = ops.resource_conditional_accumulator(
-            dtype=dtype, shape=shape, shared_name=shared_name, name=name,
+            dtype=dtype,
+            shape=shape,
+            shared_name=shared_name,
+            name=name,
             reduction_type=reduction_type,
-        )  # fmt: skip
+        )
         super().__init__(dtype, shape, handle)
 
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Node:
@@ -139,9 +142,12 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: "MEAN" or "SUM".
         """
         handle = ops.sparse_conditional_accumulator(
-            dtype=dtype, shape=shape, shared_name=shared_name, name=name,
+            dtype=dtype,
+            shape=shape,
+            shared_name=shared_name,
+            name=name,
             reduction_type=reduction_type,
-        )  # fmt: skip
+        )
         super().__init__(as_dtype(dtype), shape, handle)
 
     def apply_indexed_slices_grad(

@@ -316,9 +316,12 @@ class FIFOQueue(QueueBase):
         shapes = _as_shapes(shapes)
         names = _as_names(names, types)
         handle = ops.fifo_queue_v2(
-            component_types=types, shapes=shapes, capacity=capacity, shared_name=shared_name,
+            component_types=types,
+            shapes=shapes,
+            capacity=capacity,
+            shared_name=shared_name,
             name=name,
-        )  # fmt: skip
+        )
         super().__init__(types, shapes, names, handle)
 
 
@@ -351,9 +354,12 @@ class PaddingFIFOQueue(QueueBase):
                 f"{len(found or ())} shapes."
             )
         handle = ops.padding_fifo_queue_v2(
-            component_types=types, shapes=found, capacity=capacity, shared_name=shared_name,
+            component_types=types,
+            shapes=found,
+            capacity=capacity,
+            shared_name=shared_name,
             name=name,
-        )  # fmt: skip
+        )
         super().__init__(types, found, names, handle)
 
 
@@ -392,10 +398,15 @@ class RandomShuffleQueue(QueueBase):
             digest = hashlib.md5(f"{first}{shared_name}".encode()).hexdigest()
             second = int(digest[:8], 16) & 0x7FFFFFFF
         handle = ops.random_shuffle_queue_v2(
-            component_types=types, shapes=shapes, capacity=capacity,
-            min_after_dequeue=min_after_dequeue, seed=first, seed2=second,
-            shared_name=shared_name, name=name,
-        )  # fmt: skip
+            component_types=types,
+            shapes=shapes,
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=first,
+            seed2=second,
+            shared_name=shared_name,
+            name=name,
+        )
         super().__init__(types, shapes, names, handle)
 
 
@@ -422,7 +433,10 @@ class PriorityQueue(QueueBase):
         found = _as_types(types)
         shapes = _as_shapes(shapes)
         handle = ops.priority_queue_v2(
-            component_types=found, shapes=shapes or [], capacity=capacity, shared_name=shared_name,
+            component_types=found,
+            shapes=shapes or [],
+            capacity=capacity,
+            shared_name=shared_name,
             name=name,
-        )  # fmt: skip
+        )
         super().__init__([int64, *found], [SCALAR, *shapes] if shapes else None, names, handle)

@@ -83,9 +83,10 @@ class BaseStagingArea:
 
     def _limits(self) -> dict[str, Any]:
         return {
-            "shared_name": self._name, "capacity": self._capacity,
+            "shared_name": self._name,
+            "capacity": self._capacity,
             "memory_limit": self._memory_limit,
-        }  # fmt: skip
+        }
 
     def _at_home(self) -> Any:
         return get_default_graph().colocate_with(self._home)
@@ -281,9 +282,12 @@ class MapStagingArea(BaseStagingArea):
         places, dtypes = self._places(indices)
         with self._at_home():
             seen = self._ops["Peek"](
-                key, indices=places, dtypes=dtypes, name=name or f"{self._name}_pop",
+                key,
+                indices=places,
+                dtypes=dtypes,
+                name=name or f"{self._name}_pop",
                 **self._limits(),
-            )  # fmt: skip
+            )
         return self._result(seen, places)
 
     def get(self, key: Any = None, indices: Any = None, name: str | None = None) -> tuple[Any, Any]:

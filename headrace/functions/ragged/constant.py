@@ -83,9 +83,13 @@ def _is_list(value: Any) -> bool:
 
 
 def _from_lists(
-    rows: Callable[..., Any], inner: Callable[..., Any], pylist: Any, dtype: Any,
-    ragged_rank: int | None, inner_shape: Any,
-) -> Any:  # fmt: skip
+    rows: Callable[..., Any],
+    inner: Callable[..., Any],
+    pylist: Any,
+    dtype: Any,
+    ragged_rank: int | None,
+    inner_shape: Any,
+) -> Any:
     if is_ragged(pylist):
         raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
     if not _is_list(pylist):

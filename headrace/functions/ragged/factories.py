@@ -65,15 +65,18 @@ class RaggedFactories:
             values.shape[:1].assert_is_compatible_with(ids.shape)
             if validate:
                 what = "Arguments to from_value_rowids do not form a valid RaggedTensor"
-                ids = with_dependencies([
-                    rank_checks.assert_rank(ids, 1, message=what),
-                    rank_checks.assert_rank(nrows, 0, message=what),
-                    checks.assert_equal(_count(values), _count(ids), message=what),
-                    checks.assert_non_negative(ids[:1], message=what),
-                    _assert_rising(ids, what),
-                    checks.assert_less(ids[-1:], nrows, message=what),
-                    *_assert_values(values),
-                ], ids)  # fmt: skip
+                ids = with_dependencies(
+                    [
+                        rank_checks.assert_rank(ids, 1, message=what),
+                        rank_checks.assert_rank(nrows, 0, message=what),
+                        checks.assert_equal(_count(values), _count(ids), message=what),
+                        checks.assert_non_negative(ids[:1], message=what),
+                        _assert_rising(ids, what),
+                        checks.assert_less(ids[-1:], nrows, message=what),
+                        *_assert_values(values),
+                    ],
+                    ids,
+                )
             limit = cast(nrows, int32)
             lengths = numerics.bincount(
                 cast(ids, int32), minlength=limit, maxlength=limit, dtype=ids.dtype
@@ -97,13 +100,16 @@ class RaggedFactories:
             splits.shape.assert_has_rank(1)
             if validate:
                 what = "Arguments to from_row_splits do not form a valid RaggedTensor"
-                splits = with_dependencies([
-                    rank_checks.assert_rank(splits, 1, message=what),
-                    _assert_zero(splits[0], what),
-                    _assert_rising(splits, what),
-                    checks.assert_equal(splits[-1], _count(values, splits.dtype), message=what),
-                    *_assert_values(values),
-                ], splits)  # fmt: skip
+                splits = with_dependencies(
+                    [
+                        rank_checks.assert_rank(splits, 1, message=what),
+                        _assert_zero(splits[0], what),
+                        _assert_rising(splits, what),
+                        checks.assert_equal(splits[-1], _count(values, splits.dtype), message=what),
+                        *_assert_values(values),
+                    ],
+                    splits,
+                )
             return cls(values, splits, internal=True)
 
     @classmethod
@@ -118,12 +124,15 @@ class RaggedFactories:
             if validate:
                 what = "Arguments to from_row_lengths do not form a valid RaggedTensor"
                 total = reduce.reduce_sum(lengths)
-                lengths = with_dependencies([
-                    rank_checks.assert_rank(lengths, 1, message=what),
-                    checks.assert_non_negative(lengths, message=what),
-                    checks.assert_equal(total, _count(values, lengths.dtype), message=what),
-                    *_assert_values(values),
-                ], lengths)  # fmt: skip
+                lengths = with_dependencies(
+                    [
+                        rank_checks.assert_rank(lengths, 1, message=what),
+                        checks.assert_non_negative(lengths, message=what),
+                        checks.assert_equal(total, _count(values, lengths.dtype), message=what),
+                        *_assert_values(values),
+                    ],
+                    lengths,
+                )
             return cls(values, _from_lengths(lengths), cached_row_lengths=lengths, internal=True)
 
     @classmethod
@@ -138,13 +147,16 @@ class RaggedFactories:
             count = _count(values, starts.dtype)
             if validate:
                 what = "Arguments to from_row_starts do not form a valid RaggedTensor"
-                starts = with_dependencies([
-                    rank_checks.assert_rank(starts, 1, message=what),
-                    _assert_zero(starts[:1], what),
-                    _assert_rising(starts, what),
-                    checks.assert_less_equal(starts[-1:], count, message=what),
-                    *_assert_values(values),
-                ], starts)  # fmt: skip
+                starts = with_dependencies(
+                    [
+                        rank_checks.assert_rank(starts, 1, message=what),
+                        _assert_zero(starts[:1], what),
+                        _assert_rising(starts, what),
+                        checks.assert_less_equal(starts[-1:], count, message=what),
+                        *_assert_values(values),
+                    ],
+                    starts,
+                )
             return cls(values, stacking.concat([starts, [count]], axis=0), internal=True)
 
     @classmethod
@@ -159,13 +171,16 @@ class RaggedFactories:
             if validate:
                 what = "Arguments to from_row_limits do not form a valid RaggedTensor"
                 count = _count(values, limits.dtype)
-                limits = with_dependencies([
-                    rank_checks.assert_rank(limits, 1, message=what),
-                    checks.assert_non_negative(limits[:1], message=what),
-                    _assert_rising(limits, what),
-                    checks.assert_equal(limits[-1:], count, message=what),
-                    *_assert_values(values),
-                ], limits)  # fmt: skip
+                limits = with_dependencies(
+                    [
+                        rank_checks.assert_rank(limits, 1, message=what),
+                        checks.assert_non_negative(limits[:1], message=what),
+                        _assert_rising(limits, what),
+                        checks.assert_equal(limits[-1:], count, message=what),
+                        *_assert_values(values),
+                    ],
+                    limits,
+                )
             zero = array.zeros([1], limits.dtype)
             return cls(values, stacking.concat([zero, limits], axis=0), internal=True)
 
@@ -196,9 +211,12 @@ class RaggedFactories:
 
     @classmethod
     def from_nested_row_splits(
-        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None,
+        cls,
+        flat_values: Any,
+        nested_row_splits: Any,
+        name: str | None = None,
         validate: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Several ragged dimensions from row splits, the outermost first."""
         _check_flag(validate)
         if isinstance(nested_row_splits, Tensor):
@@ -211,9 +229,12 @@ class RaggedFactories:
 
     @classmethod
     def from_nested_row_lengths(
-        cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None,
+        cls,
+        flat_values: Any,
+        nested_row_lengths: Any,
+        name: str | None = None,
         validate: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Several ragged dimensions from row lengths, the outermost first."""
         _check_flag(validate)
         if isinstance(nested_row_lengths, Tensor):

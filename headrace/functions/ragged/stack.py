@@ -271,12 +271,14 @@ def stack_dynamic_partitions(
             data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.dtype)
         if not is_ragged(partitions):
             partitions = RaggedTensor.from_tensor(
-                partitions, row_splits_dtype=data.row_splits.dtype,
+                partitions,
+                row_splits_dtype=data.row_splits.dtype,
                 ragged_rank=max(data.ragged_rank, rank - 1),
-            )  # fmt: skip
+            )
         equal = checks.assert_equal(
-            data.row_splits, partitions.row_splits,
+            data.row_splits,
+            partitions.row_splits,
             message="data and partitions have incompatible ragged shapes",
-        )  # fmt: skip
+        )
         with get_default_graph().control_dependencies([equal]):
             return stack_dynamic_partitions(data.values, partitions.values, count)

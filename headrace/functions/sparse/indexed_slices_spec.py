@@ -32,7 +32,7 @@ class IndexedSlicesSpec(TypeSpec):
         "_indices_shape",
         "_shape",
         "_values_dtype",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,

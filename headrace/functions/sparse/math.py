@@ -98,9 +98,12 @@ def _pairwise(build: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 # -- reductions ---------------------------------------------------------------------------------
 def sparse_reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: Any = None,
+    reduction_axes: Any = None,
     keep_dims: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The sums along axes, dense.
 
     Args:
@@ -114,19 +117,27 @@ def sparse_reduce_sum(
 
 
 def sparse_reduce_sum_sparse(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: Any = None,
+    reduction_axes: Any = None,
     keep_dims: Any = None,
-) -> SparseTensor:  # fmt: skip
+) -> SparseTensor:
     """The sums along axes, sparse.  Arguments as in `tf.sparse.reduce_sum`."""
-    return SparseTensor(*_reduced(
-        math.sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
-    ))  # fmt: skip
+    return SparseTensor(
+        *_reduced(
+            math.sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
+        )
+    )
 
 
 def sparse_reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: Any = None,
+    reduction_axes: Any = None,
     keep_dims: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The largest of the given elements along axes, dense; zero where there are none.
 
     Arguments as in `tf.sparse.reduce_sum`.
@@ -135,13 +146,18 @@ def sparse_reduce_max(
 
 
 def sparse_reduce_max_sparse(
-    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: Any = None,
+    reduction_axes: Any = None,
     keep_dims: Any = None,
-) -> SparseTensor:  # fmt: skip
+) -> SparseTensor:
     """The largest of the given elements along axes, sparse."""
-    return SparseTensor(*_reduced(
-        math.sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
-    ))  # fmt: skip
+    return SparseTensor(
+        *_reduced(
+            math.sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
+        )
+    )
 
 
 def _reduced(

@@ -212,9 +212,13 @@ def unicode_decode(
     """
     with name_scope(name, "UnicodeDecode", [input]):
         return _decoded(
-            unicode.unicode_decode, input, input_encoding, errors, replacement_char,
+            unicode.unicode_decode,
+            input,
+            input_encoding,
+            errors,
+            replacement_char,
             replace_control_characters,
-        )[0]  # fmt: skip
+        )[0]
 
 
 def unicode_decode_with_offsets(
@@ -228,9 +232,13 @@ def unicode_decode_with_offsets(
     """The code points of strings, and where in its string each begins.  See `unicode_decode`."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
         codes, offsets = _decoded(
-            unicode.unicode_decode_with_offsets, input, input_encoding, errors,
-            replacement_char, replace_control_characters,
-        )  # fmt: skip
+            unicode.unicode_decode_with_offsets,
+            input,
+            input_encoding,
+            errors,
+            replacement_char,
+            replace_control_characters,
+        )
         return codes, offsets
 
 
@@ -267,9 +275,13 @@ def unicode_split_with_offsets(
     """The characters of strings, and where in its string each begins.  See `unicode_split`."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         codes, offsets = _decoded(
-            unicode.unicode_decode_with_offsets, input, input_encoding, errors,
-            replacement_char, False,
-        )  # fmt: skip
+            unicode.unicode_decode_with_offsets,
+            input,
+            input_encoding,
+            errors,
+            replacement_char,
+            False,
+        )
         return _characters(codes, input_encoding, errors, replacement_char), offsets
 
 
@@ -339,9 +351,15 @@ def ngrams(
             if rows.ragged_rank > 1:
                 return rows.with_values(grams(rows.values))
             found, splits = string_rows.string_n_grams(
-                rows.flat_values, rows.row_splits, separator, widths, left, right, padding_width,
+                rows.flat_values,
+                rows.row_splits,
+                separator,
+                widths,
+                left,
+                right,
+                padding_width,
                 preserve_short_sequences,
-            )  # fmt: skip
+            )
             return RaggedTensor.from_row_splits(found, splits, validate=False)
 
         data = convert_to_tensor_or_ragged_tensor(data, dtypes.string, name="data")

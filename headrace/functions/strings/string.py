@@ -338,9 +338,12 @@ def unsorted_segment_join(
 
 # -- formatting ---------------------------------------------------------------------------------
 def string_format(
-    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3,
+    template: str,
+    inputs: Any,
+    placeholder: str = "{}",
+    summarize: int = 3,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A template with tensors in place of its placeholders.
 
     Args:

@@ -244,7 +244,10 @@ def get_traverse_shallow_structure(
                 f"traverse_fn didn't return a depth=1 structure of bools.  saw: {wanted}  "
                 f"for structure: {structure}"
             )
-    return like(structure, [
-        choice and get_traverse_shallow_structure(traverse_fn, child, expand_composites)
-        for choice, child in zip(choices, children(structure))
-    ])  # fmt: skip
+    return like(
+        structure,
+        [
+            choice and get_traverse_shallow_structure(traverse_fn, child, expand_composites)
+            for choice, child in zip(choices, children(structure))
+        ],
+    )

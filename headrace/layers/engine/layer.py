@@ -27,8 +27,13 @@ from headrace.variables.functions.module import Module
 from headrace.variables.variable import Variable
 
 _KEYWORDS = {
-    "input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast",
-}  # fmt: skip
+    "input_shape",
+    "batch_input_shape",
+    "batch_size",
+    "weights",
+    "activity_regularizer",
+    "autocast",
+}
 
 
 class Layer(Weights, Connections, CallArguments, Module):
@@ -298,9 +303,15 @@ class Layer(Weights, Connections, CallArguments, Module):
 
 
 _LISTS = {
-    "_trainable_weights", "_non_trainable_weights", "_updates", "_losses", "_callable_losses",
-    "_metrics", "_inbound_nodes", "_outbound_nodes",
-}  # fmt: skip
+    "_trainable_weights",
+    "_non_trainable_weights",
+    "_updates",
+    "_losses",
+    "_callable_losses",
+    "_metrics",
+    "_inbound_nodes",
+    "_outbound_nodes",
+}
 
 
 def _tensor_of(x: Any) -> Any:

@@ -160,9 +160,14 @@ class Conv(RoleLayer):
 
     def get_config(self) -> dict[str, Any]:
         return self._config(
-            "filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate",
+            "filters",
+            "kernel_size",
+            "strides",
+            "padding",
+            "data_format",
+            "dilation_rate",
             "use_bias",
-        )  # fmt: skip
+        )
 
 
 class Conv1D(Conv):

@@ -39,9 +39,16 @@ def assert_broadcastable(weights: Any, values: Any) -> Any:
         shapes = (weights_rank, weights_shape, values_rank, values_shape)
         fits = cond(is_scalar, lambda: is_scalar, lambda: _fits(*shapes), name="is_valid_shape")
         data = (
-            _FAULT, "weights.shape=", weights.name, weights_shape, "values.shape=", values.name,
-            values_shape, "is_scalar=", is_scalar,
-        )  # fmt: skip
+            _FAULT,
+            "weights.shape=",
+            weights.name,
+            weights_shape,
+            "values.shape=",
+            values.name,
+            values_shape,
+            "is_scalar=",
+            is_scalar,
+        )
         return Assert(fits, data, name=scope)
 
 

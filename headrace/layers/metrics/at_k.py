@@ -167,9 +167,17 @@ def precision_at_top_k(
       (value, update).
     """
     return _share(
-        "precision", "false_positive", labels, predictions_idx, k, class_id, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+        "precision",
+        "false_positive",
+        labels,
+        predictions_idx,
+        k,
+        class_id,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
 
 
 def recall_at_top_k(
@@ -184,9 +192,17 @@ def recall_at_top_k(
 ) -> tuple[Any, Any]:
     """Which part of the labels is among the best predictions.  Arguments as `precision_at_top_k`."""
     return _share(
-        "recall", "false_negative", labels, predictions_idx, k, class_id, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+        "recall",
+        "false_negative",
+        labels,
+        predictions_idx,
+        k,
+        class_id,
+        weights,
+        metrics_collections,
+        updates_collections,
+        name,
+    )
 
 
 def precision_at_k(

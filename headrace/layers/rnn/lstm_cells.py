@@ -48,8 +48,9 @@ def _warn_of_joined_state(cell: Any, state_is_tuple: bool) -> None:
     if not state_is_tuple:
         log.warn(
             "%s: Using a concatenated state is slower and will soon be deprecated.  Use "
-            "state_is_tuple=True.", cell,
-        )  # fmt: skip
+            "state_is_tuple=True.",
+            cell,
+        )
 
 
 class BasicLSTMCell(LayerRNNCell):
@@ -167,8 +168,9 @@ class LSTMCell(LayerRNNCell):
         if num_unit_shards is not None or num_proj_shards is not None:
             log.warn(
                 "%s: num_unit_shards and num_proj_shards are old; a variable scope with a partitioner "
-                "does the same.", self,
-            )  # fmt: skip
+                "does the same.",
+                self,
+            )
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._num_proj = num_units, num_proj
         self._use_peepholes, self._forget_bias = use_peepholes, forget_bias
@@ -194,9 +196,11 @@ class LSTMCell(LayerRNNCell):
         units, projected = self._num_units, self._num_proj
         rows = self._depth(inputs_shape) + (units if projected is None else projected)
         self._kernel = self.add_variable(
-            KERNEL, shape=[rows, 4 * units], initializer=self._initializer,
+            KERNEL,
+            shape=[rows, 4 * units],
+            initializer=self._initializer,
             partitioner=_partitioner(self._num_unit_shards),
-        )  # fmt: skip
+        )
         self._bias = self.add_variable(BIAS, shape=[4 * units], initializer=zeros_of(self.dtype))
         if self._use_peepholes:
             self._w_f_diag, self._w_i_diag, self._w_o_diag = (
@@ -205,9 +209,11 @@ class LSTMCell(LayerRNNCell):
             )
         if projected is not None:
             self._proj_kernel = self.add_variable(
-                f"projection/{KERNEL}", shape=[units, projected], initializer=self._initializer,
+                f"projection/{KERNEL}",
+                shape=[units, projected],
+                initializer=self._initializer,
                 partitioner=_partitioner(self._num_proj_shards),
-            )  # fmt: skip
+            )
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]

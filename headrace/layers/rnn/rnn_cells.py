@@ -272,9 +272,10 @@ class GRUCell(OneVector, LayerRNNCell):
             f"candidate/{KERNEL}", shape=[rows, units], initializer=kernel
         )
         self._candidate_bias = self.add_variable(
-            f"candidate/{BIAS}", shape=[units],
+            f"candidate/{BIAS}",
+            shape=[units],
             initializer=zeros_of(self.dtype) if bias is None else bias,
-        )  # fmt: skip
+        )
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]

@@ -131,12 +131,18 @@ SOLUTIONS: tuple[Pair, ...] = (
     (Diag, Diag, lambda a, b: Diag(b.diag / a.diag, **_commuting(a, b))),
     (Diag, ScaledIdentity, lambda a, b: Diag(_scaled(b) / a.diag, **_commuting(a, b))),
     (ScaledIdentity, Diag, lambda a, b: Diag(b.diag / _scaled(a), **_commuting(a, b))),
-    (Diag, LowerTriangular,
-     lambda a, b: LowerTriangular(b.to_dense() / _column(a.diag), **_with_triangle(a, b))),
-    (Circulant, Circulant,
-     lambda a, b: Circulant(b.spectrum / a.spectrum, a.dtype, **_commuting(a, b))),
+    (
+        Diag,
+        LowerTriangular,
+        lambda a, b: LowerTriangular(b.to_dense() / _column(a.diag), **_with_triangle(a, b)),
+    ),
+    (
+        Circulant,
+        Circulant,
+        lambda a, b: Circulant(b.spectrum / a.spectrum, a.dtype, **_commuting(a, b)),
+    ),
     (Any_, Any_, lambda a, b: _composed(a, b, Inversion(a))),
-)  # fmt: skip
+)
 
 
 def _of_parts(kind: Any, question: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -156,14 +162,13 @@ INVERSES: tuple[Single, ...] = (
     (Identity, lambda a: a),
     (Householder, lambda a: a),
     (Inversion, lambda a: a.operator),
-    (ScaledIdentity,
-     lambda a: ScaledIdentity(a._num_rows, _reciprocal(a.multiplier), **_same(a))),
+    (ScaledIdentity, lambda a: ScaledIdentity(a._num_rows, _reciprocal(a.multiplier), **_same(a))),
     (Diag, lambda a: Diag(_reciprocal(a.diag), **_same(a))),
     (BlockDiag, _of_parts(BlockDiag, lambda part: part.inverse())),
     (Kronecker, _of_parts(Kronecker, lambda part: part.inverse())),
     (Circulant, lambda a: Circulant(_reciprocal(a.spectrum), a.dtype, **_same(a))),
     (Any_, lambda a: Inversion(a)),
-)  # fmt: skip
+)
 
 ADJOINTS: tuple[Single, ...] = (
     (Identity, lambda a: a),
@@ -179,13 +184,15 @@ ADJOINTS: tuple[Single, ...] = (
 
 FACTORS: tuple[Single, ...] = (
     (Identity, lambda a: a),
-    (ScaledIdentity,
-     lambda a: ScaledIdentity(a._num_rows, arithmetic.sqrt(a.multiplier), True, True, True)),
+    (
+        ScaledIdentity,
+        lambda a: ScaledIdentity(a._num_rows, arithmetic.sqrt(a.multiplier), True, True, True),
+    ),
     (Diag, lambda a: Diag(arithmetic.sqrt(a.diag), True, True, True)),
     (BlockDiag, lambda a: BlockDiag([part.cholesky() for part in a.operators], True)),
     (Kronecker, lambda a: Kronecker([part.cholesky() for part in a.operators], True)),
     (Any_, lambda a: LowerTriangular(factor.cholesky(a.to_dense()), True, False)),
-)  # fmt: skip
+)
 
 
 def _pairwise(table: tuple[Pair, ...], a: Any_, b: Any_) -> LinearOperator:

@@ -64,16 +64,22 @@ class _Circulant(LinearOperator):
                     f"{self._spectrum}"
                 )
             is_self_adjoint = batch.implied(
-                not self._spectrum.dtype.is_complex, is_self_adjoint,
+                not self._spectrum.dtype.is_complex,
+                is_self_adjoint,
                 "A real spectrum always corresponds to a self-adjoint operator.",
-            )  # fmt: skip
+            )
             batch.implied(
                 True, is_square, "A circulant operator, of blocks or not, is always square."
             )
             super().__init__(
-                input_output_dtype, [self._spectrum], is_non_singular, is_self_adjoint,
-                is_positive_definite, True, name,
-            )  # fmt: skip
+                input_output_dtype,
+                [self._spectrum],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                True,
+                name,
+            )
 
     @property
     def block_depth(self) -> int:
@@ -210,9 +216,14 @@ class LinearOperatorCirculant(_Circulant):
         name: str = "LinearOperatorCirculant",
     ) -> None:
         super().__init__(
-            spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite,
-            is_square, name,
-        )  # fmt: skip
+            spectrum,
+            input_output_dtype,
+            is_non_singular,
+            is_self_adjoint,
+            is_positive_definite,
+            is_square,
+            name,
+        )
 
 
 class LinearOperatorCirculant2D(_Circulant):
@@ -241,9 +252,14 @@ class LinearOperatorCirculant2D(_Circulant):
         name: str = "LinearOperatorCirculant2D",
     ) -> None:
         super().__init__(
-            spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite,
-            is_square, name,
-        )  # fmt: skip
+            spectrum,
+            input_output_dtype,
+            is_non_singular,
+            is_self_adjoint,
+            is_positive_definite,
+            is_square,
+            name,
+        )
 
 
 class LinearOperatorCirculant3D(_Circulant):
@@ -272,9 +288,14 @@ class LinearOperatorCirculant3D(_Circulant):
         name: str = "LinearOperatorCirculant3D",
     ) -> None:
         super().__init__(
-            spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite,
-            is_square, name,
-        )  # fmt: skip
+            spectrum,
+            input_output_dtype,
+            is_non_singular,
+            is_self_adjoint,
+            is_positive_definite,
+            is_square,
+            name,
+        )
 
 
 class LinearOperatorToeplitz(LinearOperator):
@@ -316,9 +337,14 @@ class LinearOperatorToeplitz(LinearOperator):
             if is_square is False:
                 raise ValueError("Only square Toeplitz operators currently supported.")
             super().__init__(
-                self._row.dtype, [self._row, self._col], is_non_singular, is_self_adjoint,
-                is_positive_definite, True, name,
-            )  # fmt: skip
+                self._row.dtype,
+                [self._row, self._col],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                True,
+                name,
+            )
             # The corner of a circulant matrix of twice the size has these diagonals.
             lead = broadcast_ops.broadcast_args(array.shape(self._row), array.shape(self._col))
             first, across = (array.broadcast_to(t, lead) for t in (self._col, self._row))

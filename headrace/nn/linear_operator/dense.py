@@ -19,8 +19,12 @@ from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.math import arithmetic, exponential
 
 FLOATS = (
-    dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128,
-)  # fmt: skip
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.complex64,
+    dtypes.complex128,
+)
 
 
 def _checked(tensor: Any, name: str) -> Any:
@@ -57,9 +61,14 @@ class LinearOperatorFullMatrix(LinearOperator):
         with name_scope(name, values=[matrix]):
             self._matrix = _checked(batch.kept(matrix, "matrix"), "matrix")
             super().__init__(
-                self._matrix.dtype, [self._matrix], is_non_singular, is_self_adjoint,
-                is_positive_definite, is_square, name,
-            )  # fmt: skip
+                self._matrix.dtype,
+                [self._matrix],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                is_square,
+                name,
+            )
 
     def _shape(self) -> Shape:
         return self._matrix.shape
@@ -100,9 +109,14 @@ class LinearOperatorLowerTriangular(LinearOperator):
         with name_scope(name, values=[tril]):
             self._tril = _checked(batch.kept(tril, "tril"), "tril")
             super().__init__(
-                self._tril.dtype, [self._tril], is_non_singular, is_self_adjoint,
-                is_positive_definite, True, name,
-            )  # fmt: skip
+                self._tril.dtype,
+                [self._tril],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                True,
+                name,
+            )
 
     def _shape(self) -> Shape:
         return self._tril.shape

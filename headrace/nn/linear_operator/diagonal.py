@@ -53,9 +53,14 @@ class LinearOperatorDiag(LinearOperator):
             if is_square is False:
                 raise ValueError("Only square diagonal operators currently supported.")
             super().__init__(
-                self._diag.dtype, [self._diag], is_non_singular, is_self_adjoint,
-                is_positive_definite, True, name,
-            )  # fmt: skip
+                self._diag.dtype,
+                [self._diag],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                True,
+                name,
+            )
 
     @property
     def diag(self) -> Any:

@@ -226,9 +226,14 @@ class LinearOperatorScaledIdentity(_Sized):
             if not is_square:
                 raise ValueError("A ScaledIdentity operator is always square.")
             super().__init__(
-                self._multiplier.dtype, None, is_non_singular, is_self_adjoint,
-                is_positive_definite, is_square, name,
-            )  # fmt: skip
+                self._multiplier.dtype,
+                None,
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                is_square,
+                name,
+            )
             self._num_rows, self._rows_known = self._checked_size(num_rows, "num_rows")
 
     @property
@@ -335,9 +340,14 @@ class LinearOperatorZeros(_Sized):
                 if contradicted:
                     raise ValueError(f"A zero operator is always {what}.")
             super().__init__(
-                dtype or dtypes.float32, None, is_non_singular, is_self_adjoint,
-                is_positive_definite, is_square, name,
-            )  # fmt: skip
+                dtype or dtypes.float32,
+                None,
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                is_square,
+                name,
+            )
             self._num_rows, rows = self._checked_size(num_rows, "num_rows")
             columns_arg = num_rows if num_columns is None else num_columns
             self._num_columns, columns = self._checked_size(columns_arg, "num_columns")

@@ -65,9 +65,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             symmetric and base_operator.is_positive_definite and is_diag_update_positive
         )
         is_self_adjoint = batch.implied(
-            symmetric and not dtype.is_complex, is_self_adjoint,
+            symmetric and not dtype.is_complex,
+            is_self_adjoint,
             "L is self-adjoint and D real, so L + UDU^H must be a self-adjoint operator.",
-        )  # fmt: skip
+        )
         if self._use_cholesky:
             if False in (is_positive_definite, is_self_adjoint, is_non_singular):
                 raise ValueError("Arguments imply this is self-adjoint positive-definite operator.")
@@ -81,9 +82,14 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             self._base_operator = base_operator
             own = [p for p in (self._u, self._diag_update, self._v) if p is not None]
             super().__init__(
-                dtype, [*base_operator.graph_parents, *own], is_non_singular, is_self_adjoint,
-                is_positive_definite, is_square, name,
-            )  # fmt: skip
+                dtype,
+                [*base_operator.graph_parents, *own],
+                is_non_singular,
+                is_self_adjoint,
+                is_positive_definite,
+                is_square,
+                name,
+            )
             self._is_diag_update_positive = is_diag_update_positive
             self._diag_operator = self._make_diag_operator()
             self._check_shapes()

@@ -34,8 +34,12 @@ def _refuse(s0: Any, s1: Any) -> str:
     return f"Incompatible shapes: {show(s0)} vs. {show(s1)}"
 
 
-@op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=Type(INDEX, default=int32),
-    shape=broadcast_args_shape)  # fmt: skip
+@op(
+    "BroadcastArgs",
+    "s0: T, s1: T -> r0: T",
+    T=Type(INDEX, default=int32),
+    shape=broadcast_args_shape,
+)
 def broadcast_args(s0, s1):
     """The shape that arrays of the shapes s0 and s1 broadcast to."""
     a, b = _sizes("0", s0), _sizes("1", s1)
@@ -62,8 +66,12 @@ def broadcast_gradient_args_shape(s0, s1):
     return [Shape.of(None), Shape.of(None)]
 
 
-@op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=Type(INDEX, default=int32),
-    shape=broadcast_gradient_args_shape)  # fmt: skip
+@op(
+    "BroadcastGradientArgs",
+    "s0: T, s1: T -> r0: T, r1: T",
+    T=Type(INDEX, default=int32),
+    shape=broadcast_gradient_args_shape,
+)
 def broadcast_gradient_args(s0, s1):
     """The axes to sum over, so that a gradient of the broadcast shape gets the shape s0 (or s1)."""
     r0, r1 = reduction_axes(_sizes("0", s0), _sizes("1", s1))

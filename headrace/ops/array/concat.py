@@ -83,8 +83,15 @@ def _text(array):
     return show(make_shape(array.shape))
 
 
-@op("ConcatV2", "values: N*T, axis: Tidx -> output: T", N=Int(min=2), T=Type(),
-    Tidx=Type(INDEX, default=int32), traits={STATIC}, shape=concat_v2_shape)  # fmt: skip
+@op(
+    "ConcatV2",
+    "values: N*T, axis: Tidx -> output: T",
+    N=Int(min=2),
+    T=Type(),
+    Tidx=Type(INDEX, default=int32),
+    traits={STATIC},
+    shape=concat_v2_shape,
+)
 def concat_v2(values, axis):
     """The values one after the other along `axis`."""
     return _concatenated(values, axis)
@@ -129,8 +136,11 @@ def _(rng):
     yield Sample([rng.normal(size=(2, 3)), rng.normal(size=(2, 1))], np.array(1))
     yield Sample([np.array([b"a"], object), np.array([b"b"], object)], np.array(0), note="text")
     yield Sample([rng.normal(size=(1, 2)) for _ in range(20)], np.array(1, np.int32), note="many")
-    yield ErrorSample([np.ones((2, 3)), np.ones((2, 2))], np.array(0, np.int32),
-                      raises="must be equal|should match")  # fmt: skip
+    yield ErrorSample(
+        [np.ones((2, 3)), np.ones((2, 2))],
+        np.array(0, np.int32),
+        raises="must be equal|should match",
+    )
     yield ErrorSample([np.ones(2), np.ones(2)], np.array(1, np.int32), raises="rank 2|in the range")
 
 
@@ -138,8 +148,14 @@ def concat_shape(concat_dim, values):
     return concat_v2_shape(values, concat_dim)
 
 
-@op("Concat", "concat_dim: int32, values: N*T -> output: T", N=Int(min=2), T=Type(),
-    traits={STATIC}, shape=concat_shape)  # fmt: skip
+@op(
+    "Concat",
+    "concat_dim: int32, values: N*T -> output: T",
+    N=Int(min=2),
+    T=Type(),
+    traits={STATIC},
+    shape=concat_shape,
+)
 def concat(concat_dim, values):
     """The values one after the other along `concat_dim`."""
     return _concatenated(values, concat_dim)
@@ -230,8 +246,12 @@ def offset_shape(concat_dim, shape):
     return [s.plain() for s in shape]
 
 
-@op("ConcatOffset", "concat_dim: int32, shape: N*int32 -> offset: N*int32", attrs={"N": Int(min=2)},
-    shape=offset_shape)  # fmt: skip
+@op(
+    "ConcatOffset",
+    "concat_dim: int32, shape: N*int32 -> offset: N*int32",
+    attrs={"N": Int(min=2)},
+    shape=offset_shape,
+)
 def concat_offset(concat_dim, shape):
     """Where each of the inputs of a concatenation begins in the result, from their shapes."""
     require(
@@ -282,8 +302,12 @@ def parallel_shape(values, *, shape):
     return shape
 
 
-@op("ParallelConcat", "values: N*T -> output: T", shape=parallel_shape,
-    attrs={"N": Int(min=1), "T": Type(), "shape": ShapeAttr()})  # fmt: skip
+@op(
+    "ParallelConcat",
+    "values: N*T -> output: T",
+    shape=parallel_shape,
+    attrs={"N": Int(min=1), "T": Type(), "shape": ShapeAttr()},
+)
 def parallel_concat(values, *, shape):
     """Rows of size 1 along the first axis, joined; the shape of the result is known before."""
     return np.concatenate(values, axis=0)

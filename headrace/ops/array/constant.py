@@ -28,8 +28,14 @@ def const_shape(*, value, dtype):
     return make_shape(value.array.shape)
 
 
-@op("Const", "-> output: dtype", value=TensorAttr(), dtype=Type(), traits={CONSTANT},
-    shape=const_shape)  # fmt: skip
+@op(
+    "Const",
+    "-> output: dtype",
+    value=TensorAttr(),
+    dtype=Type(),
+    traits={CONSTANT},
+    shape=const_shape,
+)
 def const(*, value):
     """The attribute `value`."""
     return value.array

@@ -30,8 +30,15 @@ deep_copy.no_gradient()
 
 
 def _copy(name):
-    @op(name, "input: T -> output: T", T=Type(), tensor_name="", debug_ops_spec=Strings(default=[]),
-        traits={ALLOWS_UNINITIALIZED}, shape=same)  # fmt: skip
+    @op(
+        name,
+        "input: T -> output: T",
+        T=Type(),
+        tensor_name="",
+        debug_ops_spec=Strings(default=[]),
+        traits={ALLOWS_UNINITIALIZED},
+        shape=same,
+    )
     def copy(input):
         """A copy of the elements, for a debugger."""
         return np.array(input)
@@ -43,8 +50,13 @@ def _copy(name):
 copy, copy_host = _copy("Copy"), _copy("CopyHost")
 
 
-@op("RefIdentity", "input: Ref(T) -> output: Ref(T)", T=Type(), traits={ALLOWS_UNINITIALIZED},
-    shape=same)  # fmt: skip
+@op(
+    "RefIdentity",
+    "input: Ref(T) -> output: Ref(T)",
+    T=Type(),
+    traits={ALLOWS_UNINITIALIZED},
+    shape=same,
+)
 def ref_identity(input):
     """The same reference."""
     return input
@@ -73,8 +85,7 @@ def host_const_shape(*, value, dtype):
     return make_shape(value.array.shape)
 
 
-@op("HostConst", "-> output: dtype", value=TensorAttr(), dtype=Type(),
-    shape=host_const_shape)  # fmt: skip
+@op("HostConst", "-> output: dtype", value=TensorAttr(), dtype=Type(), shape=host_const_shape)
 def host_const(*, value):
     """A constant that stays in the memory of the host."""
     return value.array
@@ -85,9 +96,12 @@ def _(rng):
     yield Sample(value=np.array([1.0, 2.0], np.float32), dtype=float32)
 
 
-@op("ImmutableConst", "-> tensor: dtype", shape=lambda *, shape: as_shape(shape),
+@op(
+    "ImmutableConst",
+    "-> tensor: dtype",
+    shape=lambda *, shape: as_shape(shape),
     attrs={"dtype": Type(), "shape": ShapeAttr(), "memory_region_name": String()},
-)  # fmt: skip
+)
 def immutable_const(ctx, *, dtype, shape, memory_region_name):
     """A constant whose bytes are read from a file, without a copy."""
     if dtype.numpy.hasobject:  # bytes of a file must not become addresses of objects
@@ -167,8 +181,12 @@ def unravel_shape(indices, dims):
     return make_shape((count,) if indices.rank == 0 else (count, indices.num_elements()))
 
 
-@op("UnravelIndex", "indices: Tidx, dims: Tidx -> output: Tidx", Tidx=Type(INDEX, default=int32),
-    shape=unravel_shape)  # fmt: skip
+@op(
+    "UnravelIndex",
+    "indices: Tidx, dims: Tidx -> output: Tidx",
+    Tidx=Type(INDEX, default=int32),
+    shape=unravel_shape,
+)
 def unravel_index(indices, dims):
     """Flat indices into an array of shape `dims`, as one row of coordinates per dimension."""
     require(

@@ -21,9 +21,15 @@ from headrace.ops.declaration.shape_checks import (
 from headrace.ops.declaration.signature import Type
 
 _TYPES = (
-    dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, int64,
-    dtypes.complex64, dtypes.complex128,
-)  # fmt: skip
+    dtypes.bfloat16,
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.int32,
+    int64,
+    dtypes.complex64,
+    dtypes.complex128,
+)
 
 
 def zero_of(dtype):
@@ -109,8 +115,13 @@ def band_shape(input, num_lower, num_upper):
     return input.plain()
 
 
-@op("MatrixBandPart", "input: T, num_lower: Tindex, num_upper: Tindex -> band: T", T=Type(),
-    Tindex=Type(INDEX, default=int64), shape=band_shape)  # fmt: skip
+@op(
+    "MatrixBandPart",
+    "input: T, num_lower: Tindex, num_upper: Tindex -> band: T",
+    T=Type(),
+    Tindex=Type(INDEX, default=int64),
+    shape=band_shape,
+)
 def matrix_band_part(input, num_lower, num_upper):
     """Matrices with zeros outside a band: so many diagonals below and above the main one are kept,
     all of them where the number is negative."""
@@ -171,8 +182,13 @@ def _(rng):
     yield ErrorSample(np.ones((3, 4)), np.array(4), np.array(0), raises="num_lower must be neg")
 
 
-@op("BatchMatrixBandPart", "input: T, num_lower: int64, num_upper: int64 -> band: T", T=Type(),
-    deprecated=(14, "Use MatrixBandPart"), shape=band_shape)  # fmt: skip
+@op(
+    "BatchMatrixBandPart",
+    "input: T, num_lower: int64, num_upper: int64 -> band: T",
+    T=Type(),
+    deprecated=(14, "Use MatrixBandPart"),
+    shape=band_shape,
+)
 def batch_matrix_band_part(input, num_lower, num_upper):
     """MatrixBandPart under its older name."""
     return matrix_band_part.reference(input, num_lower, num_upper)

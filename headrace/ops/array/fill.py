@@ -52,8 +52,14 @@ def filled_shape(dims, value):
     return described_by(dims)
 
 
-@op("Fill", "dims: index_type, value: T -> output: T", T=Type(),
-    index_type=Type(INDEX, default=int32), traits={STATIC}, shape=filled_shape)  # fmt: skip
+@op(
+    "Fill",
+    "dims: index_type, value: T -> output: T",
+    T=Type(),
+    index_type=Type(INDEX, default=int32),
+    traits={STATIC},
+    shape=filled_shape,
+)
 def fill(dims, value):
     """A tensor of shape `dims` whose elements are all `value`."""
     require(value.ndim == 0, f"value must be a scalar, got shape {list(value.shape)}")
@@ -121,10 +127,27 @@ def _(rng):
     yield Sample(np.array([np.nan, np.inf]), note="edges", grad=False)
 
 
-@op("OnesLike", "x: T -> y: T", shape=same, traits={ELEMENTWISE},
-    T=(dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int8, dtypes.uint8,
-       dtypes.int16, dtypes.uint16, int32, dtypes.int64, dtypes.complex64, dtypes.complex128,
-       dtypes.bool_))  # fmt: skip
+@op(
+    "OnesLike",
+    "x: T -> y: T",
+    shape=same,
+    traits={ELEMENTWISE},
+    T=(
+        dtypes.bfloat16,
+        dtypes.float16,
+        dtypes.float32,
+        dtypes.float64,
+        dtypes.int8,
+        dtypes.uint8,
+        dtypes.int16,
+        dtypes.uint16,
+        int32,
+        dtypes.int64,
+        dtypes.complex64,
+        dtypes.complex128,
+        dtypes.bool_,
+    ),
+)
 def ones_like(x):
     """Ones of the shape and type of `x`."""
     return np.ones(x.shape, x.dtype)
@@ -145,8 +168,13 @@ def _(rng):
     yield Sample(np.array([np.nan, np.inf]), note="edges", grad=False)
 
 
-@op("Empty", "shape: int32 -> output: dtype", traits={STATEFUL, DIFFERENT_EACH_TIME},
-    attrs={"dtype": Type(), "init": False}, shape=described_by)  # fmt: skip
+@op(
+    "Empty",
+    "shape: int32 -> output: dtype",
+    traits={STATEFUL, DIFFERENT_EACH_TIME},
+    attrs={"dtype": Type(), "init": False},
+    shape=described_by,
+)
 def empty(shape, *, dtype, init):
     """A tensor of this shape; zeros if `init`, else of whatever values (ours are zeros too)."""
     return zeros_array(checked_sizes(shape), dtype)

@@ -32,8 +32,14 @@ def gathered_shape(params, indices):
     return concatenate(indices, _tail(with_rank_at_least(params, 1), 1))
 
 
-@op("Gather", "params: Tparams, indices: Tindices -> output: Tparams", validate_indices=True,
-    Tparams=Type(), Tindices=INDEX, shape=gathered_shape)  # fmt: skip
+@op(
+    "Gather",
+    "params: Tparams, indices: Tindices -> output: Tparams",
+    validate_indices=True,
+    Tparams=Type(),
+    Tindices=INDEX,
+    shape=gathered_shape,
+)
 def gather(params, indices):
     """The rows of `params` at `indices`."""
     require(params.ndim > 0, "params must be at least 1 dimensional")
@@ -44,8 +50,9 @@ def taken(params, indices, axis):
     """params.take along an axis, with TF's check."""
     check_places(indices, params.shape[axis])
     if params.shape[axis] == 0:  # nothing is asked for: NumPy refuses even that
-        return np.empty(params.shape[:axis] + indices.shape + params.shape[axis + 1 :],
-                        params.dtype)  # fmt: skip
+        return np.empty(
+            params.shape[:axis] + indices.shape + params.shape[axis + 1 :], params.dtype
+        )
     out = params.take(indices, axis=axis)
     return out if isinstance(out, np.ndarray) else _scalar(out, params.dtype)
 
@@ -118,8 +125,15 @@ def gather_v2_shape(params, indices, axis, *, batch_dims):
     return make_shape(params.sizes[:at] + indices.sizes[batch_dims:] + params.sizes[at + 1 :])
 
 
-@op("GatherV2", "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams", batch_dims=0,
-    Tparams=Type(), Tindices=INDEX, Taxis=INDEX, shape=gather_v2_shape)  # fmt: skip
+@op(
+    "GatherV2",
+    "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
+    batch_dims=0,
+    Tparams=Type(),
+    Tindices=INDEX,
+    Taxis=INDEX,
+    shape=gather_v2_shape,
+)
 def gather_v2(params, indices, axis, *, batch_dims):
     """The slices of `params` along `axis` at `indices`; the first `batch_dims` dimensions of both
     go together, one index list per batch."""
@@ -134,8 +148,11 @@ def gather_v2(params, indices, axis, *, batch_dims):
     check_places(indices, params.shape[at])
     shape = params.shape
     many, outer = math.prod(shape[:batch]), math.prod(shape[batch:at])
-    flat = params.reshape(many, outer, shape[at], -1) if params.size else params.reshape(
-        many, outer, shape[at], math.prod(shape[at + 1 :]))  # fmt: skip
+    flat = (
+        params.reshape(many, outer, shape[at], -1)
+        if params.size
+        else params.reshape(many, outer, shape[at], math.prod(shape[at + 1 :]))
+    )
     places = indices.reshape(many, 1, -1 if indices.size else 0)
     chosen = flat[np.arange(many)[:, None, None], np.arange(outer)[None, :, None], places]
     return chosen.reshape(shape[:at] + indices.shape[batch:] + shape[at + 1 :])
@@ -251,8 +268,13 @@ def gather_nd_shape(params, indices):
     return make_shape(indices.sizes[:-1] + params.sizes[depth:])
 
 
-@op("GatherNd", "params: Tparams, indices: Tindices -> output: Tparams", Tparams=Type(),
-    Tindices=INDEX, shape=gather_nd_shape)  # fmt: skip
+@op(
+    "GatherNd",
+    "params: Tparams, indices: Tindices -> output: Tparams",
+    Tparams=Type(),
+    Tindices=INDEX,
+    shape=gather_nd_shape,
+)
 def gather_nd(params, indices):
     """The elements or slices of `params` at index vectors, which stand along the last axis."""
     require(params.ndim > 0, "params must be at least a vector")

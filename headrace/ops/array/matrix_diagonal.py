@@ -27,9 +27,15 @@ from headrace.ops.declaration.shape_checks import (
 from headrace.ops.declaration.signature import Type
 
 _TYPES = (
-    dtypes.bfloat16, dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, int64,
-    dtypes.complex64, dtypes.complex128,
-)  # fmt: skip
+    dtypes.bfloat16,
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.int32,
+    int64,
+    dtypes.complex64,
+    dtypes.complex128,
+)
 
 
 # -- the band of matrices -----------------------------------------------------------------------
@@ -150,8 +156,10 @@ def _known_band(k):
     value = k.value
     if value is None:
         return None
-    require(value.size in (1, 2), "diag_index must be a vector with one or two elements. It has "
-            f"{value.size} elements.")  # fmt: skip
+    require(
+        value.size in (1, 2),
+        f"diag_index must be a vector with one or two elements. It has {value.size} elements.",
+    )
     require(value.flat[0] <= value.flat[-1], "lower_diag_index is greater than upper_diag_index")
     return int(value.flat[0]), int(value.flat[-1])
 
@@ -180,9 +188,12 @@ def matrix_diag_v2_shape(diagonal, k, num_rows, num_cols, padding_value):
     )
 
 
-@op("MatrixDiagV2",
+@op(
+    "MatrixDiagV2",
     "diagonal: T, k: int32, num_rows: int32, num_cols: int32, padding_value: T -> output: T",
-    T=Type(), shape=matrix_diag_v2_shape)  # fmt: skip
+    T=Type(),
+    shape=matrix_diag_v2_shape,
+)
 def matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value):
     """A batch of matrices with these diagonals and `padding_value` elsewhere."""
     return _matrix_from(diagonal, k, int(num_rows), int(num_cols), padding_value)
@@ -272,8 +283,12 @@ def matrix_diag_part_v2_shape(input, k, padding_value):
     return make_shape((*input.sizes[:-2], *count, length))
 
 
-@op("MatrixDiagPartV2", "input: T, k: int32, padding_value: T -> diagonal: T", T=Type(),
-    shape=matrix_diag_part_v2_shape)  # fmt: skip
+@op(
+    "MatrixDiagPartV2",
+    "input: T, k: int32, padding_value: T -> diagonal: T",
+    T=Type(),
+    shape=matrix_diag_part_v2_shape,
+)
 def matrix_diag_part_v2(input, k, padding_value):
     """Some diagonals of a batch of matrices; short ones are padded behind."""
     require(padding_value.size == 1, "Padding must be scalar.")
@@ -375,8 +390,12 @@ def matrix_set_diag_v2_shape(input, diagonal, k):
     return _set_shape(input, diagonal, behind)
 
 
-@op("MatrixSetDiagV2", "input: T, diagonal: T, k: int32 -> output: T", T=Type(),
-    shape=matrix_set_diag_v2_shape)  # fmt: skip
+@op(
+    "MatrixSetDiagV2",
+    "input: T, diagonal: T, k: int32 -> output: T",
+    T=Type(),
+    shape=matrix_set_diag_v2_shape,
+)
 def matrix_set_diag_v2(input, diagonal, k):
     """A batch of matrices with some diagonals replaced."""
     return _with_diagonals(input, diagonal, k)
@@ -399,27 +418,45 @@ def _(rng):
 
 
 # -- older names --------------------------------------------------------------------------------
-@op("BatchMatrixDiag", "diagonal: T -> output: T", T=Type(), deprecated=(14, "Use MatrixDiag"),
-    shape=matrix_diag_shape)  # fmt: skip
+@op(
+    "BatchMatrixDiag",
+    "diagonal: T -> output: T",
+    T=Type(),
+    deprecated=(14, "Use MatrixDiag"),
+    shape=matrix_diag_shape,
+)
 def batch_matrix_diag(diagonal):
     """MatrixDiag under its older name."""
     return _matrix_from(diagonal, np.array(0), -1, -1, zero_of(diagonal.dtype))
 
 
-@op("BatchMatrixDiagPart", "input: T -> diagonal: T", T=Type(),
-    deprecated=(14, "Use MatrixDiagPart"), shape=matrix_diag_part_shape)  # fmt: skip
+@op(
+    "BatchMatrixDiagPart",
+    "input: T -> diagonal: T",
+    T=Type(),
+    deprecated=(14, "Use MatrixDiagPart"),
+    shape=matrix_diag_part_shape,
+)
 def batch_matrix_diag_part(input):
     """MatrixDiagPart under its older name."""
     return _diagonals_of(input, np.array(0), zero_of(input.dtype))
 
 
-@op("BatchMatrixSetDiag", "input: T, diagonal: T -> output: T", T=Type(),
-    deprecated=(14, "Use MatrixSetDiag"), shape=matrix_set_diag_shape)  # fmt: skip
+@op(
+    "BatchMatrixSetDiag",
+    "input: T, diagonal: T -> output: T",
+    T=Type(),
+    deprecated=(14, "Use MatrixSetDiag"),
+    shape=matrix_set_diag_shape,
+)
 def batch_matrix_set_diag(input, diagonal):
     """MatrixSetDiag under its older name."""
     return _with_diagonals(input, diagonal, np.array(0))
 
 
-for _old, _new in ((batch_matrix_diag, matrix_diag), (batch_matrix_diag_part, matrix_diag_part),
-                   (batch_matrix_set_diag, matrix_set_diag)):  # fmt: skip
+for _old, _new in (
+    (batch_matrix_diag, matrix_diag),
+    (batch_matrix_diag_part, matrix_diag_part),
+    (batch_matrix_set_diag, matrix_set_diag),
+):
     _old.sample_rule = _new.sample_rule

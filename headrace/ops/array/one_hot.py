@@ -29,8 +29,14 @@ def one_hot_shape(indices, depth, on_value, off_value, *, axis):
     return make_shape(sizes)
 
 
-@op("OneHot", "indices: TI, depth: int32, on_value: T, off_value: T -> output: T", axis=-1,
-    T=Type(), TI=Type((dtypes.uint8, int32, int64), default=int64), shape=one_hot_shape)  # fmt: skip
+@op(
+    "OneHot",
+    "indices: TI, depth: int32, on_value: T, off_value: T -> output: T",
+    axis=-1,
+    T=Type(),
+    TI=Type((dtypes.uint8, int32, int64), default=int64),
+    shape=one_hot_shape,
+)
 def one_hot(indices, depth, on_value, off_value, *, axis):
     """Vectors of length `depth` along `axis`: `on_value` at the index, `off_value` elsewhere."""
     require(
@@ -71,13 +77,42 @@ def _(e, indices, depth, on_value, off_value, *, axis):
 @one_hot.samples
 def _(rng):
     for axis in (-1, 0, 1):
-        yield Sample(np.array([[0, 2], [-1, 1]]), np.array(3, np.int32), np.array(5.0),
-                     np.array(-1.0), axis=axis, grad=False)  # fmt: skip
-    yield Sample(np.array(1, np.int32), np.array(0, np.int32), np.array(True), np.array(False),
-                 note="empty", grad=False)  # fmt: skip
-    yield Sample(np.array([1], np.uint8), np.array(2, np.int32), np.array(b"on", object),
-                 np.array(b"off", object), note="text", grad=False)  # fmt: skip
-    yield ErrorSample(np.array([1]), np.array(-1, np.int32), np.array(1.0), np.array(0.0),
-                      raises="must be non-negative")  # fmt: skip
-    yield ErrorSample(np.array([1]), np.array(2, np.int32), np.array(1.0), np.array(0.0), axis=2,
-                      raises="Expected axis to be -1 or between")  # fmt: skip
+        yield Sample(
+            np.array([[0, 2], [-1, 1]]),
+            np.array(3, np.int32),
+            np.array(5.0),
+            np.array(-1.0),
+            axis=axis,
+            grad=False,
+        )
+    yield Sample(
+        np.array(1, np.int32),
+        np.array(0, np.int32),
+        np.array(True),
+        np.array(False),
+        note="empty",
+        grad=False,
+    )
+    yield Sample(
+        np.array([1], np.uint8),
+        np.array(2, np.int32),
+        np.array(b"on", object),
+        np.array(b"off", object),
+        note="text",
+        grad=False,
+    )
+    yield ErrorSample(
+        np.array([1]),
+        np.array(-1, np.int32),
+        np.array(1.0),
+        np.array(0.0),
+        raises="must be non-negative",
+    )
+    yield ErrorSample(
+        np.array([1]),
+        np.array(2, np.int32),
+        np.array(1.0),
+        np.array(0.0),
+        axis=2,
+        raises="Expected axis to be -1 or between",
+    )

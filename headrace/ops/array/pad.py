@@ -60,8 +60,13 @@ def _padded(input, pairs, value):
     return out
 
 
-@op("Pad", "input: T, paddings: Tpaddings -> output: T", T=Type(),
-    Tpaddings=Type(INDEX, default=int32), shape=padded_shape)  # fmt: skip
+@op(
+    "Pad",
+    "input: T, paddings: Tpaddings -> output: T",
+    T=Type(),
+    Tpaddings=Type(INDEX, default=int32),
+    shape=padded_shape,
+)
 def pad(input, paddings):
     """The input with zeros around it: paddings[i] says how many before and after along axis i."""
     zero = b"" if input.dtype == object else 0
@@ -146,8 +151,13 @@ def _(rng):
     yield ErrorSample(np.ones(2), np.array([[1, 0], [0, 1]]), raises="rank|must be")
 
 
-@op("PadV2", "input: T, paddings: Tpaddings, constant_values: T -> output: T", T=Type(),
-    Tpaddings=Type(INDEX, default=int32), shape=pad_v2_shape)  # fmt: skip
+@op(
+    "PadV2",
+    "input: T, paddings: Tpaddings, constant_values: T -> output: T",
+    T=Type(),
+    Tpaddings=Type(INDEX, default=int32),
+    shape=pad_v2_shape,
+)
 def pad_v2(input, paddings, constant_values):
     """The input with a border of the value `constant_values`."""
     require(
@@ -206,9 +216,14 @@ def _sources(size, before, after, mode):
     return np.pad(np.arange(size), (before, after), mode=kind)
 
 
-@op("MirrorPad", "input: T, paddings: Tpaddings -> output: T", T=Type(),
-    Tpaddings=Type(INDEX, default=int32), mode=String("REFLECT", "SYMMETRIC"),
-    shape=mirror_shape)  # fmt: skip
+@op(
+    "MirrorPad",
+    "input: T, paddings: Tpaddings -> output: T",
+    T=Type(),
+    Tpaddings=Type(INDEX, default=int32),
+    mode=String("REFLECT", "SYMMETRIC"),
+    shape=mirror_shape,
+)
 def mirror_pad(input, paddings, *, mode):
     """The input continued by its mirror image, with (SYMMETRIC) or without (REFLECT) the edge."""
     out = input
@@ -268,9 +283,14 @@ def mirror_grad_shape(input, paddings):
     return make_shape(sizes)
 
 
-@op("MirrorPadGrad", "input: T, paddings: Tpaddings -> output: T", T=Type(),
-    Tpaddings=Type(INDEX, default=int32), mode=String("REFLECT", "SYMMETRIC"),
-    shape=mirror_grad_shape)  # fmt: skip
+@op(
+    "MirrorPadGrad",
+    "input: T, paddings: Tpaddings -> output: T",
+    T=Type(),
+    Tpaddings=Type(INDEX, default=int32),
+    mode=String("REFLECT", "SYMMETRIC"),
+    shape=mirror_grad_shape,
+)
 def mirror_pad_grad(input, paddings, *, mode):
     """The gradient of MirrorPad: what stands in the border is added to the place it showed."""
     out = input

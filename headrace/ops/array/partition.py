@@ -30,8 +30,13 @@ def partition_shape(data, partitions, *, num_partitions):
     return [concatenate(Shape.of(None), rest)] * num_partitions
 
 
-@op("DynamicPartition", "data: T, partitions: int32 -> outputs: num_partitions*T",
-    num_partitions=Int(min=1), T=Type(), shape=partition_shape)  # fmt: skip
+@op(
+    "DynamicPartition",
+    "data: T, partitions: int32 -> outputs: num_partitions*T",
+    num_partitions=Int(min=1),
+    T=Type(),
+    shape=partition_shape,
+)
 def dynamic_partition(data, partitions, *, num_partitions):
     """The rows of `data` by label: output i has those whose label is i, in their order."""
     labels = partitions.shape
@@ -69,8 +74,9 @@ def _(rng):
     yield Sample(rng.normal(size=(4, 3)), labels, num_partitions=3)
     yield Sample(rng.normal(size=(2, 2, 3)), labels.reshape(2, 2), num_partitions=4)
     yield Sample(rng.normal(size=(3,)), np.array(0, np.int32), num_partitions=1, note="scalar")
-    yield Sample(np.zeros((0, 3)), np.zeros(0, np.int32), num_partitions=2, note="empty",
-                 grad=False)  # fmt: skip
+    yield Sample(
+        np.zeros((0, 3)), np.zeros(0, np.int32), num_partitions=2, note="empty", grad=False
+    )
     yield ErrorSample(np.ones(4), labels, num_partitions=2, raises=r"partitions\[1\] = 2 is not in")
     yield ErrorSample(np.ones(3), labels, num_partitions=3, raises="must start with|must be equal")
 
@@ -131,15 +137,25 @@ def _stitch_samples(rng):
     yield ErrorSample([np.array([0, 1], np.int32)], [np.ones(3)], raises="does not start|must be")
 
 
-@op("DynamicStitch", "indices: N*int32, data: N*T -> merged: T", N=Int(min=1), T=Type(),
-    shape=stitch_shape)  # fmt: skip
+@op(
+    "DynamicStitch",
+    "indices: N*int32, data: N*T -> merged: T",
+    N=Int(min=1),
+    T=Type(),
+    shape=stitch_shape,
+)
 def dynamic_stitch(indices, data):
     """One tensor from rows and their places; a later row replaces an earlier one."""
     return _stitched(indices, data)
 
 
-@op("ParallelDynamicStitch", "indices: N*int32, data: N*T -> merged: T", N=Int(min=1), T=Type(),
-    shape=stitch_shape)  # fmt: skip
+@op(
+    "ParallelDynamicStitch",
+    "indices: N*int32, data: N*T -> merged: T",
+    N=Int(min=1),
+    T=Type(),
+    shape=stitch_shape,
+)
 def parallel_dynamic_stitch(indices, data):
     """As DynamicStitch, for places that do not repeat."""
     return _stitched(indices, data)

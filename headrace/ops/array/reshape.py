@@ -57,8 +57,14 @@ def _rank_vector(x):
     return make_shape((x.rank,))
 
 
-@op("Shape", "input: T -> output: out_type", T=Type(), out_type=Type(INDEX, default=int32),
-    traits={OF_SHAPE}, shape=_rank_vector)  # fmt: skip
+@op(
+    "Shape",
+    "input: T -> output: out_type",
+    T=Type(),
+    out_type=Type(INDEX, default=int32),
+    traits={OF_SHAPE},
+    shape=_rank_vector,
+)
 def shape(input, *, out_type):
     """The sizes of the dimensions."""
     return _sizes(input, out_type)
@@ -84,9 +90,15 @@ def _(rng):
     yield Sample(np.array(b"text", dtype=object), grad=False)
 
 
-@op("ShapeN", "input: N*T -> output: N*out_type", N=Int(min=1), T=Type(),
-    out_type=Type(INDEX, default=int32), traits={OF_SHAPE},
-    shape=lambda input: [_rank_vector(x) for x in input])  # fmt: skip
+@op(
+    "ShapeN",
+    "input: N*T -> output: N*out_type",
+    N=Int(min=1),
+    T=Type(),
+    out_type=Type(INDEX, default=int32),
+    traits={OF_SHAPE},
+    shape=lambda input: [_rank_vector(x) for x in input],
+)
 def shape_n(input, *, out_type):
     """The sizes of the dimensions of each input."""
     return [_sizes(x, out_type) for x in input]
@@ -105,8 +117,14 @@ def _(rng):
     yield Sample([rng.normal(size=(2, 3)), np.array(1.0), np.zeros((0,))], grad=False)
 
 
-@op("Size", "input: T -> output: out_type", T=Type(), out_type=Type(INDEX, default=int32),
-    traits={OF_SHAPE}, shape=scalar)  # fmt: skip
+@op(
+    "Size",
+    "input: T -> output: out_type",
+    T=Type(),
+    out_type=Type(INDEX, default=int32),
+    traits={OF_SHAPE},
+    shape=scalar,
+)
 def size(input, *, out_type):
     """The number of elements."""
     _fits(input.size, out_type, "Number of elements was larger than representable")
@@ -213,9 +231,14 @@ def resolved(sizes, extents):
     return tuple(sizes)
 
 
-@op("Reshape", "tensor: T, shape: Tshape -> output: T", T=Type(),
-    Tshape=Type(INDEX, default=int32), traits={ALIAS},
-    shape=reshape_shape)  # fmt: skip
+@op(
+    "Reshape",
+    "tensor: T, shape: Tshape -> output: T",
+    T=Type(),
+    Tshape=Type(INDEX, default=int32),
+    traits={ALIAS},
+    shape=reshape_shape,
+)
 def reshape(tensor, shape):
     """The elements of `tensor` in their order, under `shape`; one size may be -1: what remains."""
     require(shape.ndim == 1, f"sizes input must be 1-D, not {list(shape.shape)}")
@@ -268,8 +291,14 @@ def expanded_shape(input, dim):
     return make_shape(sizes)
 
 
-@op("ExpandDims", "input: T, dim: Tdim -> output: T", T=Type(), Tdim=Type(INDEX, default=int32),
-    traits={ALIAS}, shape=expanded_shape)  # fmt: skip
+@op(
+    "ExpandDims",
+    "input: T, dim: Tdim -> output: T",
+    T=Type(),
+    Tdim=Type(INDEX, default=int32),
+    traits={ALIAS},
+    shape=expanded_shape,
+)
 def expand_dims(input, dim):
     """The input with a dimension of size 1 inserted at `dim`; negative ones count from the end."""
     require(dim.size == 1, "'dim' must be a tensor with a single value")
@@ -328,8 +357,14 @@ def _squeezed_axes(axes, rank):
     return {axis % rank for axis in axes}
 
 
-@op("Squeeze", "input: T -> output: T", T=Type(), squeeze_dims=Ints(default=[], min=0),
-    traits={ALIAS}, shape=squeezed_shape)  # fmt: skip
+@op(
+    "Squeeze",
+    "input: T -> output: T",
+    T=Type(),
+    squeeze_dims=Ints(default=[], min=0),
+    traits={ALIAS},
+    shape=squeezed_shape,
+)
 def squeeze(input, *, squeeze_dims):
     """The input without its dimensions of size 1: all of them, or those named."""
     gone = _squeezed_axes(squeeze_dims, input.ndim)
@@ -366,8 +401,12 @@ def ensured_shape(input, *, shape):
     return merge(input, shape)
 
 
-@op("EnsureShape", "input: T -> output: T",
-    attrs={"shape": ShapeAttr(), "T": Type()}, shape=ensured_shape)  # fmt: skip
+@op(
+    "EnsureShape",
+    "input: T -> output: T",
+    attrs={"shape": ShapeAttr(), "T": Type()},
+    shape=ensured_shape,
+)
 def ensure_shape(ctx, input, *, shape):
     """The input, whose shape must agree with the attribute `shape`."""
     found = make_shape(input.shape)

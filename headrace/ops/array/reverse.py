@@ -23,12 +23,22 @@ from headrace.ops.declaration.shape_checks import (
 from headrace.ops.declaration.signature import Int, Type
 
 _BEFORE_BFLOAT = (
-    dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16, int32, int64, dtypes.bool_,
-)  # fmt: skip
+    dtypes.uint8,
+    dtypes.int8,
+    dtypes.uint16,
+    dtypes.int16,
+    int32,
+    int64,
+    dtypes.bool_,
+)
 _AFTER_BFLOAT = (
-    dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128,
+    dtypes.float16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.complex64,
+    dtypes.complex128,
     dtypes.string,
-)  # fmt: skip
+)
 _FEW = "reverse does not work on tensors with more than 8 dimensions"
 
 
@@ -39,8 +49,12 @@ def reverse_shape(tensor, dims):
     return UNKNOWN if rank is None else with_rank(tensor, rank)
 
 
-@op("Reverse", "tensor: T, dims: bool -> output: T", T=(*_BEFORE_BFLOAT, *_AFTER_BFLOAT),
-    shape=reverse_shape)  # fmt: skip
+@op(
+    "Reverse",
+    "tensor: T, dims: bool -> output: T",
+    T=(*_BEFORE_BFLOAT, *_AFTER_BFLOAT),
+    shape=reverse_shape,
+)
 def reverse(tensor, dims):
     """The tensor, reversed along the axes whose entry in `dims` is true."""
     require(dims.ndim == 1, f"'dims' must be 1-dimension, not {dims.ndim}")
@@ -82,8 +96,13 @@ def reverse_v2_shape(tensor, axis):
     return tensor.plain()
 
 
-@op("ReverseV2", "tensor: T, axis: Tidx -> output: T", Tidx=Type(INDEX, default=int32),
-    T=(*_BEFORE_BFLOAT, dtypes.bfloat16, *_AFTER_BFLOAT), shape=reverse_v2_shape)  # fmt: skip
+@op(
+    "ReverseV2",
+    "tensor: T, axis: Tidx -> output: T",
+    Tidx=Type(INDEX, default=int32),
+    T=(*_BEFORE_BFLOAT, dtypes.bfloat16, *_AFTER_BFLOAT),
+    shape=reverse_v2_shape,
+)
 def reverse_v2(tensor, axis):
     """The tensor, reversed along the axes given."""
     require(axis.ndim == 1, f"'dims' must be 1-dimension, not {axis.ndim}")
@@ -134,8 +153,15 @@ def _check_dims(seq_dim, batch_dim, rank, what):
         require(0 <= dim < rank, f"{name} must be < {what} {dim} vs. {rank}, and not negative")
 
 
-@op("ReverseSequence", "input: T, seq_lengths: Tlen -> output: T", seq_dim=Int(), batch_dim=0,
-    T=Type(), Tlen=Type(INDEX, default=int64), shape=sequence_shape)  # fmt: skip
+@op(
+    "ReverseSequence",
+    "input: T, seq_lengths: Tlen -> output: T",
+    seq_dim=Int(),
+    batch_dim=0,
+    T=Type(),
+    Tlen=Type(INDEX, default=int64),
+    shape=sequence_shape,
+)
 def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
     """For every entry of the batch, its first `seq_lengths` elements reversed, the rest kept."""
     rank = input.ndim
@@ -201,8 +227,14 @@ def roll_shape(input, shift, axis):
     return input.plain()
 
 
-@op("Roll", "input: T, shift: Tshift, axis: Taxis -> output: T", T=Type(), Tshift=INDEX,
-    Taxis=INDEX, shape=roll_shape)  # fmt: skip
+@op(
+    "Roll",
+    "input: T, shift: Tshift, axis: Taxis -> output: T",
+    T=Type(),
+    Tshift=INDEX,
+    Taxis=INDEX,
+    shape=roll_shape,
+)
 def roll(input, shift, axis):
     """The input, shifted along axes; what leaves at one end enters at the other."""
     require(input.ndim > 0, "input must be 1-D or higher")

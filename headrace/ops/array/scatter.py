@@ -109,8 +109,13 @@ def scatter_nd_shape(indices, updates, shape):
     return out
 
 
-@op("ScatterNd", "indices: Tindices, updates: T, shape: Tindices -> output: T", T=Type(),
-    Tindices=INDEX, shape=scatter_nd_shape)  # fmt: skip
+@op(
+    "ScatterNd",
+    "indices: Tindices, updates: T, shape: Tindices -> output: T",
+    T=Type(),
+    Tindices=INDEX,
+    shape=scatter_nd_shape,
+)
 def scatter_nd(indices, updates, shape):
     """Zeros of this shape, to which updates are added at index vectors (along the last axis)."""
     require(shape.ndim == 1, "Shape must be a vector")
@@ -167,8 +172,9 @@ def _(rng):
     )
     yield Sample(np.array([[0], [2]]), rng.normal(size=(2, 3)), np.array([4, 3]))
     yield Sample(np.array([[[0, 1]], [[1, 1]]]), rng.normal(size=(2, 1, 2)), np.array([2, 2, 2]))
-    yield Sample(np.zeros((0, 1), np.int32), np.zeros((0, 3)), np.array([0, 3], np.int32),
-                 note="empty")  # fmt: skip
+    yield Sample(
+        np.zeros((0, 1), np.int32), np.zeros((0, 3)), np.array([0, 3], np.int32), note="empty"
+    )
     yield Sample(np.array([[1], [1]]), np.array([b"a", b"b"], object), np.array([2]), note="text")
     yield ErrorSample(np.array([[8]]), np.ones(1), np.array([8]), raises=r"indices\[0\] = \[8\]")
     yield ErrorSample(np.array([[1]]), np.ones(2), np.array([8]), raises="[Oo]uter.*must match")
@@ -197,8 +203,13 @@ def _changed_samples(rng):
     yield ErrorSample(x, np.array([[1]]), np.ones((1, 2)), raises="[Ii]nner.*must match")
 
 
-@op("TensorScatterUpdate", "tensor: T, indices: Tindices, updates: T -> output: T", T=Type(),
-    Tindices=INDEX, shape=_changed_shape)  # fmt: skip
+@op(
+    "TensorScatterUpdate",
+    "tensor: T, indices: Tindices, updates: T -> output: T",
+    T=Type(),
+    Tindices=INDEX,
+    shape=_changed_shape,
+)
 def tensor_scatter_update(tensor, indices, updates):
     """`tensor` with updates put at index vectors."""
     return _changed(tensor, indices, updates, None)
@@ -215,8 +226,13 @@ tensor_scatter_update.lower(_lower_change("set"))
 tensor_scatter_update.samples(_changed_samples)
 
 
-@op("TensorScatterAdd", "tensor: T, indices: Tindices, updates: T -> output: T", T=Type(),
-    Tindices=INDEX, shape=_changed_shape)  # fmt: skip
+@op(
+    "TensorScatterAdd",
+    "tensor: T, indices: Tindices, updates: T -> output: T",
+    T=Type(),
+    Tindices=INDEX,
+    shape=_changed_shape,
+)
 def tensor_scatter_add(tensor, indices, updates):
     """`tensor` with updates added at index vectors."""
     return _changed(tensor, indices, updates, np.add)
@@ -231,8 +247,13 @@ tensor_scatter_add.lower(_lower_change("add"))
 tensor_scatter_add.samples(_changed_samples)
 
 
-@op("TensorScatterSub", "tensor: T, indices: Tindices, updates: T -> output: T", T=Type(),
-    Tindices=INDEX, shape=_changed_shape)  # fmt: skip
+@op(
+    "TensorScatterSub",
+    "tensor: T, indices: Tindices, updates: T -> output: T",
+    T=Type(),
+    Tindices=INDEX,
+    shape=_changed_shape,
+)
 def tensor_scatter_sub(tensor, indices, updates):
     """`tensor` with updates subtracted at index vectors."""
     return _changed(tensor, indices, updates, np.subtract)
@@ -247,8 +268,13 @@ tensor_scatter_sub.lower(_lower_change("sub"))
 tensor_scatter_sub.samples(_changed_samples)
 
 
-@op("ScatterNdNonAliasingAdd", "input: T, indices: Tindices, updates: T -> output: T",
-    T=(*NUMBERS, dtypes.bool_), Tindices=INDEX, shape=_changed_shape)  # fmt: skip
+@op(
+    "ScatterNdNonAliasingAdd",
+    "input: T, indices: Tindices, updates: T -> output: T",
+    T=(*NUMBERS, dtypes.bool_),
+    Tindices=INDEX,
+    shape=_changed_shape,
+)
 def scatter_nd_non_aliasing_add(input, indices, updates):
     """`input` with updates added at index vectors."""
     return _changed(input, indices, updates, np.add)

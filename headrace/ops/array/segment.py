@@ -103,24 +103,34 @@ def _sorted_op(name, doc, T, meaning):
         return meaning(data, segment_ids, _checked(data, segment_ids))
 
     reference.__doc__ = doc
-    return op(name, "data: T, segment_ids: Tindices -> output: T", T=T, Tindices=INDEX,
-              shape=segment_shape)(reference)  # fmt: skip
+    return op(
+        name,
+        "data: T, segment_ids: Tindices -> output: T",
+        T=T,
+        Tindices=INDEX,
+        shape=segment_shape,
+    )(reference)
 
 
 def _of(ufunc, initial):
     return lambda data, ids, count: reduced_rows(ufunc, data, ids, count, initial)
 
 
-segment_sum = _sorted_op("SegmentSum", "The sums of the rows of each segment.", NUMBERS,
-                         _of(np.add, 0))  # fmt: skip
-segment_mean = _sorted_op("SegmentMean", "The means of the rows of each segment.", NUMBERS,
-                          mean_rows)  # fmt: skip
-segment_prod = _sorted_op("SegmentProd", "The products of the rows of each segment.", NUMBERS,
-                          _of(np.multiply, 1))  # fmt: skip
-segment_min = _sorted_op("SegmentMin", "The minima of the rows of each segment.", REALS,
-                         _of(np.minimum, 0))  # fmt: skip
-segment_max = _sorted_op("SegmentMax", "The maxima of the rows of each segment.", REALS,
-                         _of(np.maximum, 0))  # fmt: skip
+segment_sum = _sorted_op(
+    "SegmentSum", "The sums of the rows of each segment.", NUMBERS, _of(np.add, 0)
+)
+segment_mean = _sorted_op(
+    "SegmentMean", "The means of the rows of each segment.", NUMBERS, mean_rows
+)
+segment_prod = _sorted_op(
+    "SegmentProd", "The products of the rows of each segment.", NUMBERS, _of(np.multiply, 1)
+)
+segment_min = _sorted_op(
+    "SegmentMin", "The minima of the rows of each segment.", REALS, _of(np.minimum, 0)
+)
+segment_max = _sorted_op(
+    "SegmentMax", "The maxima of the rows of each segment.", REALS, _of(np.maximum, 0)
+)
 for _op in (segment_sum, segment_mean, segment_min, segment_max):
     _op.samples(_sorted_samples())
 segment_prod.samples(_sorted_samples(grad=False))
@@ -203,8 +213,9 @@ def _unsorted_samples(rng):
     yield ErrorSample(
         np.ones(2), np.array([0, 2]), np.array(2), raises=r"\[1\] = 2 is out of range"
     )
-    yield ErrorSample(np.ones(2), np.array([[0, 1]]), np.array(2),
-                      raises="does not start with|at least rank 2")  # fmt: skip
+    yield ErrorSample(
+        np.ones(2), np.array([[0, 1]]), np.array(2), raises="does not start with|at least rank 2"
+    )
 
 
 def _unsorted_op(name, doc, T, ufunc, initial):
@@ -215,9 +226,13 @@ def _unsorted_op(name, doc, T, ufunc, initial):
 
     reference.__doc__ = doc
     declared = op(
-        name, "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T", T=T,
-        Tindices=INDEX, Tnumsegments=Type(INDEX, default=int32), shape=unsorted_shape,
-    )(reference)  # fmt: skip
+        name,
+        "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T",
+        T=T,
+        Tindices=INDEX,
+        Tnumsegments=Type(INDEX, default=int32),
+        shape=unsorted_shape,
+    )(reference)
     declared.samples(_unsorted_samples)
     return declared
 
@@ -237,17 +252,26 @@ unsorted_segment_sum = _unsorted_op(
     "UnsortedSegmentSum", "The sums of the rows with each id.", NUMBERS, np.add, lambda t: 0
 )
 unsorted_segment_prod = _unsorted_op(
-    "UnsortedSegmentProd", "The products of the rows with each id.", NUMBERS, np.multiply,
+    "UnsortedSegmentProd",
+    "The products of the rows with each id.",
+    NUMBERS,
+    np.multiply,
     lambda t: 1,
-)  # fmt: skip
+)
 unsorted_segment_max = _unsorted_op(
-    "UnsortedSegmentMax", "The maxima of the rows with each id; without rows the lowest number.",
-    REALS, np.maximum, _limit("min"),
-)  # fmt: skip
+    "UnsortedSegmentMax",
+    "The maxima of the rows with each id; without rows the lowest number.",
+    REALS,
+    np.maximum,
+    _limit("min"),
+)
 unsorted_segment_min = _unsorted_op(
-    "UnsortedSegmentMin", "The minima of the rows with each id; without rows the largest number.",
-    REALS, np.minimum, _limit("max"),
-)  # fmt: skip
+    "UnsortedSegmentMin",
+    "The minima of the rows with each id; without rows the largest number.",
+    REALS,
+    np.minimum,
+    _limit("max"),
+)
 
 
 def _lower_unsorted(e, how, initial, data, ids, num_segments):

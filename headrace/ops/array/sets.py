@@ -80,8 +80,13 @@ def _combined(a, b, operation, dtype):
 
 
 # -- SetSize ------------------------------------------------------------------------------------
-@op("SetSize", "set_indices: int64, set_values: T, set_shape: int64 -> size: int32",
-    validate_indices=True, T=ELEMENTS, shape=lambda *inputs: UNKNOWN)  # fmt: skip
+@op(
+    "SetSize",
+    "set_indices: int64, set_values: T, set_shape: int64 -> size: int32",
+    validate_indices=True,
+    T=ELEMENTS,
+    shape=lambda *inputs: UNKNOWN,
+)
 def set_size(set_indices, set_values, set_shape, *, validate_indices):
     """How many different elements each row has."""
     rows = Rows.sparse(set_indices, set_values, set_shape, validate_indices)
@@ -112,8 +117,14 @@ def dense_shape(set1, set2):
     return sparse_shapes(a.rank)
 
 
-@op("DenseToDenseSetOperation", "set1: T, set2: T " + RESULT, set_operation=String(),
-    validate_indices=True, T=ELEMENTS, shape=dense_shape)  # fmt: skip
+@op(
+    "DenseToDenseSetOperation",
+    "set1: T, set2: T " + RESULT,
+    set_operation=String(),
+    validate_indices=True,
+    T=ELEMENTS,
+    shape=dense_shape,
+)
 def dense_to_dense_set_operation(set1, set2, *, set_operation):
     """A set operation on the rows of two dense tensors: a-b, b-a, intersection or union."""
     return _combined(Rows.dense(set1), Rows.dense(set2), set_operation, set1.dtype)
@@ -138,9 +149,14 @@ def mixed_shape(set1, set2_indices, set2_values, set2_shape):
     return sparse_shapes(merge_sizes(with_rank_at_least(set1, 2).rank, rank))
 
 
-@op("DenseToSparseSetOperation", "set1: T, set2_indices: int64, set2_values: T, "
-    "set2_shape: int64 " + RESULT, set_operation=String(), validate_indices=True, T=ELEMENTS,
-    shape=mixed_shape)  # fmt: skip
+@op(
+    "DenseToSparseSetOperation",
+    "set1: T, set2_indices: int64, set2_values: T, set2_shape: int64 " + RESULT,
+    set_operation=String(),
+    validate_indices=True,
+    T=ELEMENTS,
+    shape=mixed_shape,
+)
 def dense_to_sparse_set_operation(
     set1, set2_indices, set2_values, set2_shape, *, set_operation, validate_indices
 ):
@@ -165,13 +181,26 @@ def sparse_shape(set1_indices, set1_values, set1_shape, set2_indices, set2_value
     return sparse_shapes(merge_sizes(first, second))
 
 
-@op("SparseToSparseSetOperation", "set1_indices: int64, set1_values: T, set1_shape: int64, "
-    "set2_indices: int64, set2_values: T, set2_shape: int64 " + RESULT, set_operation=String(),
-    validate_indices=True, T=ELEMENTS, shape=sparse_shape)  # fmt: skip
+@op(
+    "SparseToSparseSetOperation",
+    "set1_indices: int64, set1_values: T, set1_shape: int64, "
+    "set2_indices: int64, set2_values: T, set2_shape: int64 " + RESULT,
+    set_operation=String(),
+    validate_indices=True,
+    T=ELEMENTS,
+    shape=sparse_shape,
+)
 def sparse_to_sparse_set_operation(
-    set1_indices, set1_values, set1_shape, set2_indices, set2_values, set2_shape,
-    *, set_operation, validate_indices,
-):  # fmt: skip
+    set1_indices,
+    set1_values,
+    set1_shape,
+    set2_indices,
+    set2_values,
+    set2_shape,
+    *,
+    set_operation,
+    validate_indices,
+):
     """A set operation on the rows of two sparse tensors."""
     first = Rows.sparse(set1_indices, set1_values, set1_shape, validate_indices)
     second = Rows.sparse(set2_indices, set2_values, set2_shape, validate_indices)

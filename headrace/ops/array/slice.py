@@ -68,8 +68,13 @@ def bounds(shape, begin, size):
     return tuple(out)
 
 
-@op("Slice", "input: T, begin: Index, size: Index -> output: T", T=Type(), Index=INDEX,
-    shape=slice_shape)  # fmt: skip
+@op(
+    "Slice",
+    "input: T, begin: Index, size: Index -> output: T",
+    T=Type(),
+    Index=INDEX,
+    shape=slice_shape,
+)
 def slice_(input, begin, size):
     """The block that starts at `begin` and extends by `size`; a size -1 reaches to the end."""
     require(

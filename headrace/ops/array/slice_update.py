@@ -38,10 +38,15 @@ def _assign(slot, begin, end, strides, value, masks):
             target[place] = value
 
 
-@op("StridedSliceAssign",
+@op(
+    "StridedSliceAssign",
     "ref: Ref(T), begin: Index, end: Index, strides: Index, value: T -> output_ref: Ref(T)",
-    T=Type(), Index=INDEX, **_NO_MASKS, traits={WRITES},
-    shape=lambda ref, *rest: ref.plain())  # fmt: skip
+    T=Type(),
+    Index=INDEX,
+    **_NO_MASKS,
+    traits={WRITES},
+    shape=lambda ref, *rest: ref.plain(),
+)
 def strided_slice_assign(ref, begin, end, strides, value, **masks):
     """Give a part of a variable a new value."""
     _assign(ref, begin, end, strides, value, masks)
@@ -56,9 +61,15 @@ def resource_assign_shape(ref, begin, end, strides, value, *, T):
     return []
 
 
-@op("ResourceStridedSliceAssign",
-    "ref: resource, begin: Index, end: Index, strides: Index, value: T ->", T=Type(), Index=INDEX,
-    **_NO_MASKS, traits={STATEFUL, WRITES}, shape=resource_assign_shape)  # fmt: skip
+@op(
+    "ResourceStridedSliceAssign",
+    "ref: resource, begin: Index, end: Index, strides: Index, value: T ->",
+    T=Type(),
+    Index=INDEX,
+    **_NO_MASKS,
+    traits={STATEFUL, WRITES},
+    shape=resource_assign_shape,
+)
 def resource_strided_slice_assign(ref, begin, end, strides, value, **masks):
     """Give a part of a resource variable a new value."""
     _assign(ref.variable(), begin, end, strides, value, masks)
@@ -68,9 +79,14 @@ def resource_strided_slice_assign(ref, begin, end, strides, value, **masks):
 resource_strided_slice_assign.no_gradient()
 
 
-@op("TensorStridedSliceUpdate",
-    "input: T, begin: Index, end: Index, strides: Index, value: T -> output: T", T=Type(),
-    Index=INDEX, **_NO_MASKS, shape=lambda input, *rest: input.plain())  # fmt: skip
+@op(
+    "TensorStridedSliceUpdate",
+    "input: T, begin: Index, end: Index, strides: Index, value: T -> output: T",
+    T=Type(),
+    Index=INDEX,
+    **_NO_MASKS,
+    shape=lambda input, *rest: input.plain(),
+)
 def tensor_strided_slice_update(input, begin, end, strides, value, **masks):
     """The input with a part replaced."""
     out = np.array(input)

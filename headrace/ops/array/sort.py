@@ -88,8 +88,13 @@ def _gradient(node, dy, *_):
     return reshape.reshape(scatter.scatter_nd(at, reshape.reshape(dy, [-1]), size), sizes)
 
 
-@op("TopKV2", "input: T, k: int32 -> values: T, indices: int32", sorted=True, T=REALS,
-    shape=top_k_v2_shape)  # fmt: skip
+@op(
+    "TopKV2",
+    "input: T, k: int32 -> values: T, indices: int32",
+    sorted=True,
+    T=REALS,
+    shape=top_k_v2_shape,
+)
 def top_k_v2(input, k):
     """The k largest elements of each row, in falling order, and their places."""
     require(k.ndim == 0, f"k must be scalar, got shape {show(make_shape(k.shape))}")
@@ -180,8 +185,15 @@ def _(rng):
     yield ErrorSample(np.ones(3), np.array(-4, np.int32), raises="Need k >= 0, got -4|but is -4")
 
 
-@op("TopK", "input: T -> values: T, indices: int32", k=Int(min=0), sorted=True, T=REALS,
-    deprecated=(7, "Use TopKV2 instead"), shape=top_k_shape)  # fmt: skip
+@op(
+    "TopK",
+    "input: T -> values: T, indices: int32",
+    k=Int(min=0),
+    sorted=True,
+    T=REALS,
+    deprecated=(7, "Use TopKV2 instead"),
+    shape=top_k_shape,
+)
 def top_k(input, *, k):
     """The k largest elements of each row, in falling order, and their places."""
     return _largest(input, k)
@@ -276,8 +288,13 @@ def _bound_samples(rng):
     yield ErrorSample(rows, np.ones((3, 1), int), raises="must (match|be equal)")
 
 
-@op("LowerBound", "sorted_inputs: T, values: T -> output: out_type", T=Type(),
-    out_type=Type(INDEX, default=int32), shape=bound_shape)  # fmt: skip
+@op(
+    "LowerBound",
+    "sorted_inputs: T, values: T -> output: out_type",
+    T=Type(),
+    out_type=Type(INDEX, default=int32),
+    shape=bound_shape,
+)
 def lower_bound(sorted_inputs, values):
     """For every value the first place of its sorted row where it could be inserted."""
     return _bound(sorted_inputs, values, "left")
@@ -287,8 +304,13 @@ lower_bound.no_gradient()
 lower_bound.samples(_bound_samples)
 
 
-@op("UpperBound", "sorted_inputs: T, values: T -> output: out_type", T=Type(),
-    out_type=Type(INDEX, default=int32), shape=bound_shape)  # fmt: skip
+@op(
+    "UpperBound",
+    "sorted_inputs: T, values: T -> output: out_type",
+    T=Type(),
+    out_type=Type(INDEX, default=int32),
+    shape=bound_shape,
+)
 def upper_bound(sorted_inputs, values):
     """For every value the last place of its sorted row where it could be inserted."""
     return _bound(sorted_inputs, values, "right")

@@ -13,14 +13,20 @@ from headrace.ops.declaration.signature import ShapeAttr, Type, Types
 from headrace.ops.declaration.traits import ALIAS, ELEMENTWISE, IDENTITY, REPLACEABLE, SOURCE
 
 placeholder = primitive(
-    "Placeholder", "-> output: dtype", shape=from_attr, traits={SOURCE},
+    "Placeholder",
+    "-> output: dtype",
+    shape=from_attr,
+    traits={SOURCE},
     attrs={"dtype": Type(), "shape": ShapeAttr(default=None)},
-)  # fmt: skip
+)
 placeholder_v2 = primitive(
-    "PlaceholderV2", "-> output: dtype", shape=from_attr, traits={SOURCE},
+    "PlaceholderV2",
+    "-> output: dtype",
+    shape=from_attr,
+    traits={SOURCE},
     deprecated=(23, "Placeholder now behaves the same as PlaceholderV2."),
     attrs={"dtype": Type(), "shape": ShapeAttr()},
-)  # fmt: skip
+)
 placeholder.no_gradient()
 
 
@@ -28,8 +34,13 @@ def default_shape(input, *, shape):
     return shape.merge_with(input.plain()) if input.rank is None else shape
 
 
-@op("PlaceholderWithDefault", "input: dtype -> output: dtype", shape=default_shape,
-    traits={REPLACEABLE}, attrs={"dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
+@op(
+    "PlaceholderWithDefault",
+    "input: dtype -> output: dtype",
+    shape=default_shape,
+    traits={REPLACEABLE},
+    attrs={"dtype": Type(), "shape": ShapeAttr()},
+)
 def placeholder_with_default(input, *, shape):
     """The input, unless the output is fed."""
     require(
@@ -78,8 +89,12 @@ def _(rng):
     yield Sample(np.array([b"a", b""], dtype=object), note="text")
 
 
-@op("IdentityN", "input: T -> output: T", T=Types(min=1),
-    shape=lambda input: [x.plain() for x in input])  # fmt: skip
+@op(
+    "IdentityN",
+    "input: T -> output: T",
+    T=Types(min=1),
+    shape=lambda input: [x.plain() for x in input],
+)
 def identity_n(input):
     """The inputs."""
     return list(input)
@@ -120,8 +135,14 @@ def _(rng):
     yield Sample(rng.normal(size=(2, 3)), grad=False)
 
 
-@op("PreventGradient", "input: T -> output: T", T=Type(), message="", shape=same,
-    traits={IDENTITY, ALIAS, ELEMENTWISE})  # fmt: skip
+@op(
+    "PreventGradient",
+    "input: T -> output: T",
+    T=Type(),
+    message="",
+    shape=same,
+    traits={IDENTITY, ALIAS, ELEMENTWISE},
+)
 def prevent_gradient(input):
     """The input; asking for a gradient through it is an error."""
     return input

@@ -86,9 +86,14 @@ def _to_batch(input, block_shape, paddings):
     return moved.reshape(batch * total, *(split[i] for i in outer), *rest)
 
 
-@op("SpaceToBatchND", "input: T, block_shape: Tblock_shape, paddings: Tpaddings -> output: T",
-    T=Type(), Tblock_shape=Type(INDEX, default=int32), Tpaddings=Type(INDEX, default=int32),
-    shape=space_to_batch_nd_shape)  # fmt: skip
+@op(
+    "SpaceToBatchND",
+    "input: T, block_shape: Tblock_shape, paddings: Tpaddings -> output: T",
+    T=Type(),
+    Tblock_shape=Type(INDEX, default=int32),
+    Tpaddings=Type(INDEX, default=int32),
+    shape=space_to_batch_nd_shape,
+)
 def space_to_batch_nd(input, block_shape, paddings):
     """The input, padded; the places inside each block of the first dimensions go to the batch."""
     return _to_batch(input, block_shape, paddings)
@@ -161,8 +166,9 @@ def _to_space_shape(input, count, blocks, crops):
             out.append(None)
             continue
         left = size * int(blocks[i]) - int(cuts[i].sum())
-        require(left >= 0, f"Negative dimension size caused by subtracting: cropped_shape[{i}]="
-                f"{left}")  # fmt: skip
+        require(
+            left >= 0, f"Negative dimension size caused by subtracting: cropped_shape[{i}]={left}"
+        )
         out.append(left)
     return make_shape((*out, *input.sizes[count + 1 :]))
 
@@ -190,9 +196,14 @@ def _to_space(input, block_shape, crops):
     return np.asarray(whole[tuple(index)], order="C")
 
 
-@op("BatchToSpaceND", "input: T, block_shape: Tblock_shape, crops: Tcrops -> output: T", T=Type(),
-    Tblock_shape=Type(INDEX, default=int32), Tcrops=Type(INDEX, default=int32),
-    shape=batch_to_space_nd_shape)  # fmt: skip
+@op(
+    "BatchToSpaceND",
+    "input: T, block_shape: Tblock_shape, crops: Tcrops -> output: T",
+    T=Type(),
+    Tblock_shape=Type(INDEX, default=int32),
+    Tcrops=Type(INDEX, default=int32),
+    shape=batch_to_space_nd_shape,
+)
 def batch_to_space_nd(input, block_shape, crops):
     """What SpaceToBatchND undoes: batches become places inside blocks, then borders are cut off."""
     return _to_space(input, block_shape, crops)
@@ -232,8 +243,14 @@ def space_to_batch_shape(input, paddings, *, block_size):
     return _to_batch_shape(with_rank(input, 4), 2, np.array([block_size] * 2), paddings)
 
 
-@op("SpaceToBatch", "input: T, paddings: Tpaddings -> output: T", T=Type(),
-    Tpaddings=Type(INDEX, default=int32), block_size=Int(min=2), shape=space_to_batch_shape)  # fmt: skip
+@op(
+    "SpaceToBatch",
+    "input: T, paddings: Tpaddings -> output: T",
+    T=Type(),
+    Tpaddings=Type(INDEX, default=int32),
+    block_size=Int(min=2),
+    shape=space_to_batch_shape,
+)
 def space_to_batch(input, paddings, *, block_size):
     """SpaceToBatchND for images and square blocks."""
     require(input.ndim == 4, f"Input rank should be: 4instead of: {input.ndim}")
@@ -254,8 +271,14 @@ def batch_to_space_shape(input, crops, *, block_size):
     return _to_space_shape(with_rank(input, 4), 2, np.array([block_size] * 2), crops)
 
 
-@op("BatchToSpace", "input: T, crops: Tidx -> output: T", T=Type(), block_size=Int(min=2),
-    Tidx=Type(INDEX, default=int32), shape=batch_to_space_shape)  # fmt: skip
+@op(
+    "BatchToSpace",
+    "input: T, crops: Tidx -> output: T",
+    T=Type(),
+    block_size=Int(min=2),
+    Tidx=Type(INDEX, default=int32),
+    shape=batch_to_space_shape,
+)
 def batch_to_space(input, crops, *, block_size):
     """BatchToSpaceND for images and square blocks."""
     require(input.ndim == 4, f"Input rank should be: 4instead of: {input.ndim}")
@@ -328,8 +351,14 @@ def space_to_depth_shape(input, *, block_size, data_format):
     return make_shape(_arranged(data_format, n, h, w, _times(c, block_size**2)))
 
 
-@op("SpaceToDepth", "input: T -> output: T", T=Type(), block_size=Int(min=2), data_format=_FORMAT,
-    shape=space_to_depth_shape)  # fmt: skip
+@op(
+    "SpaceToDepth",
+    "input: T -> output: T",
+    T=Type(),
+    block_size=Int(min=2),
+    data_format=_FORMAT,
+    shape=space_to_depth_shape,
+)
 def space_to_depth(input, *, block_size, data_format):
     """The places inside each block of an image become channels."""
     rank, b = _image_rank(data_format), block_size
@@ -374,8 +403,12 @@ def _(e, x, *, block_size, data_format):
 def _(rng):
     yield Sample(rng.normal(size=(2, 4, 6, 3)), block_size=2)
     yield Sample(rng.normal(size=(2, 3, 4, 6)), block_size=2, data_format="NCHW")
-    yield Sample(np.arange(16, dtype=np.int8).reshape(1, 1, 2, 2, 4), block_size=2,
-                 data_format="NCHW_VECT_C", grad=False)  # fmt: skip
+    yield Sample(
+        np.arange(16, dtype=np.int8).reshape(1, 1, 2, 2, 4),
+        block_size=2,
+        data_format="NCHW_VECT_C",
+        grad=False,
+    )
     yield Sample(np.zeros((0, 2, 2, 1)), block_size=2, note="empty")
     yield ErrorSample(np.ones((1, 3, 2, 1)), block_size=2, raises="divisible by")
     yield ErrorSample(np.ones((3, 2, 1)), block_size=2, raises="rank")
@@ -387,8 +420,14 @@ def depth_to_space_shape(input, *, block_size, data_format):
     return make_shape(_arranged(data_format, n, _times(h, block_size), _times(w, block_size), c))
 
 
-@op("DepthToSpace", "input: T -> output: T", T=Type(), block_size=Int(min=2), data_format=_FORMAT,
-    shape=depth_to_space_shape)  # fmt: skip
+@op(
+    "DepthToSpace",
+    "input: T -> output: T",
+    T=Type(),
+    block_size=Int(min=2),
+    data_format=_FORMAT,
+    shape=depth_to_space_shape,
+)
 def depth_to_space(input, *, block_size, data_format):
     """What SpaceToDepth undoes: channels become places inside blocks of an image."""
     rank, b = _image_rank(data_format), block_size

@@ -41,8 +41,13 @@ def _checked_axis(split_dim, rank):
     return axis % rank
 
 
-@op("Split", "split_dim: int32, value: T -> output: num_split*T", num_split=Int(min=1), T=Type(),
-    shape=split_shape)  # fmt: skip
+@op(
+    "Split",
+    "split_dim: int32, value: T -> output: num_split*T",
+    num_split=Int(min=1),
+    T=Type(),
+    shape=split_shape,
+)
 def split(split_dim, value, *, num_split):
     """`value` in `num_split` equal parts along an axis."""
     require(split_dim.ndim == 0, f"split_dim must be a scalar but has rank {split_dim.ndim}")
@@ -115,9 +120,14 @@ def _piece_sizes(sizes, whole):
     return out
 
 
-@op("SplitV", "value: T, size_splits: Tlen, split_dim: int32 -> output: num_split*T",
-    num_split=Int(min=1), T=Type(), Tlen=Type(INDEX, default=int64),
-    shape=split_v_shape)  # fmt: skip
+@op(
+    "SplitV",
+    "value: T, size_splits: Tlen, split_dim: int32 -> output: num_split*T",
+    num_split=Int(min=1),
+    T=Type(),
+    Tlen=Type(INDEX, default=int64),
+    shape=split_v_shape,
+)
 def split_v(value, size_splits, split_dim, *, num_split):
     """`value` in parts of the given sizes along an axis; one size may be -1: what remains."""
     require(split_dim.size == 1, "split_dim_tensor must have exactly one element.")
@@ -169,6 +179,7 @@ def _(rng):
     yield Sample(rng.normal(size=(4, 3)), np.array([1, 3]), zero, num_split=2)
     yield Sample(rng.normal(size=(4, 3)), np.array([1, -1, 0], np.int32), zero, num_split=3)
     yield Sample(rng.normal(size=(4, 3)), np.array([3]), np.array(-1, np.int32), num_split=1)
-    yield ErrorSample(np.ones((4, 3)), np.array([1, 2]), zero, num_split=2,
-                      raises="can't split|Determined shape")  # fmt: skip
+    yield ErrorSample(
+        np.ones((4, 3)), np.array([1, 2]), zero, num_split=2, raises="can't split|Determined shape"
+    )
     yield ErrorSample(np.ones((4, 3)), np.array([-1, -1]), zero, num_split=2, raises="one -1")

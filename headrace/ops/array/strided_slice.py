@@ -85,8 +85,14 @@ def _index(entry: Entry, shape: Sequence[int]) -> Any:
     return slice(places.start, stop, places.step)
 
 
-@op("StridedSlice", "input: T, begin: Index, end: Index, strides: Index -> output: T", T=Type(),
-    Index=INDEX, **_NO_MASKS, shape=sliced_shape)  # fmt: skip
+@op(
+    "StridedSlice",
+    "input: T, begin: Index, end: Index, strides: Index -> output: T",
+    T=Type(),
+    Index=INDEX,
+    **_NO_MASKS,
+    shape=sliced_shape,
+)
 def strided_slice(input, begin, end, strides, **masks):
     """input[begin:end:strides], with Python's meaning of negative and missing bounds."""
     return np.asarray(input[index_of(input.shape, begin, end, strides, masks)], order="C")
@@ -168,12 +174,17 @@ def _(rng):
     for shape, spec, masks in _specs():
         yield Sample(rng.normal(size=shape), *spec, **masks)
     yield Sample(np.array([b"a", b"b"], object), *_spec([1], [2], [1]), shrink_axis_mask=1)
-    yield ErrorSample(np.ones(3), *_spec([3], [4], [1]), shrink_axis_mask=1,
-                      raises="slice index 3 of dimension 0 out of bounds")  # fmt: skip
+    yield ErrorSample(
+        np.ones(3),
+        *_spec([3], [4], [1]),
+        shrink_axis_mask=1,
+        raises="slice index 3 of dimension 0 out of bounds",
+    )
     yield ErrorSample(np.ones(3), *_spec([0], [1], [0]), raises="must be non-zero")
     yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), raises="only 1 dims")
-    yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), ellipsis_mask=3,
-                      raises="Multiple ellipses")  # fmt: skip
+    yield ErrorSample(
+        np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), ellipsis_mask=3, raises="Multiple ellipses"
+    )
 
 
 # -- StridedSliceGrad ---------------------------------------------------------------------------
@@ -181,9 +192,14 @@ def _check_value(found, wanted):
     require(found == wanted, f"shape of dy was {list(found)} instead of {list(wanted)}")
 
 
-@op("StridedSliceGrad",
-    "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T", T=Type(),
-    Index=INDEX, **_NO_MASKS, shape=lambda shape, *rest: described_by(shape))  # fmt: skip
+@op(
+    "StridedSliceGrad",
+    "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T",
+    T=Type(),
+    Index=INDEX,
+    **_NO_MASKS,
+    shape=lambda shape, *rest: described_by(shape),
+)
 def strided_slice_grad(shape, begin, end, strides, dy, **masks):
     """The gradient of StridedSlice: `dy` where the slice was taken, zeros elsewhere."""
     out = zeros_array(checked_sizes(shape), as_dtype(dy.dtype))
@@ -243,8 +259,9 @@ def _(rng):
         yield Sample(np.array(shape, np.int32), *spec, rng.normal(size=dy.shape), **masks)
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([4], np.int32), *_spec([1], [3], [1]), words, note="strings")
-    yield ErrorSample(np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3),
-                      raises="shape of dy was")  # fmt: skip
+    yield ErrorSample(
+        np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3), raises="shape of dy was"
+    )
 
 
 # -- Python's [] --------------------------------------------------------------------------------
@@ -283,8 +300,10 @@ class _Spec:
         stride: Any = 1
         bit = 1 << len(self.begin)
         if isinstance(item, slice):
-            begin, end = (self._bound(b, m, bit) for b, m in
-                          ((item.start, "begin_mask"), (item.stop, "end_mask")))  # fmt: skip
+            begin, end = (
+                self._bound(b, m, bit)
+                for b, m in ((item.start, "begin_mask"), (item.stop, "end_mask"))
+            )
             if item.step is not None:
                 _check_bound(item.step)
                 stride = item.step

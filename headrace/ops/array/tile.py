@@ -49,8 +49,13 @@ def _checked(input, multiples, least):
     return times
 
 
-@op("Tile", "input: T, multiples: Tmultiples -> output: T", T=Type(),
-    Tmultiples=Type(INDEX, default=int32), shape=tiled_shape)  # fmt: skip
+@op(
+    "Tile",
+    "input: T, multiples: Tmultiples -> output: T",
+    T=Type(),
+    Tmultiples=Type(INDEX, default=int32),
+    shape=tiled_shape,
+)
 def tile(input, multiples):
     """The input, repeated multiples[i] times along axis i."""
     times = _checked(input, multiples, 0)
@@ -114,10 +119,13 @@ def _(rng):
     yield ErrorSample(np.ones(2), np.array([-1]), raises=r"multiples\[0\] >= 0")
 
 
-@op("TileGrad", "input: T, multiples: int32 -> output: T", T=Type(),
+@op(
+    "TileGrad",
+    "input: T, multiples: int32 -> output: T",
+    T=Type(),
     deprecated=(3, "TileGrad has been replaced with reduce_sum"),
-    shape=lambda input, multiples: make_shape(None if input.rank is None else
-                                              (None,) * input.rank))  # fmt: skip
+    shape=lambda input, multiples: make_shape(None if input.rank is None else (None,) * input.rank),
+)
 def tile_grad(input, multiples):
     """The sum over the repetitions that Tile made."""
     times = _checked(input, multiples, 1)
@@ -153,8 +161,13 @@ def broadcast_to_shape(input, shape):
     return make_shape(sizes)
 
 
-@op("BroadcastTo", "input: T, shape: Tidx -> output: T", T=Type(),
-    Tidx=Type(INDEX, default=int32), shape=broadcast_to_shape)  # fmt: skip
+@op(
+    "BroadcastTo",
+    "input: T, shape: Tidx -> output: T",
+    T=Type(),
+    Tidx=Type(INDEX, default=int32),
+    shape=broadcast_to_shape,
+)
 def broadcast_to(input, shape):
     """The input, repeated along its missing dimensions and those of size 1, as NumPy does."""
     sizes = checked_sizes(shape)

@@ -50,8 +50,13 @@ def _permuted(x, perm):
     return np.asarray(x.transpose(checked_order(perm, x.ndim)), order="C")
 
 
-@op("Transpose", "x: T, perm: Tperm -> y: T", T=Type(), Tperm=Type(INDEX, default=int32),
-    shape=transposed_shape)  # fmt: skip
+@op(
+    "Transpose",
+    "x: T, perm: Tperm -> y: T",
+    T=Type(),
+    Tperm=Type(INDEX, default=int32),
+    shape=transposed_shape,
+)
 def transpose(x, perm):
     """Dimension i of the result is dimension perm[i] of `x`."""
     return _permuted(x, perm)
@@ -91,8 +96,13 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3)), np.array([0, 0], np.int32), raises="1 is missing")
 
 
-@op("ConjugateTranspose", "x: T, perm: Tperm -> y: T", T=Type(),
-    Tperm=Type(INDEX, default=int32), shape=transposed_shape)  # fmt: skip
+@op(
+    "ConjugateTranspose",
+    "x: T, perm: Tperm -> y: T",
+    T=Type(),
+    Tperm=Type(INDEX, default=int32),
+    shape=transposed_shape,
+)
 def conjugate_transpose(x, perm):
     """As Transpose; complex elements are conjugated."""
     moved = _permuted(x, perm)
@@ -115,8 +125,12 @@ def _(rng):
     )
 
 
-@op("InvertPermutation", "x: T -> y: T", T=Type(INDEX, default=int32),
-    shape=lambda x: with_rank(x, 1))  # fmt: skip
+@op(
+    "InvertPermutation",
+    "x: T -> y: T",
+    T=Type(INDEX, default=int32),
+    shape=lambda x: with_rank(x, 1),
+)
 def invert_permutation(x):
     """The permutation that undoes `x`: y[x[i]] = i."""
     require(x.ndim == 1, "invert_permutation expects a 1D vector.")

@@ -86,8 +86,13 @@ def unique_shape(x):
     return [Shape.of(None), _vector(x)]
 
 
-@op("Unique", "x: T -> y: T, idx: out_idx", T=Type(), out_idx=Type(INDEX, default=int32),
-    shape=unique_shape)  # fmt: skip
+@op(
+    "Unique",
+    "x: T -> y: T, idx: out_idx",
+    T=Type(),
+    out_idx=Type(INDEX, default=int32),
+    shape=unique_shape,
+)
 def unique(x):
     """The distinct elements of a vector, and for each element its number among them."""
     require(x.ndim == 1, "unique expects a 1D vector.")
@@ -115,8 +120,13 @@ def counts_shape(x):
     return [Shape.of(None), _vector(x), Shape.of(None)]
 
 
-@op("UniqueWithCounts", "x: T -> y: T, idx: out_idx, count: out_idx", T=Type(),
-    out_idx=Type(INDEX, default=int32), shape=counts_shape)  # fmt: skip
+@op(
+    "UniqueWithCounts",
+    "x: T -> y: T, idx: out_idx, count: out_idx",
+    T=Type(),
+    out_idx=Type(INDEX, default=int32),
+    shape=counts_shape,
+)
 def unique_with_counts(x):
     """As Unique; also how often each distinct element occurs."""
     require(x.ndim == 1, "unique expects a 1D vector.")
@@ -137,9 +147,14 @@ def _axis_shapes(x, axis):
     return make_shape(sizes), Shape.of(x.sizes[at])
 
 
-@op("UniqueV2", "x: T, axis: Taxis -> y: T, idx: out_idx", T=Type(),
-    Taxis=Type(INDEX, default=int64), out_idx=Type(INDEX, default=int32),
-    shape=lambda x, axis: list(_axis_shapes(x, axis)))  # fmt: skip
+@op(
+    "UniqueV2",
+    "x: T, axis: Taxis -> y: T, idx: out_idx",
+    T=Type(),
+    Taxis=Type(INDEX, default=int64),
+    out_idx=Type(INDEX, default=int32),
+    shape=lambda x, axis: list(_axis_shapes(x, axis)),
+)
 def unique_v2(x, axis):
     """The distinct slices along an axis (a vector of one; empty for a vector `x`)."""
     return _along(x, axis)[:2]
@@ -160,9 +175,14 @@ def _axis_samples(rng):
 unique_v2.samples(_axis_samples)
 
 
-@op("UniqueWithCountsV2", "x: T, axis: Taxis -> y: T, idx: out_idx, count: out_idx", T=Type(),
-    Taxis=Type(INDEX, default=int64), out_idx=Type(INDEX, default=int32),
-    shape=lambda x, axis: [*_axis_shapes(x, axis), Shape.of(None)])  # fmt: skip
+@op(
+    "UniqueWithCountsV2",
+    "x: T, axis: Taxis -> y: T, idx: out_idx, count: out_idx",
+    T=Type(),
+    Taxis=Type(INDEX, default=int64),
+    out_idx=Type(INDEX, default=int32),
+    shape=lambda x, axis: [*_axis_shapes(x, axis), Shape.of(None)],
+)
 def unique_with_counts_v2(x, axis):
     """As UniqueV2; also how often each distinct slice occurs."""
     return _along(x, axis)
@@ -173,8 +193,13 @@ unique_with_counts_v2.samples(_axis_samples)
 
 
 # -- ListDiff -----------------------------------------------------------------------------------
-@op("ListDiff", "x: T, y: T -> out: T, idx: out_idx", T=Type(), out_idx=Type(INDEX, default=int32),
-    shape=lambda x, y: [Shape.of(None), Shape.of(None)])  # fmt: skip
+@op(
+    "ListDiff",
+    "x: T, y: T -> out: T, idx: out_idx",
+    T=Type(),
+    out_idx=Type(INDEX, default=int32),
+    shape=lambda x, y: [Shape.of(None), Shape.of(None)],
+)
 def list_diff(x, y):
     """The elements of `x` that `y` does not have, in their order, and their places."""
     require(x.ndim == 1, "x should be a 1D vector.")

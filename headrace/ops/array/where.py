@@ -21,8 +21,12 @@ def where_shape(input):
     return make_shape((None, input.rank))
 
 
-@op("Where", "input: T -> index: int64", T=Type((*NUMBERS, dtypes.bool_), default=dtypes.bool_),
-    shape=where_shape)  # fmt: skip
+@op(
+    "Where",
+    "input: T -> index: int64",
+    T=Type((*NUMBERS, dtypes.bool_), default=dtypes.bool_),
+    shape=where_shape,
+)
 def where(input):
     """The indices of the elements that are true (or not zero), one row each, in row-major order."""
     require(1 <= input.ndim <= 8, f"WhereOp : Unhandled input dimensions: {input.ndim}")
@@ -116,8 +120,13 @@ def select_v2_shape(condition, t, e):
         ) from None
 
 
-@op("SelectV2", "condition: bool, t: T, e: T -> output: T", T=Type(), shape=select_v2_shape,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "SelectV2",
+    "condition: bool, t: T, e: T -> output: T",
+    T=Type(),
+    shape=select_v2_shape,
+    traits={ELEMENTWISE},
+)
 def select_v2(condition, t, e):
     """`t` where the condition holds, else `e`; all three broadcast."""
     shapes = [show(make_shape(a.shape)) for a in (condition, t, e)]

@@ -59,15 +59,29 @@ def _flow(name: str, signature: str, role: Trait, shape, attrs, *traits) -> Op:
 _PASSES, _PASSES_REF = "data: T -> output: T", "data: Ref(T) -> output: Ref(T)"
 _JOINED = {"T": Type(), "N": Int(min=1)}
 
-switch = _flow("Switch", "data: T, pred: bool -> output_false: T, output_true: T", SWITCH,
-               switch_shape, {"T": Type()})  # fmt: skip
+switch = _flow(
+    "Switch",
+    "data: T, pred: bool -> output_false: T, output_true: T",
+    SWITCH,
+    switch_shape,
+    {"T": Type()},
+)
 ref_switch = _flow(
-    "RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)", SWITCH,
-    switch_shape, {"T": Type()}, ALLOWS_UNINITIALIZED,
-)  # fmt: skip
+    "RefSwitch",
+    "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)",
+    SWITCH,
+    switch_shape,
+    {"T": Type()},
+    ALLOWS_UNINITIALIZED,
+)
 merge = _flow("Merge", "inputs: N*T -> output: T, value_index: int32", MERGE, merge_shape, _JOINED)
-ref_merge = _flow("RefMerge", "inputs: Ref(N*T) -> output: Ref(T), value_index: int32", MERGE,
-                  merge_shape, _JOINED)  # fmt: skip
+ref_merge = _flow(
+    "RefMerge",
+    "inputs: Ref(N*T) -> output: Ref(T), value_index: int32",
+    MERGE,
+    merge_shape,
+    _JOINED,
+)
 enter = _flow("Enter", _PASSES, ENTER, enter_shape, _FRAME)
 ref_enter = _flow("RefEnter", _PASSES_REF, ENTER, enter_shape, _FRAME)
 exit_ = _flow("Exit", _PASSES, EXIT, same, {"T": Type()})
@@ -100,8 +114,14 @@ def ref_select_shape(index, inputs):
     return first if same else UNKNOWN
 
 
-@op("RefSelect", "index: int32, inputs: Ref(N*T) -> output: Ref(T)", T=Type(), N=Int(min=1),
-    traits={READS}, shape=ref_select_shape)  # fmt: skip
+@op(
+    "RefSelect",
+    "index: int32, inputs: Ref(N*T) -> output: Ref(T)",
+    T=Type(),
+    N=Int(min=1),
+    traits={READS},
+    shape=ref_select_shape,
+)
 def ref_select(index, inputs):
     """The reference chosen by index."""
     require(

@@ -35,9 +35,14 @@ def gradient_shapes(input, *, Tin, Tout):
 
 # (x..., dy...) -> dx... of a function f(x...) -> y...; a plan puts the gradient's body in its place.
 symbolic_gradient = primitive(
-    "SymbolicGradient", "input: Tin -> output: Tout", Tin=Types(min=1), Tout=Types(min=1),
-    f=Function(), shape=gradient_shapes, traits={HOST},
-)  # fmt: skip
+    "SymbolicGradient",
+    "input: Tin -> output: Tout",
+    Tin=Types(min=1),
+    Tout=Types(min=1),
+    f=Function(),
+    shape=gradient_shapes,
+    traits={HOST},
+)
 
 
 @symbolic_gradient.gradient
@@ -64,24 +69,49 @@ def unknown_outputs(*inputs, Tout):
     return [UNKNOWN] * len(Tout)
 
 
-@op("PartitionedCall", "args: Tin -> output: Tout", Tin=Types(min=0), Tout=Types(min=0),
-    f=Function(), config="", config_proto="", executor_type="", shape=unknown_outputs,
-    traits={HOST})  # fmt: skip
+@op(
+    "PartitionedCall",
+    "args: Tin -> output: Tout",
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    f=Function(),
+    config="",
+    config_proto="",
+    executor_type="",
+    shape=unknown_outputs,
+    traits={HOST},
+)
 def partitioned_call(ctx, args, *, f):
     """f(args)."""
     return ctx.run_function(f, args)
 
 
-@op("StatefulPartitionedCall", "args: Tin -> output: Tout", Tin=Types(min=0), Tout=Types(min=0),
-    f=Function(), config="", config_proto="", executor_type="", shape=unknown_outputs,
-    traits={STATEFUL, HOST})  # fmt: skip
+@op(
+    "StatefulPartitionedCall",
+    "args: Tin -> output: Tout",
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    f=Function(),
+    config="",
+    config_proto="",
+    executor_type="",
+    shape=unknown_outputs,
+    traits={STATEFUL, HOST},
+)
 def stateful_partitioned_call(ctx, args, *, f):
     """f(args), for its effects too."""
     return ctx.run_function(f, args)
 
 
-@op("RemoteCall", "target: string, args: Tin -> output: Tout", Tin=Types(min=1),
-    Tout=Types(min=1), f=Function(), shape=unknown_outputs, traits={STATEFUL, HOST})  # fmt: skip
+@op(
+    "RemoteCall",
+    "target: string, args: Tin -> output: Tout",
+    Tin=Types(min=1),
+    Tout=Types(min=1),
+    f=Function(),
+    shape=unknown_outputs,
+    traits={STATEFUL, HOST},
+)
 def remote_call(ctx, target, args, *, f):
     """f(args), on the device called `target`."""
     return ctx.run_function(f, args)
@@ -115,22 +145,43 @@ def run_if(ctx, cond, input, *, then_branch, else_branch):
 
 
 _BRANCHES = {
-    "Tcond": Type(), "Tin": Types(min=0), "Tout": Types(min=0), "then_branch": Function(),
-    "else_branch": Function(), "output_shapes": Shapes(default=[]),
-}  # fmt: skip
-if_ = op("If", "cond: Tcond, input: Tin -> output: Tout", shape=branch_shapes, attrs=_BRANCHES,
-         traits={STATEFUL, HOST})(run_if)  # fmt: skip
-stateless_if = op("StatelessIf", "cond: Tcond, input: Tin -> output: Tout", shape=branch_shapes,
-                  attrs=_BRANCHES, traits={HOST})(run_if)  # fmt: skip
+    "Tcond": Type(),
+    "Tin": Types(min=0),
+    "Tout": Types(min=0),
+    "then_branch": Function(),
+    "else_branch": Function(),
+    "output_shapes": Shapes(default=[]),
+}
+if_ = op(
+    "If",
+    "cond: Tcond, input: Tin -> output: Tout",
+    shape=branch_shapes,
+    attrs=_BRANCHES,
+    traits={STATEFUL, HOST},
+)(run_if)
+stateless_if = op(
+    "StatelessIf",
+    "cond: Tcond, input: Tin -> output: Tout",
+    shape=branch_shapes,
+    attrs=_BRANCHES,
+    traits={HOST},
+)(run_if)
 
 
 def case_shapes(branch_index, input, *, Tout, output_shapes):
     return given_shapes(output_shapes, [UNKNOWN] * len(Tout))
 
 
-@op("Case", "branch_index: int32, input: Tin -> output: Tout", Tin=Types(min=0),
-    Tout=Types(min=0), branches=Functions(min=1), output_shapes=Shapes(default=[]),
-    shape=case_shapes, traits={STATEFUL, HOST})  # fmt: skip
+@op(
+    "Case",
+    "branch_index: int32, input: Tin -> output: Tout",
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    branches=Functions(min=1),
+    output_shapes=Shapes(default=[]),
+    shape=case_shapes,
+    traits={STATEFUL, HOST},
+)
 def case(ctx, branch_index, input, *, branches):
     """branches[branch_index](input); the last branch where the index is out of range."""
     index = int(branch_index)
@@ -150,21 +201,32 @@ def run_while(ctx, input, *, cond, body):
 
 
 _LOOP = {
-    "T": Types(min=0), "cond": Function(), "body": Function(), "output_shapes": Shapes(default=[]),
+    "T": Types(min=0),
+    "cond": Function(),
+    "body": Function(),
+    "output_shapes": Shapes(default=[]),
     "parallel_iterations": 10,
-}  # fmt: skip
-while_ = op("While", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP,
-            traits={STATEFUL, HOST})(run_while)  # fmt: skip
-stateless_while = op("StatelessWhile", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP,
-                     traits={HOST})(run_while)  # fmt: skip
+}
+while_ = op(
+    "While", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP, traits={STATEFUL, HOST}
+)(run_while)
+stateless_while = op(
+    "StatelessWhile", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP, traits={HOST}
+)(run_while)
 
 
 def for_shapes(start, limit, delta, input):
     return [UNKNOWN] * len(input)
 
 
-@op("For", "start: int32, limit: int32, delta: int32, input: T -> output: T", T=Types(min=0),
-    body=Function(), shape=for_shapes, traits={HOST})  # fmt: skip
+@op(
+    "For",
+    "start: int32, limit: int32, delta: int32, input: T -> output: T",
+    T=Types(min=0),
+    body=Function(),
+    shape=for_shapes,
+    traits={HOST},
+)
 def for_(ctx, start, limit, delta, input, *, body):
     """input = body(i, *input) for i from start to limit in steps of delta."""
     for name, value in (("start", start), ("limit", limit), ("delta", delta)):
@@ -177,8 +239,7 @@ def for_(ctx, start, limit, delta, input, *, body):
     return values
 
 
-@op("FakeParam", "-> output: dtype", attrs={"dtype": Type(), "shape": ShapeAttr()},
-    shape=from_attr)  # fmt: skip
+@op("FakeParam", "-> output: dtype", attrs={"dtype": Type(), "shape": ShapeAttr()}, shape=from_attr)
 def fake_param(*, dtype, shape):
     """A value that nobody may use: the place of an intermediate in the branch that lacks it."""
     return np.zeros([size or 0 for size in shape.sizes] if shape.rank else (), dtype.numpy)

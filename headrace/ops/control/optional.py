@@ -54,8 +54,12 @@ def unboxed(tensor):
     return found
 
 
-@op("OptionalFromValue", "components: Toutput_types -> optional: variant",
-    Toutput_types=Types(min=1), shape=lambda components, *, Toutput_types: SCALAR)  # fmt: skip
+@op(
+    "OptionalFromValue",
+    "components: Toutput_types -> optional: variant",
+    Toutput_types=Types(min=1),
+    shape=lambda components, *, Toutput_types: SCALAR,
+)
 def optional_from_value(components, *, Toutput_types):
     """An optional that holds `components`."""
     return boxed(Optional(list(components), Toutput_types))
@@ -78,8 +82,13 @@ def value_shapes(optional, *, output_types, output_shapes):
     return list(output_shapes)
 
 
-@op("OptionalGetValue", "optional: variant -> components: output_types", output_types=Types(min=1),
-    output_shapes=Shapes(min=1), shape=value_shapes)  # fmt: skip
+@op(
+    "OptionalGetValue",
+    "optional: variant -> components: output_types",
+    output_types=Types(min=1),
+    output_shapes=Shapes(min=1),
+    shape=value_shapes,
+)
 def optional_get_value(optional, *, output_types, output_shapes):
     """What it holds."""
     held = unboxed(optional)

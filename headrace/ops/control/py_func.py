@@ -113,22 +113,44 @@ def outputs(input, *, Tout):
     return [UNKNOWN] * len(Tout)
 
 
-@op("PyFunc", "input: Tin -> output: Tout", token=String(), Tin=Types(min=0), Tout=Types(min=0),
-    traits={STATEFUL, BLOCKING, HOST}, shape=outputs)  # fmt: skip
+@op(
+    "PyFunc",
+    "input: Tin -> output: Tout",
+    token=String(),
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    traits={STATEFUL, BLOCKING, HOST},
+    shape=outputs,
+)
 def py_func(input, *, token, Tout):
     """Call a Python function with the values of the inputs."""
     return call(token, input, Tout)
 
 
-@op("PyFuncStateless", "input: Tin -> output: Tout", token=String(), Tin=Types(min=0),
-    Tout=Types(min=0), traits={BLOCKING, HOST}, shape=outputs)  # fmt: skip
+@op(
+    "PyFuncStateless",
+    "input: Tin -> output: Tout",
+    token=String(),
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    traits={BLOCKING, HOST},
+    shape=outputs,
+)
 def py_func_stateless(input, *, token, Tout):
     """Call a Python function whose result depends on its arguments alone."""
     return call(token, input, Tout)
 
 
-@op("EagerPyFunc", "input: Tin -> output: Tout", token=String(), is_async=False, Tin=Types(min=0),
-    Tout=Types(min=0), traits={STATEFUL, BLOCKING, HOST}, shape=outputs)  # fmt: skip
+@op(
+    "EagerPyFunc",
+    "input: Tin -> output: Tout",
+    token=String(),
+    is_async=False,
+    Tin=Types(min=0),
+    Tout=Types(min=0),
+    traits={STATEFUL, BLOCKING, HOST},
+    shape=outputs,
+)
 def eager_py_func(input, *, token, Tout):
     """Call a Python function (written for eager tensors) with the values of the inputs."""
     return call(token, input, Tout)

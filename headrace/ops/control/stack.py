@@ -54,23 +54,40 @@ def _push(stack, elem, dtype):
     return elem
 
 
-@op("StackV2", "max_size: int32 -> handle: resource", elem_type=Type(), stack_name="",
-    traits={STATEFUL}, shape=lambda max_size: Shape.of(2))  # fmt: skip
+@op(
+    "StackV2",
+    "max_size: int32 -> handle: resource",
+    elem_type=Type(),
+    stack_name="",
+    traits={STATEFUL},
+    shape=lambda max_size: Shape.of(2),
+)
 def stack_v2(ctx, max_size, *, elem_type, stack_name):
     """A new stack, every time it runs.  A negative max_size means no limit."""
     name = f"{stack_name or ctx.node.name}_{next(_numbers)}"
     return Handle("", name, "stack", ctx.node.device, Stack(name, elem_type, int(max_size)))
 
 
-@op("StackPushV2", "handle: resource, elem: T -> output: T", T=Type(), swap_memory=False,
-    traits={STATEFUL, WRITES}, shape=lambda handle, elem: elem.plain())  # fmt: skip
+@op(
+    "StackPushV2",
+    "handle: resource, elem: T -> output: T",
+    T=Type(),
+    swap_memory=False,
+    traits={STATEFUL, WRITES},
+    shape=lambda handle, elem: elem.plain(),
+)
 def stack_push_v2(handle, elem, *, T):
     """Push elem, and give it on."""
     return _push(handle.get(Stack), elem, T)
 
 
-@op("StackPopV2", "handle: resource -> elem: elem_type", elem_type=Type(),
-    traits={STATEFUL, WRITES}, shape=unknown)  # fmt: skip
+@op(
+    "StackPopV2",
+    "handle: resource -> elem: elem_type",
+    elem_type=Type(),
+    traits={STATEFUL, WRITES},
+    shape=unknown,
+)
 def stack_pop_v2(handle):
     """The value that was pushed last."""
     return handle.get(Stack).pop()
@@ -94,8 +111,14 @@ def _by_name(ctx, handle):
     return stack
 
 
-@op("Stack", "-> handle: Ref(string)", elem_type=Type(), stack_name="", traits={STATEFUL},
-    shape=lambda: Shape.of(2))  # fmt: skip
+@op(
+    "Stack",
+    "-> handle: Ref(string)",
+    elem_type=Type(),
+    stack_name="",
+    traits={STATEFUL},
+    shape=lambda: Shape.of(2),
+)
 def stack(ctx, *, elem_type, stack_name):
     """A new stack, named by a reference; it ends with the step."""
     name = f"{stack_name or ctx.node.name}_{next(_numbers)}"
@@ -105,8 +128,13 @@ def stack(ctx, *, elem_type, stack_name):
     return slot
 
 
-@op("StackPush", "handle: Ref(string), elem: T -> output: T", T=Type(), swap_memory=False,
-    shape=lambda handle, elem: elem.plain())  # fmt: skip
+@op(
+    "StackPush",
+    "handle: Ref(string), elem: T -> output: T",
+    T=Type(),
+    swap_memory=False,
+    shape=lambda handle, elem: elem.plain(),
+)
 def stack_push(ctx, handle, elem, *, T):
     """Push elem, and give it on."""
     return _push(_by_name(ctx, handle), elem, T)

@@ -44,19 +44,39 @@ def array_shape(size):
     return [HANDLE, Shape.of()]
 
 
-@op("TensorArrayV3", "size: int32 -> handle: resource, flow: float32", dtype=Type(),
-    element_shape=ShapeAttr(None), dynamic_size=False, clear_after_read=True,
-    identical_element_shapes=False, tensor_array_name="", traits={STATEFUL},
-    shape=array_shape)  # fmt: skip
+@op(
+    "TensorArrayV3",
+    "size: int32 -> handle: resource, flow: float32",
+    dtype=Type(),
+    element_shape=ShapeAttr(None),
+    dynamic_size=False,
+    clear_after_read=True,
+    identical_element_shapes=False,
+    tensor_array_name="",
+    traits={STATEFUL},
+    shape=array_shape,
+)
 def tensor_array_v3(
-    ctx, size, *, dtype, element_shape, dynamic_size, clear_after_read, identical_element_shapes,
+    ctx,
+    size,
+    *,
+    dtype,
+    element_shape,
+    dynamic_size,
+    clear_after_read,
+    identical_element_shapes,
     tensor_array_name,
-):  # fmt: skip
+):
     """A new array, every time it runs."""
     state = new_state(
-        tensor_array_name or ctx.node.name, size, dtype, element_shape, dynamic_size,
-        clear_after_read, identical_element_shapes,
-    )  # fmt: skip
+        tensor_array_name or ctx.node.name,
+        size,
+        dtype,
+        element_shape,
+        dynamic_size,
+        clear_after_read,
+        identical_element_shapes,
+    )
     return Handle("", CONTAINER + state.name, KIND, ctx.node.device, state), _FLOW
 
 
@@ -74,17 +94,26 @@ def _gradient(handle, flow_in, source, device, prefix=()):
     return Handle("", GRADIENT_CONTAINER + state.name, KIND, device, state), flow_in
 
 
-@op("TensorArrayGradV3", "handle: resource, flow_in: float32 -> grad_handle: resource, "
-    "flow_out: float32", source=String(), traits={STATEFUL},
-    shape=lambda handle, flow_in: [HANDLE, Shape.of()])  # fmt: skip
+@op(
+    "TensorArrayGradV3",
+    "handle: resource, flow_in: float32 -> grad_handle: resource, flow_out: float32",
+    source=String(),
+    traits={STATEFUL},
+    shape=lambda handle, flow_in: [HANDLE, Shape.of()],
+)
 def tensor_array_grad_v3(ctx, handle, flow_in, *, source):
     """The array of gradients of an array; `source` names the call of tf.gradients."""
     return _gradient(handle, flow_in, source, ctx.node.device)
 
 
-@op("TensorArrayGradWithShape", "handle: resource, flow_in: float32, shape_to_prepend: int32 -> "
-    "grad_handle: resource, flow_out: float32", source=String(), traits={STATEFUL},
-    shape=lambda handle, flow_in, shape_to_prepend: [HANDLE, Shape.of()])  # fmt: skip
+@op(
+    "TensorArrayGradWithShape",
+    "handle: resource, flow_in: float32, shape_to_prepend: int32 -> "
+    "grad_handle: resource, flow_out: float32",
+    source=String(),
+    traits={STATEFUL},
+    shape=lambda handle, flow_in, shape_to_prepend: [HANDLE, Shape.of()],
+)
 def tensor_array_grad_with_shape(ctx, handle, flow_in, shape_to_prepend, *, source):
     """Like TensorArrayGradV3, with more dimensions in front of every element."""
     prefix = tuple(shape_to_prepend.tolist())
@@ -108,8 +137,13 @@ def write_shape(handle, index, value, flow_in):
     return Shape.of()
 
 
-@op("TensorArrayWriteV3", "handle: resource, index: int32, value: T, flow_in: float32 -> "
-    "flow_out: float32", T=Type(), traits={STATEFUL, WRITES}, shape=write_shape)  # fmt: skip
+@op(
+    "TensorArrayWriteV3",
+    "handle: resource, index: int32, value: T, flow_in: float32 -> flow_out: float32",
+    T=Type(),
+    traits={STATEFUL, WRITES},
+    shape=write_shape,
+)
 def tensor_array_write_v3(handle, index, value, flow_in, *, T):
     """Write to a cell.  A second write to it is an error."""
     return write(_state(handle), index, value, flow_in, T)
@@ -128,8 +162,13 @@ def read_shape(handle, index, flow_in):
     return UNKNOWN if handle.handle is None else handle.handle[1]
 
 
-@op("TensorArrayReadV3", "handle: resource, index: int32, flow_in: float32 -> value: dtype",
-    dtype=Type(), traits={STATEFUL}, shape=read_shape)  # fmt: skip
+@op(
+    "TensorArrayReadV3",
+    "handle: resource, index: int32, flow_in: float32 -> value: dtype",
+    dtype=Type(),
+    traits={STATEFUL},
+    shape=read_shape,
+)
 def tensor_array_read_v3(handle, index, flow_in, *, dtype):
     """What is in a cell."""
     return read(_state(handle), index, dtype)
@@ -150,8 +189,14 @@ def gather_shape(handle, indices, flow_in, *, element_shape):
     return make_shape([indices.dim(0) if indices.rank else None]).concatenate(each)
 
 
-@op("TensorArrayGatherV3", "handle: resource, indices: int32, flow_in: float32 -> value: dtype",
-    dtype=Type(), element_shape=ShapeAttr(None), traits={STATEFUL}, shape=gather_shape)  # fmt: skip
+@op(
+    "TensorArrayGatherV3",
+    "handle: resource, indices: int32, flow_in: float32 -> value: dtype",
+    dtype=Type(),
+    element_shape=ShapeAttr(None),
+    traits={STATEFUL},
+    shape=gather_shape,
+)
 def tensor_array_gather_v3(handle, indices, flow_in, *, dtype, element_shape):
     """The cells at `indices`, stacked."""
     return gather(_state(handle), indices, dtype, element_shape)
@@ -176,8 +221,13 @@ def scatter_shape(handle, indices, value, flow_in):
     return Shape.of()
 
 
-@op("TensorArrayScatterV3", "handle: resource, indices: int32, value: T, flow_in: float32 -> "
-    "flow_out: float32", T=Type(), traits={STATEFUL, WRITES}, shape=scatter_shape)  # fmt: skip
+@op(
+    "TensorArrayScatterV3",
+    "handle: resource, indices: int32, value: T, flow_in: float32 -> flow_out: float32",
+    T=Type(),
+    traits={STATEFUL, WRITES},
+    shape=scatter_shape,
+)
 def tensor_array_scatter_v3(handle, indices, value, flow_in, *, T):
     """The rows of `value` to the cells at `indices`."""
     return scatter(_state(handle), indices, value, flow_in, T)
@@ -195,9 +245,14 @@ def concat_shape(handle, flow_in, *, element_shape_except0):
     return [UNKNOWN, Shape.of(None)]
 
 
-@op("TensorArrayConcatV3", "handle: resource, flow_in: float32 -> value: dtype, lengths: int64",
-    dtype=Type(), element_shape_except0=ShapeAttr(None), traits={STATEFUL},
-    shape=concat_shape)  # fmt: skip
+@op(
+    "TensorArrayConcatV3",
+    "handle: resource, flow_in: float32 -> value: dtype, lengths: int64",
+    dtype=Type(),
+    element_shape_except0=ShapeAttr(None),
+    traits={STATEFUL},
+    shape=concat_shape,
+)
 def tensor_array_concat_v3(handle, flow_in, *, dtype, element_shape_except0):
     """All cells one after the other, and their lengths."""
     return concat(_state(handle), dtype, element_shape_except0)
@@ -217,8 +272,13 @@ def split_shape(handle, value, lengths, flow_in):
     return Shape.of()
 
 
-@op("TensorArraySplitV3", "handle: resource, value: T, lengths: int64, flow_in: float32 -> "
-    "flow_out: float32", T=Type(), traits={STATEFUL, WRITES}, shape=split_shape)  # fmt: skip
+@op(
+    "TensorArraySplitV3",
+    "handle: resource, value: T, lengths: int64, flow_in: float32 -> flow_out: float32",
+    T=Type(),
+    traits={STATEFUL, WRITES},
+    shape=split_shape,
+)
 def tensor_array_split_v3(handle, value, lengths, flow_in, *, T):
     """`lengths[i]` rows of `value` to cell i."""
     return split(_state(handle), value, lengths, flow_in, T)
@@ -231,8 +291,12 @@ def _(node, flow):
     return None, found, None, flow
 
 
-@op("TensorArraySizeV3", "handle: resource, flow_in: float32 -> size: int32",
-    traits={STATEFUL, READS}, shape=scalar)  # fmt: skip
+@op(
+    "TensorArraySizeV3",
+    "handle: resource, flow_in: float32 -> size: int32",
+    traits={STATEFUL, READS},
+    shape=scalar,
+)
 def tensor_array_size_v3(handle, flow_in):
     """How many cells there are."""
     return np.array(_state(handle).size(), np.int32)
@@ -246,9 +310,12 @@ def tensor_array_close_v3(handle):
 
 
 for _op in (
-    tensor_array_v3, tensor_array_grad_v3, tensor_array_grad_with_shape, tensor_array_size_v3,
+    tensor_array_v3,
+    tensor_array_grad_v3,
+    tensor_array_grad_with_shape,
+    tensor_array_size_v3,
     tensor_array_close_v3,
-):  # fmt: skip
+):
     _op.no_gradient()
 
 

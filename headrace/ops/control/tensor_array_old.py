@@ -67,9 +67,14 @@ def _make(ctx, size, dtype, element_shape, dynamic_size, clear_after_read, tenso
     return _keep(ctx, CONTAINER, state)
 
 
-@op("TensorArray", "size: int32 -> handle: Ref(string)", traits={STATEFUL},
-    shape=lambda size: UNKNOWN, deprecated=(16, "Use TensorArrayV3"),
-    attrs={"dtype": Type(), **_ARRAY, "element_shape": ShapeAttr(None)})  # fmt: skip
+@op(
+    "TensorArray",
+    "size: int32 -> handle: Ref(string)",
+    traits={STATEFUL},
+    shape=lambda size: UNKNOWN,
+    deprecated=(16, "Use TensorArrayV3"),
+    attrs={"dtype": Type(), **_ARRAY, "element_shape": ShapeAttr(None)},
+)
 def tensor_array(ctx, size, **attrs):
     """A new array, named by a reference."""
     return _referenced(_make(ctx, size, **attrs))
@@ -80,9 +85,14 @@ def array_shape(size):
     return Shape.of(2)
 
 
-@op("TensorArrayV2", "size: int32 -> handle: string", traits={STATEFUL}, shape=array_shape,
+@op(
+    "TensorArrayV2",
+    "size: int32 -> handle: string",
+    traits={STATEFUL},
+    shape=array_shape,
     attrs={"dtype": Type(), "element_shape": ShapeAttr(None), **_ARRAY},
-    deprecated=(26, "Use TensorArrayV3"))  # fmt: skip
+    deprecated=(26, "Use TensorArrayV3"),
+)
 def tensor_array_v2(ctx, size, **attrs):
     """A new array, named by a string."""
     return _make(ctx, size, **attrs)
@@ -97,17 +107,27 @@ def _make_gradient(ctx, handle, source):
     return _keep(ctx, GRADIENT_CONTAINER, _find(ctx, handle).gradient(source))
 
 
-@op("TensorArrayGrad", "handle: string, flow_in: float32 -> grad_handle: Ref(string)",
-    source=String(), traits={STATEFUL}, shape=lambda handle, flow_in: UNKNOWN,
-    deprecated=(16, "Use TensorArrayGradV3"))  # fmt: skip
+@op(
+    "TensorArrayGrad",
+    "handle: string, flow_in: float32 -> grad_handle: Ref(string)",
+    source=String(),
+    traits={STATEFUL},
+    shape=lambda handle, flow_in: UNKNOWN,
+    deprecated=(16, "Use TensorArrayGradV3"),
+)
 def tensor_array_grad(ctx, handle, flow_in, *, source):
     """The array of gradients, named by a reference."""
     return _referenced(_make_gradient(ctx, handle, source))
 
 
-@op("TensorArrayGradV2", "handle: string, flow_in: float32 -> grad_handle: string",
-    source=String(), traits={STATEFUL}, shape=lambda handle, flow_in: Shape.of(2),
-    deprecated=(26, "Use TensorArrayGradV3"))  # fmt: skip
+@op(
+    "TensorArrayGradV2",
+    "handle: string, flow_in: float32 -> grad_handle: string",
+    source=String(),
+    traits={STATEFUL},
+    shape=lambda handle, flow_in: Shape.of(2),
+    deprecated=(26, "Use TensorArrayGradV3"),
+)
 def tensor_array_grad_v2(ctx, handle, flow_in, *, source):
     """The array of gradients, named by a string."""
     return _make_gradient(ctx, handle, source)
@@ -122,10 +142,20 @@ def _two(name, signature, body, shape, first=16, use=None, second=26, **attrs):
         return [UNKNOWN] * count if count != 1 else UNKNOWN
 
     count = len([part for part in signature.partition("->")[2].split(",") if part.strip()])
-    old = op(name, f"handle: Ref(string), {signature}", shape=unknown, deprecated=(first, use),
-             attrs=attrs)(body)  # fmt: skip
-    new = op(name + "V2", f"handle: string, {signature}", shape=shape, attrs=attrs,
-             deprecated=second and (second, f"Use {name}V3"))(body)  # fmt: skip
+    old = op(
+        name,
+        f"handle: Ref(string), {signature}",
+        shape=unknown,
+        deprecated=(first, use),
+        attrs=attrs,
+    )(body)
+    new = op(
+        name + "V2",
+        f"handle: string, {signature}",
+        shape=shape,
+        attrs=attrs,
+        deprecated=second and (second, f"Use {name}V3"),
+    )(body)
     return old, new
 
 
@@ -175,56 +205,94 @@ def _flow(*inputs):
 
 
 tensor_array_write, tensor_array_write_v2 = _two(
-    "TensorArrayWrite", "index: int32, value: T, flow_in: float32 -> flow_out: float32", _write,
-    _flow, T=Type(),
-)  # fmt: skip
+    "TensorArrayWrite",
+    "index: int32, value: T, flow_in: float32 -> flow_out: float32",
+    _write,
+    _flow,
+    T=Type(),
+)
 tensor_array_read, tensor_array_read_v2 = _two(
-    "TensorArrayRead", "index: int32, flow_in: float32 -> value: dtype", _read,
-    lambda handle, index, flow_in: UNKNOWN, dtype=Type(),
-)  # fmt: skip
+    "TensorArrayRead",
+    "index: int32, flow_in: float32 -> value: dtype",
+    _read,
+    lambda handle, index, flow_in: UNKNOWN,
+    dtype=Type(),
+)
 tensor_array_gather, tensor_array_gather_v2 = _two(
-    "TensorArrayGather", "indices: int32, flow_in: float32 -> value: dtype", _gather,
-    lambda handle, indices, flow_in: UNKNOWN, dtype=Type(), element_shape=ShapeAttr(None),
-)  # fmt: skip
+    "TensorArrayGather",
+    "indices: int32, flow_in: float32 -> value: dtype",
+    _gather,
+    lambda handle, indices, flow_in: UNKNOWN,
+    dtype=Type(),
+    element_shape=ShapeAttr(None),
+)
 tensor_array_scatter, tensor_array_scatter_v2 = _two(
-    "TensorArrayScatter", "indices: int32, value: T, flow_in: float32 -> flow_out: float32",
-    _scatter, _flow, first=19, use="TensorArrayGradV3", T=Type(),
-)  # fmt: skip
+    "TensorArrayScatter",
+    "indices: int32, value: T, flow_in: float32 -> flow_out: float32",
+    _scatter,
+    _flow,
+    first=19,
+    use="TensorArrayGradV3",
+    T=Type(),
+)
 tensor_array_concat, tensor_array_concat_v2 = _two(
-    "TensorArrayConcat", "flow_in: float32 -> value: dtype, lengths: int64", _concat,
-    lambda handle, flow_in: [UNKNOWN, Shape.of(None)], use="TensorArrayGradV3", second=None,
-    dtype=Type(), element_shape_except0=ShapeAttr(None),
-)  # fmt: skip
+    "TensorArrayConcat",
+    "flow_in: float32 -> value: dtype, lengths: int64",
+    _concat,
+    lambda handle, flow_in: [UNKNOWN, Shape.of(None)],
+    use="TensorArrayGradV3",
+    second=None,
+    dtype=Type(),
+    element_shape_except0=ShapeAttr(None),
+)
 tensor_array_split, tensor_array_split_v2 = _two(
-    "TensorArraySplit", "value: T, lengths: int64, flow_in: float32 -> flow_out: float32", _split,
-    _flow, T=Type(),
-)  # fmt: skip
+    "TensorArraySplit",
+    "value: T, lengths: int64, flow_in: float32 -> flow_out: float32",
+    _split,
+    _flow,
+    T=Type(),
+)
 tensor_array_size, tensor_array_size_v2 = _two(
     "TensorArraySize", "flow_in: float32 -> size: int32", _size, _flow
 )
 tensor_array_close, tensor_array_close_v2 = _two("TensorArrayClose", "->", _close, none)
 
 
-@op("TensorArrayPack", "handle: Ref(string), flow_in: float32 -> value: dtype", dtype=Type(),
-    element_shape=ShapeAttr(None), shape=lambda handle, flow_in: UNKNOWN,
-    deprecated=(16, "Use TensorArrayGatherV3 with RangeOp"))  # fmt: skip
+@op(
+    "TensorArrayPack",
+    "handle: Ref(string), flow_in: float32 -> value: dtype",
+    dtype=Type(),
+    element_shape=ShapeAttr(None),
+    shape=lambda handle, flow_in: UNKNOWN,
+    deprecated=(16, "Use TensorArrayGatherV3 with RangeOp"),
+)
 def tensor_array_pack(ctx, handle, flow_in, *, dtype, element_shape):
     """All cells, stacked."""
     return gather(_find(ctx, handle), None, dtype, element_shape)
 
 
-@op("TensorArrayUnpack", "handle: Ref(string), value: T, flow_in: float32 -> flow_out: float32",
-    T=Type(), shape=lambda handle, value, flow_in: UNKNOWN,
-    deprecated=(20, "Use TensorArrayScatterV3 with RangeOp"))  # fmt: skip
+@op(
+    "TensorArrayUnpack",
+    "handle: Ref(string), value: T, flow_in: float32 -> flow_out: float32",
+    T=Type(),
+    shape=lambda handle, value, flow_in: UNKNOWN,
+    deprecated=(20, "Use TensorArrayScatterV3 with RangeOp"),
+)
 def tensor_array_unpack(ctx, handle, value, flow_in, *, T):
     """A row of `value` to each cell."""
     return scatter(_find(ctx, handle), None, value, flow_in, T)
 
 
 for _op in (
-    tensor_array, tensor_array_v2, tensor_array_grad, tensor_array_grad_v2, tensor_array_size,
-    tensor_array_size_v2, tensor_array_close, tensor_array_close_v2,
-):  # fmt: skip
+    tensor_array,
+    tensor_array_v2,
+    tensor_array_grad,
+    tensor_array_grad_v2,
+    tensor_array_size,
+    tensor_array_size_v2,
+    tensor_array_close,
+    tensor_array_close_v2,
+):
     _op.no_gradient()
 
 
@@ -272,10 +340,20 @@ def _gradients(make, write, read, scatter, gather, split, concat):
 
 
 _gradients(
-    tensor_array_grad, tensor_array_write, tensor_array_read, tensor_array_scatter,
-    tensor_array_gather, tensor_array_split, tensor_array_concat,
-)  # fmt: skip
+    tensor_array_grad,
+    tensor_array_write,
+    tensor_array_read,
+    tensor_array_scatter,
+    tensor_array_gather,
+    tensor_array_split,
+    tensor_array_concat,
+)
 _gradients(
-    tensor_array_grad_v2, tensor_array_write_v2, tensor_array_read_v2, tensor_array_scatter_v2,
-    tensor_array_gather_v2, tensor_array_split_v2, tensor_array_concat_v2,
-)  # fmt: skip
+    tensor_array_grad_v2,
+    tensor_array_write_v2,
+    tensor_array_read_v2,
+    tensor_array_scatter_v2,
+    tensor_array_gather_v2,
+    tensor_array_split_v2,
+    tensor_array_concat_v2,
+)

@@ -38,9 +38,17 @@ class ArrayState:
     """The cells, and what they accept.  Every method holds the lock."""
 
     def __init__(
-        self, name, dtype, size, element_shape, identical_element_shapes=False, dynamic_size=False,
-        clear_after_read=True, is_gradient=False, marked_size=-1,
-    ):  # fmt: skip
+        self,
+        name,
+        dtype,
+        size,
+        element_shape,
+        identical_element_shapes=False,
+        dynamic_size=False,
+        clear_after_read=True,
+        is_gradient=False,
+        marked_size=-1,
+    ):
         self.name, self.dtype, self.element_shape = name, dtype, element_shape
         self.has_identical_shapes, self.has_dynamic_size = identical_element_shapes, dynamic_size
         self.clear_after_read, self.is_gradient = clear_after_read, is_gradient
@@ -191,10 +199,14 @@ class ArrayState:
             found = self.gradients.get(source)
             if found is None:
                 found = self.gradients[source] = ArrayState(
-                    f"{self.name}@{source}", self.dtype, size,
-                    make_shape(prefix).concatenate(self.element_shape), self.has_identical_shapes,
-                    is_gradient=True, marked_size=self.marked_size,
-                )  # fmt: skip
+                    f"{self.name}@{source}",
+                    self.dtype,
+                    size,
+                    make_shape(prefix).concatenate(self.element_shape),
+                    self.has_identical_shapes,
+                    is_gradient=True,
+                    marked_size=self.marked_size,
+                )
                 for mine, its in zip(self.cells, found.cells):
                     if mine.is_written:
                         its.shape, its.is_written = (*prefix, *mine.shape), True

@@ -56,8 +56,13 @@ def nothing(*inputs):
 
 
 # -- new lists ------------------------------------------------------------------------------------
-@op("EmptyTensorList", "element_shape: shape_type, max_num_elements: int32 -> handle: variant",
-    element_dtype=Type(), shape_type=INDEX, shape=scalar)  # fmt: skip
+@op(
+    "EmptyTensorList",
+    "element_shape: shape_type, max_num_elements: int32 -> handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=scalar,
+)
 def empty_tensor_list(element_shape, max_num_elements, *, element_dtype):
     """A list without elements."""
     require(
@@ -80,12 +85,21 @@ empty_tensor_list.no_gradient()
 def _(rng):
     yield Sample(np.array([2, -1], np.int32), np.array(-1, np.int32), element_dtype=float32)
     yield Sample(np.array(-1, np.int64), np.array(3, np.int32), element_dtype=float32)
-    yield ErrorSample(np.array(2, np.int32), np.array(3, np.int32), element_dtype=float32,
-                      raises="only valid scalar shape")  # fmt: skip
+    yield ErrorSample(
+        np.array(2, np.int32),
+        np.array(3, np.int32),
+        element_dtype=float32,
+        raises="only valid scalar shape",
+    )
 
 
-@op("TensorListReserve", "element_shape: shape_type, num_elements: int32 -> handle: variant",
-    element_dtype=Type(), shape_type=INDEX, shape=scalar)  # fmt: skip
+@op(
+    "TensorListReserve",
+    "element_shape: shape_type, num_elements: int32 -> handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=scalar,
+)
 def tensor_list_reserve(element_shape, num_elements, *, element_dtype):
     """A list of elements that are not set."""
     require(
@@ -106,8 +120,12 @@ tensor_list_reserve.no_gradient()
 @tensor_list_reserve.samples
 def _(rng):
     yield Sample(np.array([2], np.int32), np.array(3, np.int32), element_dtype=float32)
-    yield ErrorSample(np.array([2], np.int32), np.array(-3, np.int32), element_dtype=float32,
-                      raises="non negative number")  # fmt: skip
+    yield ErrorSample(
+        np.array([2], np.int32),
+        np.array(-3, np.int32),
+        element_dtype=float32,
+        raises="non negative number",
+    )
 
 
 # -- one element ----------------------------------------------------------------------------------
@@ -134,8 +152,12 @@ def pushed(held, tensor, where=""):
     return held.with_items((*held.items, tensor))
 
 
-@op("TensorListPushBack", "input_handle: variant, tensor: element_dtype -> output_handle: variant",
-    element_dtype=Type(), shape=push_shape)  # fmt: skip
+@op(
+    "TensorListPushBack",
+    "input_handle: variant, tensor: element_dtype -> output_handle: variant",
+    element_dtype=Type(),
+    shape=push_shape,
+)
 def tensor_list_push_back(input_handle, tensor, *, element_dtype):
     """The list with one more element."""
     return boxed(pushed(unboxed(input_handle, element_dtype), tensor))
@@ -157,8 +179,12 @@ def pop_shape(input_handle, element_shape, *, element_dtype):
     return [SCALAR, held_shape(input_handle, element_dtype)]
 
 
-@op("TensorListPopBack", "input_handle: variant, element_shape: int32 -> output_handle: variant, "
-    "tensor: element_dtype", element_dtype=Type(), shape=pop_shape)  # fmt: skip
+@op(
+    "TensorListPopBack",
+    "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype",
+    element_dtype=Type(),
+    shape=pop_shape,
+)
 def tensor_list_pop_back(input_handle, element_shape, *, element_dtype):
     """The list without its last element, and that element."""
     held = unboxed(input_handle, element_dtype)
@@ -193,8 +219,12 @@ def get_shape(input_handle, index, element_shape, *, element_dtype):
     return merge(held_shape(input_handle, element_dtype), shape_input(element_shape))
 
 
-@op("TensorListGetItem", "input_handle: variant, index: int32, element_shape: int32 -> "
-    "item: element_dtype", element_dtype=Type(), shape=get_shape)  # fmt: skip
+@op(
+    "TensorListGetItem",
+    "input_handle: variant, index: int32, element_shape: int32 -> item: element_dtype",
+    element_dtype=Type(),
+    shape=get_shape,
+)
 def tensor_list_get_item(input_handle, index, element_shape, *, element_dtype):
     """The element at `index`: zeros where it is not set."""
     held, place = unboxed(input_handle, element_dtype), int(index)
@@ -230,8 +260,12 @@ def set_shape(input_handle, index, item):
     return SCALAR
 
 
-@op("TensorListSetItem", "input_handle: variant, index: int32, item: element_dtype -> "
-    "output_handle: variant", element_dtype=Type(), shape=set_shape)  # fmt: skip
+@op(
+    "TensorListSetItem",
+    "input_handle: variant, index: int32, item: element_dtype -> output_handle: variant",
+    element_dtype=Type(),
+    shape=set_shape,
+)
 def tensor_list_set_item(input_handle, index, item, *, element_dtype):
     """The list with `item` at `index`."""
     held, place = unboxed(input_handle, element_dtype), int(index)
@@ -268,8 +302,12 @@ def element_shape_shape(input_handle):
     return Shape.of(None if input_handle.handle is None else input_handle.handle[1].rank)
 
 
-@op("TensorListElementShape", "input_handle: variant -> element_shape: shape_type",
-    shape_type=INDEX, shape=element_shape_shape)  # fmt: skip
+@op(
+    "TensorListElementShape",
+    "input_handle: variant -> element_shape: shape_type",
+    shape_type=INDEX,
+    shape=element_shape_shape,
+)
 def tensor_list_element_shape(input_handle, *, shape_type):
     """The shape of the elements, -1 where it is unknown."""
     shape = unboxed(input_handle).element_shape
@@ -285,8 +323,12 @@ def resize_shape(input_handle, size):
     return SCALAR
 
 
-@op("TensorListResize", "input_handle: variant, size: int32 -> output_handle: variant",
-    traits={STATEFUL}, shape=resize_shape)  # fmt: skip
+@op(
+    "TensorListResize",
+    "input_handle: variant, size: int32 -> output_handle: variant",
+    traits={STATEFUL},
+    shape=resize_shape,
+)
 def tensor_list_resize(input_handle, size):
     """The list with so many elements: new ones are not set."""
     held, count = unboxed(input_handle), int(size)
@@ -309,8 +351,12 @@ def batch_shape(input_handles, tensor, *, element_dtype):
     return input_handles.plain()
 
 
-@op("TensorListPushBackBatch", "input_handles: variant, tensor: element_dtype -> "
-    "output_handles: variant", element_dtype=Type(), shape=batch_shape)  # fmt: skip
+@op(
+    "TensorListPushBackBatch",
+    "input_handles: variant, tensor: element_dtype -> output_handles: variant",
+    element_dtype=Type(),
+    shape=batch_shape,
+)
 def tensor_list_push_back_batch(input_handles, tensor, *, element_dtype):
     """Each list with a row of `tensor` as one more element."""
     require(
@@ -346,8 +392,12 @@ def joined_shape(input_a, input_b, *, element_dtype):
     return merge(input_a.plain(), input_b.plain())
 
 
-@op("TensorListConcatLists", "input_a: variant, input_b: variant -> output: variant",
-    element_dtype=Type(), shape=joined_shape)  # fmt: skip
+@op(
+    "TensorListConcatLists",
+    "input_a: variant, input_b: variant -> output: variant",
+    element_dtype=Type(),
+    shape=joined_shape,
+)
 def tensor_list_concat_lists(input_a, input_b, *, element_dtype):
     """One list after the other."""
     require(
@@ -383,11 +433,13 @@ def refuses_text(declared, *inputs, **attrs):
 
 _ZERO, _ANY, _ITEM = np.array(0, np.int32), np.array(-1, np.int32), np.array(1.0, np.float32)
 for _op, _inputs, _attrs in (
-    (tensor_list_push_back, [_ITEM], {}), (tensor_list_push_back_batch, [_ITEM], {}),
+    (tensor_list_push_back, [_ITEM], {}),
+    (tensor_list_push_back_batch, [_ITEM], {}),
     (tensor_list_pop_back, [_ANY], {"element_dtype": float32}),
     (tensor_list_get_item, [_ZERO, _ANY], {"element_dtype": float32}),
-    (tensor_list_set_item, [_ZERO, _ITEM], {}), (tensor_list_length, [], {}),
+    (tensor_list_set_item, [_ZERO, _ITEM], {}),
+    (tensor_list_length, [], {}),
     (tensor_list_element_shape, [], {"shape_type": int32}),
     (tensor_list_concat_lists, [np.array(b"no list", object)], {"element_dtype": float32}),
-):  # fmt: skip
+):
     refuses_text(_op, *_inputs, **_attrs)

@@ -32,8 +32,12 @@ def gather_shape(input_handle, indices, element_shape, *, element_dtype):
     return indices.plain().concatenate(each)
 
 
-@op("TensorListGather", "input_handle: variant, indices: int32, element_shape: int32 -> "
-    "values: element_dtype", element_dtype=Type(), shape=gather_shape)  # fmt: skip
+@op(
+    "TensorListGather",
+    "input_handle: variant, indices: int32, element_shape: int32 -> values: element_dtype",
+    element_dtype=Type(),
+    shape=gather_shape,
+)
 def tensor_list_gather(input_handle, indices, element_shape, *, element_dtype):
     """The elements at `indices`, stacked."""
     held = unboxed(input_handle, element_dtype)
@@ -99,9 +103,13 @@ def scatter_shape(tensor, indices, *others):
     return SCALAR
 
 
-@op("TensorListScatter", "tensor: element_dtype, indices: int32, element_shape: shape_type -> "
-    "output_handle: variant", element_dtype=Type(), shape_type=INDEX,
-    shape=scatter_shape)  # fmt: skip
+@op(
+    "TensorListScatter",
+    "tensor: element_dtype, indices: int32, element_shape: shape_type -> output_handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=scatter_shape,
+)
 def tensor_list_scatter(tensor, indices, element_shape, *, element_dtype):
     """A list with the rows of a tensor at `indices`."""
     return _scattered(tensor, indices, described(element_shape), -1, element_dtype)
@@ -120,9 +128,14 @@ def _(rng):
     yield ErrorSample(np.ones((2, 2)), -indices, shape, raises="non-negative")
 
 
-@op("TensorListScatterV2", "tensor: element_dtype, indices: int32, element_shape: shape_type, "
-    "num_elements: int32 -> output_handle: variant", element_dtype=Type(), shape_type=INDEX,
-    shape=scatter_shape)  # fmt: skip
+@op(
+    "TensorListScatterV2",
+    "tensor: element_dtype, indices: int32, element_shape: shape_type, "
+    "num_elements: int32 -> output_handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=scatter_shape,
+)
 def tensor_list_scatter_v2(tensor, indices, element_shape, num_elements, *, element_dtype):
     """The same, of `num_elements` elements (-1: as many as needed)."""
     shape = described(element_shape)
@@ -142,8 +155,9 @@ tensor_list_scatter_v2.gradient(_scatter_gradient)
 def _(rng):
     indices, shape = np.array([3, 1], np.int32), np.array([2], np.int32)
     yield Sample(rng.normal(size=(2, 2)), indices, shape, np.array(5, np.int32), grad=False)
-    yield ErrorSample(np.ones((2, 2)), indices, shape, np.array(3, np.int32),
-                      raises="scatter at index 3")  # fmt: skip
+    yield ErrorSample(
+        np.ones((2, 2)), indices, shape, np.array(3, np.int32), raises="scatter at index 3"
+    )
 
 
 def into_shape(input_handle, tensor, indices, *, element_dtype):
@@ -153,8 +167,12 @@ def into_shape(input_handle, tensor, indices, *, element_dtype):
     return SCALAR
 
 
-@op("TensorListScatterIntoExistingList", "input_handle: variant, tensor: element_dtype, "
-    "indices: int32 -> output_handle: variant", element_dtype=Type(), shape=into_shape)  # fmt: skip
+@op(
+    "TensorListScatterIntoExistingList",
+    "input_handle: variant, tensor: element_dtype, indices: int32 -> output_handle: variant",
+    element_dtype=Type(),
+    shape=into_shape,
+)
 def tensor_list_scatter_into_existing_list(input_handle, tensor, indices, *, element_dtype):
     """The list with the rows of a tensor at `indices`; it grows if it must."""
     held = unboxed(input_handle, element_dtype)

@@ -65,8 +65,13 @@ def stack_shape(input_handle, element_shape, *, element_dtype, num_elements):
     return Shape.of(None if num_elements == -1 else num_elements).concatenate(each)
 
 
-@op("TensorListStack", "input_handle: variant, element_shape: int32 -> tensor: element_dtype",
-    element_dtype=Type(), num_elements=-1, shape=stack_shape)  # fmt: skip
+@op(
+    "TensorListStack",
+    "input_handle: variant, element_shape: int32 -> tensor: element_dtype",
+    element_dtype=Type(),
+    num_elements=-1,
+    shape=stack_shape,
+)
 def tensor_list_stack(input_handle, element_shape, *, element_dtype, num_elements):
     """All elements, stacked."""
     held = unboxed(input_handle, element_dtype)
@@ -118,8 +123,13 @@ def from_shape(tensor, element_shape):
     return SCALAR
 
 
-@op("TensorListFromTensor", "tensor: element_dtype, element_shape: shape_type -> "
-    "output_handle: variant", element_dtype=Type(), shape_type=INDEX, shape=from_shape)  # fmt: skip
+@op(
+    "TensorListFromTensor",
+    "tensor: element_dtype, element_shape: shape_type -> output_handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=from_shape,
+)
 def tensor_list_from_tensor(tensor, element_shape, *, element_dtype):
     """The rows of a tensor."""
     shape = described(element_shape)
@@ -137,9 +147,11 @@ def _(node, dlist):
     tensor = node.inputs[0]
     count = tensor.shape.sizes[0] if tensor.shape.rank else None
     dtensor = tensor_list_stack(
-        dlist, tail(tensor), element_dtype=tensor.dtype.base,
+        dlist,
+        tail(tensor),
+        element_dtype=tensor.dtype.base,
         num_elements=-1 if count is None else count,
-    )  # fmt: skip
+    )
     return dtensor, None
 
 
@@ -222,8 +234,13 @@ def concat_shape(input_handle, *, element_dtype, element_shape):
     return joined_shape(input_handle, element_shape, element_dtype)
 
 
-@op("TensorListConcat", "input_handle: variant -> tensor: element_dtype, lengths: int64",
-    element_dtype=Type(), element_shape=ShapeAttr(None), shape=concat_shape)  # fmt: skip
+@op(
+    "TensorListConcat",
+    "input_handle: variant -> tensor: element_dtype, lengths: int64",
+    element_dtype=Type(),
+    element_shape=ShapeAttr(None),
+    shape=concat_shape,
+)
 def tensor_list_concat(input_handle, *, element_dtype, element_shape):
     """All elements one after the other, and the length of each."""
     held = unboxed(input_handle, element_dtype)
@@ -239,9 +256,14 @@ def concat_v2_shape(input_handle, element_shape, leading_dims, *, element_dtype)
     return joined_shape(input_handle, shape_input(element_shape), element_dtype)
 
 
-@op("TensorListConcatV2", "input_handle: variant, element_shape: shape_type, leading_dims: int64 -> "
-    "tensor: element_dtype, lengths: int64", element_dtype=Type(), shape_type=INDEX,
-    shape=concat_v2_shape)  # fmt: skip
+@op(
+    "TensorListConcatV2",
+    "input_handle: variant, element_shape: shape_type, leading_dims: int64 -> "
+    "tensor: element_dtype, lengths: int64",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=concat_v2_shape,
+)
 def tensor_list_concat_v2(input_handle, element_shape, leading_dims, *, element_dtype):
     """The same; elements that are not set are zeros of the lengths `leading_dims`."""
     held = unboxed(input_handle, element_dtype)
@@ -272,8 +294,13 @@ def split_shape(tensor, element_shape, lengths):
     return SCALAR
 
 
-@op("TensorListSplit", "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> "
-    "output_handle: variant", element_dtype=Type(), shape_type=INDEX, shape=split_shape)  # fmt: skip
+@op(
+    "TensorListSplit",
+    "tensor: element_dtype, element_shape: shape_type, lengths: int64 -> output_handle: variant",
+    element_dtype=Type(),
+    shape_type=INDEX,
+    shape=split_shape,
+)
 def tensor_list_split(tensor, element_shape, lengths, *, element_dtype):
     """`lengths[i]` rows of a tensor as element i."""
     shape = described(element_shape)

@@ -13,9 +13,12 @@ from headrace.ops.declaration.signature import Int, String, Type
 from headrace.ops.declaration.traits import BLOCKING, SOURCE, STATEFUL
 
 _ENDS = {
-    "tensor_name": String(), "send_device": String(), "send_device_incarnation": Int(),
-    "recv_device": String(), "client_terminated": False,
-}  # fmt: skip
+    "tensor_name": String(),
+    "send_device": String(),
+    "send_device_incarnation": Int(),
+    "recv_device": String(),
+    "client_terminated": False,
+}
 
 
 ONCE = "0:0"  # outside of loops
@@ -36,15 +39,26 @@ def send(ctx, tensor):
     return ()
 
 
-@op("_Recv", "-> tensor: tensor_type", attrs={"tensor_type": Type()} | _ENDS,
-    traits={STATEFUL, BLOCKING}, shape=unknown)  # fmt: skip
+@op(
+    "_Recv",
+    "-> tensor: tensor_type",
+    attrs={"tensor_type": Type()} | _ENDS,
+    traits={STATEFUL, BLOCKING},
+    shape=unknown,
+)
 def recv(ctx):
     """The value that another device has left, or will leave, under its key."""
     return ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
 
 
-arg = primitive("_Arg", "-> output: T", shape=lambda *, index: UNKNOWN, traits={STATEFUL, SOURCE},
-                T=Type(), index=Int(min=0))  # fmt: skip
+arg = primitive(
+    "_Arg",
+    "-> output: T",
+    shape=lambda *, index: UNKNOWN,
+    traits={STATEFUL, SOURCE},
+    T=Type(),
+    index=Int(min=0),
+)
 retval = primitive(
     "_Retval", "input: T ->", shape=none, traits={STATEFUL}, T=Type(), index=Int(min=0)
 )

@@ -69,9 +69,18 @@ def binary(
         return meaning(x, y)
 
     return _binary(
-        name, broadcasting, doc=doc, T=T, emit=emit, gradient=gradient, samples=samples,
-        traits=traits, signature=signature, shape=shape, **attrs,
-    )  # fmt: skip
+        name,
+        broadcasting,
+        doc=doc,
+        T=T,
+        emit=emit,
+        gradient=gradient,
+        samples=samples,
+        traits=traits,
+        signature=signature,
+        shape=shape,
+        **attrs,
+    )
 
 
 def _binary(
@@ -98,9 +107,13 @@ def _binary(
 
 
 def of_output(
-    name: str, meaning: Callable[..., Any], *, emit: Callable[..., Any], zero: bool = False,
+    name: str,
+    meaning: Callable[..., Any],
+    *,
+    emit: Callable[..., Any],
+    zero: bool = False,
     **options: Any,
-) -> Op:  # fmt: skip
+) -> Op:
     """An op that gives another op's gradient from its output y and the gradient dy of that, which have
     one shape.  `zero`: where dy is 0 so is the result, although the slope may be infinite."""
 

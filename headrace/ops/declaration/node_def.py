@@ -18,9 +18,15 @@ from headrace.ops.declaration.signature import REQUIRED, Arg, Attr
 
 # The field of AttrValue (and of its lists) that holds each kind.
 FIELDS = {
-    "string": "s", "int": "i", "float": "f", "bool": "b", "type": "type", "shape": "shape",
-    "tensor": "tensor", "func": "func",
-}  # fmt: skip
+    "string": "s",
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+    "func": "func",
+}
 _KINDS = {field: kind for kind, field in FIELDS.items()}
 _TYPE_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 

@@ -178,9 +178,15 @@ def read(message: Any) -> Any:
 
 def _read_list(message: Any) -> tuple[Any, ...]:
     readers: dict[str, Any] = {
-        "s": _text, "i": int, "f": float, "b": bool, "type": as_dtype, "shape": Shape,
-        "tensor": _literal, "func": _function,
-    }  # fmt: skip
+        "s": _text,
+        "i": int,
+        "f": float,
+        "b": bool,
+        "type": as_dtype,
+        "shape": Shape,
+        "tensor": _literal,
+        "func": _function,
+    }
     for name, reader in readers.items():
         items = getattr(message, name)
         if items:

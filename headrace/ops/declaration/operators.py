@@ -146,10 +146,19 @@ def exclusive_or(x: Any, y: Any, name: str | None) -> Tensor:
 
 
 _BINARY: dict[str, Callable[..., Any]] = {
-    "add": _add, "sub": _sub, "mul": _mul, "div": old_quotient, "truediv": true_quotient,
-    "floordiv": _floordiv, "mod": _mod, "pow": _pow, "matmul": _matmul, "and": _and, "or": _or,
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": old_quotient,
+    "truediv": true_quotient,
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "pow": _pow,
+    "matmul": _matmul,
+    "and": _and,
+    "or": _or,
     "xor": exclusive_or,
-}  # fmt: skip
+}
 
 
 def _binary(word: str, build: Callable[..., Any]) -> tuple[Any, Any]:
@@ -212,10 +221,15 @@ def _getitem(x: Tensor, item: Any, var: Any = None) -> Tensor:
 
 
 OPERATORS: dict[str, Any] = {
-    "__neg__": _neg, "__abs__": _abs, "__invert__": _invert, "__getitem__": _getitem,
-    "__lt__": _compare("less"), "__le__": _compare("less_equal"),
-    "__gt__": _compare("greater"), "__ge__": _compare("greater_equal"),
-}  # fmt: skip
+    "__neg__": _neg,
+    "__abs__": _abs,
+    "__invert__": _invert,
+    "__getitem__": _getitem,
+    "__lt__": _compare("less"),
+    "__le__": _compare("less_equal"),
+    "__gt__": _compare("greater"),
+    "__ge__": _compare("greater_equal"),
+}
 for _word, _build in _BINARY.items():
     OPERATORS[f"__{_word}__"], OPERATORS[f"__r{_word}__"] = _binary(_word, _build)
 for _name, _method in OPERATORS.items():

@@ -163,9 +163,10 @@ def to_graph(message: Any, library: dict[str, Any], attrs: dict[str, Any]) -> Fu
         job.run([])
     results = [message.ret[arg.name] for arg in signature.output_arg]
     graph.outputs = [
-        t for arg, text in zip(signature.output_arg, results)
+        t
+        for arg, text in zip(signature.output_arg, results)
         for t in _results(graph, job, edges, text, arg, attrs, signature.name)
-    ]  # fmt: skip
+    ]
     kept = [job.made[job.places[n]] for n in message.control_ret.values() if n in job.places]
     graph.control_returns = [n for n in kept if n is not None]
     return graph

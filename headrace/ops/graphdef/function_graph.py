@@ -23,9 +23,12 @@ class FunctionGraph(Graph):
     """A body.  `inputs` and `outputs` are its own tensors, `extra_inputs` those of other graphs."""
 
     def __init__(
-        self, name: str, outer_graph: Graph | None = None, by_value: bool = False,
+        self,
+        name: str,
+        outer_graph: Graph | None = None,
+        by_value: bool = False,
         allowed_stateful: Any = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         self.name = name
         self.outer_graph = outer_graph if outer_graph is not None else get_default_graph()
@@ -84,9 +87,13 @@ class FunctionGraph(Graph):
                     f"Cannot capture a placeholder (name:{node.name}, type:{node.type}) by value."
                 )
             copy = make_node(
-                self, node.declaration, [self._captured[t] for t in node.inputs],
-                node.inputs.types, dict(node.attrs), node.name,
-            )  # fmt: skip
+                self,
+                node.declaration,
+                [self._captured[t] for t in node.inputs],
+                node.inputs.types,
+                dict(node.attrs),
+                node.name,
+            )
             self._captured.update(zip(node.outputs, copy.outputs))
         return self._captured[tensor]
 

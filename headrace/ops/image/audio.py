@@ -23,8 +23,14 @@ def decode_wav_shape(contents, *, desired_channels, desired_samples):
     return [make_shape(sizes), SCALAR]
 
 
-@op("DecodeWav", "contents: string -> audio: float32, sample_rate: int32", desired_channels=-1,
-    desired_samples=-1, shape=decode_wav_shape, traits={HOST})  # fmt: skip
+@op(
+    "DecodeWav",
+    "contents: string -> audio: float32, sample_rate: int32",
+    desired_channels=-1,
+    desired_samples=-1,
+    shape=decode_wav_shape,
+    traits={HOST},
+)
 def decode_wav(contents, *, desired_channels, desired_samples):
     """The samples [time, channels] of a 16-bit WAV file, in [-1, 1), and its sample rate.
 
@@ -59,8 +65,12 @@ def encode_wav_shape(audio, sample_rate):
     return SCALAR
 
 
-@op("EncodeWav", "audio: float32, sample_rate: int32 -> contents: string", shape=encode_wav_shape,
-    traits={HOST})  # fmt: skip
+@op(
+    "EncodeWav",
+    "audio: float32, sample_rate: int32 -> contents: string",
+    shape=encode_wav_shape,
+    traits={HOST},
+)
 def encode_wav(audio, sample_rate):
     """A 16-bit WAV file of the samples [time, channels]; values outside [-1, 1) are cut."""
     require(audio.ndim == 2, f"audio must be 2-dimensional{list(audio.shape)}")
@@ -101,8 +111,14 @@ def spectrogram_shape(input, *, window_size, stride):
     return make_shape((input.dim(1), frames, 1 + _power_of_two(window_size) // 2))
 
 
-@op("AudioSpectrogram", "input: float32 -> spectrogram: float32", window_size=Int(), stride=Int(),
-    magnitude_squared=False, shape=spectrogram_shape)  # fmt: skip
+@op(
+    "AudioSpectrogram",
+    "input: float32 -> spectrogram: float32",
+    window_size=Int(),
+    stride=Int(),
+    magnitude_squared=False,
+    shape=spectrogram_shape,
+)
 def audio_spectrogram(input, *, window_size, stride, magnitude_squared):
     """Magnitudes [channels, frames, frequencies] of windows of the signal [time, channels].
 
@@ -125,8 +141,9 @@ def audio_spectrogram(input, *, window_size, stride, magnitude_squared):
 def _(rng):
     signal = np.float32(rng.normal(size=(20, 2)))
     for squared in (False, True):
-        yield Sample(signal, window_size=6, stride=3, magnitude_squared=squared, dtypes=False,
-                     grad=False)  # fmt: skip
+        yield Sample(
+            signal, window_size=6, stride=3, magnitude_squared=squared, dtypes=False, grad=False
+        )
     yield Sample(signal, window_size=32, stride=1, dtypes=False, note="too short", grad=False)
     yield ErrorSample(signal, window_size=1, stride=1, raises="initialization failed")
 
@@ -141,9 +158,15 @@ def mfcc_shape(spectrogram, sample_rate, *, dct_coefficient_count):
     return make_shape((spectrogram.dim(0), spectrogram.dim(1), dct_coefficient_count))
 
 
-@op("Mfcc", "spectrogram: float32, sample_rate: int32 -> output: float32",
-    upper_frequency_limit=4000.0, lower_frequency_limit=20.0, filterbank_channel_count=40,
-    dct_coefficient_count=13, shape=mfcc_shape)  # fmt: skip
+@op(
+    "Mfcc",
+    "spectrogram: float32, sample_rate: int32 -> output: float32",
+    upper_frequency_limit=4000.0,
+    lower_frequency_limit=20.0,
+    filterbank_channel_count=40,
+    dct_coefficient_count=13,
+    shape=mfcc_shape,
+)
 def mfcc(
     spectrogram,
     sample_rate,
@@ -162,10 +185,13 @@ def mfcc(
     bins, rate = spectrogram.shape[-1], int(sample_rate)
     low, high, bands = lower_frequency_limit, upper_frequency_limit, filterbank_channel_count
     require(
-        bands >= 1 and rate > 0 and bins >= 2 and 0 <= low < high
+        bands >= 1
+        and rate > 0
+        and bins >= 2
+        and 0 <= low < high
         and 1 <= dct_coefficient_count <= bands,
         f"Mfcc initialization failed for channel count {bins} and sample rate {rate}",
-    )  # fmt: skip
+    )
     energy = mel_energy(spectrogram, rate, bands, low, high)
     logs = np.log(np.maximum(energy, FLOOR))
     angle = np.outer(np.arange(bands) + 0.5, np.arange(dct_coefficient_count)) * np.pi / bands
@@ -199,8 +225,14 @@ def mel_energy(spectrogram, rate, bands, low, high):
 def _(rng):
     spectrogram = np.float32(rng.uniform(0, 4, size=(2, 3, 257)))
     yield Sample(spectrogram, np.int32(16000), dtypes=False, grad=False)
-    yield Sample(spectrogram, np.int32(8000), filterbank_channel_count=20, dct_coefficient_count=5,
-                 dtypes=False, grad=False)  # fmt: skip
+    yield Sample(
+        spectrogram,
+        np.int32(8000),
+        filterbank_channel_count=20,
+        dct_coefficient_count=5,
+        dtypes=False,
+        grad=False,
+    )
     outside = np.where(np.arange(257) > 200, np.float32(np.nan), spectrogram)
     yield Sample(outside, np.int32(16000), dtypes=False, grad=False, note="NaN outside")
     yield ErrorSample(spectrogram, np.int32(-1), raises="Mfcc initialization failed")

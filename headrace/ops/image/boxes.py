@@ -15,11 +15,19 @@ HALVES = Type((float32, float16), default=float32)
 # Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia; opaque.
 COLORS = np.array(
     [
-        [1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1],
-        [0.5, 0.5, 0, 1], [0.5, 0, 0, 1], [0, 0, 0.5, 1], [0, 1, 1, 1], [1, 0, 1, 1],
+        [1, 1, 0, 1],
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1],
+        [0.5, 0, 0, 1],
+        [0, 0, 0.5, 1],
+        [0, 1, 1, 1],
+        [1, 0, 1, 1],
     ],
     np.float32,
-)  # fmt: skip
+)
 DEPTHS = "Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)"
 
 
@@ -71,8 +79,12 @@ def draw_bounding_boxes(images, boxes):
     return draw(images, boxes, colors)
 
 
-@op("DrawBoundingBoxesV2", "images: T, boxes: float32, colors: float32 -> output: T", T=HALVES,
-    shape=lambda images, boxes, colors: with_rank_at_least(images, 3))  # fmt: skip
+@op(
+    "DrawBoundingBoxesV2",
+    "images: T, boxes: float32, colors: float32 -> output: T",
+    T=HALVES,
+    shape=lambda images, boxes, colors: with_rank_at_least(images, 3),
+)
 def draw_bounding_boxes_v2(images, boxes, colors):
     """DrawBoundingBoxes in these colours [colors, 4]; with none of them, in the usual ones."""
     require(colors.ndim == 2, f"colors must be a 2-D matrix{list(colors.shape)}")

@@ -128,20 +128,37 @@ def check_jpeg(ratio, dct_method):
     )
 
 
-@op("DecodeJpeg", "contents: string -> image: uint8", shape=image_shape, traits={HOST},
-    attrs=JPEG_OPTIONS)  # fmt: skip
-def decode_jpeg(contents, *, channels, ratio, fancy_upscaling, try_recover_truncated,
-                acceptable_fraction, dct_method):  # fmt: skip
+@op(
+    "DecodeJpeg",
+    "contents: string -> image: uint8",
+    shape=image_shape,
+    traits={HOST},
+    attrs=JPEG_OPTIONS,
+)
+def decode_jpeg(
+    contents,
+    *,
+    channels,
+    ratio,
+    fancy_upscaling,
+    try_recover_truncated,
+    acceptable_fraction,
+    dct_method,
+):
     """An image from the bytes of a file.  dct_method: INTEGER_FAST (also if it is empty), or the
     more exact INTEGER_ACCURATE."""
     check_jpeg(ratio, dct_method)
     return single(
         decoded(
-            content(contents), channels, ratio=ratio, smooth=fancy_upscaling,
-            recover=try_recover_truncated, fraction=acceptable_fraction,
+            content(contents),
+            channels,
+            ratio=ratio,
+            smooth=fancy_upscaling,
+            recover=try_recover_truncated,
+            fraction=acceptable_fraction,
             fast=dct_method != "INTEGER_ACCURATE",
         )
-    )  # fmt: skip
+    )
 
 
 def cropped_shape(contents, crop_window, *, channels):
@@ -151,10 +168,24 @@ def cropped_shape(contents, crop_window, *, channels):
     return make_shape((height, width, image.sizes[2]))
 
 
-@op("DecodeAndCropJpeg", "contents: string, crop_window: int32 -> image: uint8",
-    shape=cropped_shape, traits={HOST}, attrs=JPEG_OPTIONS)  # fmt: skip
-def decode_and_crop_jpeg(contents, crop_window, *, channels, ratio, fancy_upscaling,
-                         try_recover_truncated, acceptable_fraction, dct_method):  # fmt: skip
+@op(
+    "DecodeAndCropJpeg",
+    "contents: string, crop_window: int32 -> image: uint8",
+    shape=cropped_shape,
+    traits={HOST},
+    attrs=JPEG_OPTIONS,
+)
+def decode_and_crop_jpeg(
+    contents,
+    crop_window,
+    *,
+    channels,
+    ratio,
+    fancy_upscaling,
+    try_recover_truncated,
+    acceptable_fraction,
+    dct_method,
+):
     """A part of an image: crop_window is its first row and column, its height and width."""
     check_jpeg(ratio, dct_method)
     data = content(contents)
@@ -163,11 +194,15 @@ def decode_and_crop_jpeg(contents, crop_window, *, channels, ratio, fancy_upscal
     require(len(crop_window) == 4, f"crop_size must have four elements {shape}")
     image = single(
         decoded(
-            data, channels, ratio=ratio, smooth=fancy_upscaling, recover=try_recover_truncated,
+            data,
+            channels,
+            ratio=ratio,
+            smooth=fancy_upscaling,
+            recover=try_recover_truncated,
             fraction=acceptable_fraction,
             fast=dct_method != "INTEGER_ACCURATE",
         )
-    )  # fmt: skip
+    )
     top, left, height, width = (int(n) for n in crop_window)
     fits = top + height <= image.shape[0] and left + width <= image.shape[1]
     require(
@@ -177,14 +212,36 @@ def decode_and_crop_jpeg(contents, crop_window, *, channels, ratio, fancy_upscal
     return image[top : top + height, left : left + width]
 
 
-@op("EncodeJpeg", "image: uint8 -> contents: string", traits={HOST},
+@op(
+    "EncodeJpeg",
+    "image: uint8 -> contents: string",
+    traits={HOST},
     shape=lambda image: scalar(with_rank(image, 3)),
-    attrs={"format": String("", "grayscale", "rgb", default=""), "quality": 95,
-           "progressive": False, "optimize_size": False, "chroma_downsampling": True,
-           "density_unit": String("in", "cm", default="in"), "x_density": 300, "y_density": 300,
-           "xmp_metadata": ""})  # fmt: skip
-def encode_jpeg(image, *, format, quality, progressive, optimize_size, chroma_downsampling,
-                density_unit, x_density, y_density, xmp_metadata):  # fmt: skip
+    attrs={
+        "format": String("", "grayscale", "rgb", default=""),
+        "quality": 95,
+        "progressive": False,
+        "optimize_size": False,
+        "chroma_downsampling": True,
+        "density_unit": String("in", "cm", default="in"),
+        "x_density": 300,
+        "y_density": 300,
+        "xmp_metadata": "",
+    },
+)
+def encode_jpeg(
+    image,
+    *,
+    format,
+    quality,
+    progressive,
+    optimize_size,
+    chroma_downsampling,
+    density_unit,
+    x_density,
+    y_density,
+    xmp_metadata,
+):
     """The bytes of a JPEG file."""
     require(0 <= quality <= 100, f"quality must be in [0,100], got {quality}")
     require(image.ndim == 3, f"image must be 3-dimensional{list(image.shape)}")
@@ -197,10 +254,15 @@ def encode_jpeg(image, *, format, quality, progressive, optimize_size, chroma_do
         )
     xmp = xmp_metadata.encode() if isinstance(xmp_metadata, str) else xmp_metadata
     return encoded_jpeg(
-        image, quality=quality, progressive=progressive, optimize=optimize_size,
-        downsample=chroma_downsampling, density_unit=1 if density_unit == "in" else 2,
-        density=(x_density, y_density), xmp=xmp,
-    )  # fmt: skip
+        image,
+        quality=quality,
+        progressive=progressive,
+        optimize=optimize_size,
+        downsample=chroma_downsampling,
+        density_unit=1 if density_unit == "in" else 2,
+        density=(x_density, y_density),
+        xmp=xmp,
+    )
 
 
 def encoded_jpeg(image, **options):
@@ -211,8 +273,12 @@ def encoded_jpeg(image, **options):
         raise InternalError(None, None, "JPEG encoding failed") from None
 
 
-@op("EncodeJpegVariableQuality", "images: uint8, quality: int32 -> contents: string",
-    traits={HOST}, shape=lambda images, quality: scalar(with_rank(images, 3)))  # fmt: skip
+@op(
+    "EncodeJpegVariableQuality",
+    "images: uint8, quality: int32 -> contents: string",
+    traits={HOST},
+    shape=lambda images, quality: scalar(with_rank(images, 3)),
+)
 def encode_jpeg_variable_quality(images, quality):
     """EncodeJpeg with the quality as an input."""
     require(images.ndim == 3, f"image must be 3-dimensional{list(images.shape)}")
@@ -226,8 +292,13 @@ def jpeg_shape_shape(contents):
     return make_shape((3,))
 
 
-@op("ExtractJpegShape", "contents: string -> image_shape: output_type", traits={HOST},
-    output_type=Type(INDEX, default=int32), shape=jpeg_shape_shape)  # fmt: skip
+@op(
+    "ExtractJpegShape",
+    "contents: string -> image_shape: output_type",
+    traits={HOST},
+    output_type=Type(INDEX, default=int32),
+    shape=jpeg_shape_shape,
+)
 def extract_jpeg_shape(contents):
     """Height, width and channels, from the header alone."""
     data = content(contents)
@@ -238,16 +309,26 @@ def extract_jpeg_shape(contents):
 
 
 # -- PNG ----------------------------------------------------------------------------------------
-@op("DecodePng", "contents: string -> image: dtype", shape=image_shape, traits={HOST},
-    attrs={"channels": 0, "dtype": Type((uint8, uint16), default=uint8)})  # fmt: skip
+@op(
+    "DecodePng",
+    "contents: string -> image: dtype",
+    shape=image_shape,
+    traits={HOST},
+    attrs={"channels": 0, "dtype": Type((uint8, uint16), default=uint8)},
+)
 def decode_png(contents, *, channels, dtype):
     """An image from the bytes of a file, in 8 or 16 bits."""
     return single(decoded(content(contents), channels, 16 if dtype is uint16 else 8))
 
 
-@op("EncodePng", "image: T -> contents: string", traits={HOST}, compression=-1,
+@op(
+    "EncodePng",
+    "image: T -> contents: string",
+    traits={HOST},
+    compression=-1,
     T=Type((uint8, uint16), default=uint8),
-    shape=lambda image: scalar(with_rank(image, 3)))  # fmt: skip
+    shape=lambda image: scalar(with_rank(image, 3)),
+)
 def encode_png(image, *, compression):
     """The bytes of a PNG file; compression is zlib's level, -1 its default."""
     require(-1 <= compression <= 9, f"compression should be in [-1,9], got {compression}")
@@ -275,8 +356,7 @@ def decode_gif(contents):
     return image if image.ndim == 4 else image[None]
 
 
-@op("DecodeBmp", "contents: string -> image: uint8", channels=0, shape=image_shape,
-    traits={HOST})  # fmt: skip
+@op("DecodeBmp", "contents: string -> image: uint8", channels=0, shape=image_shape, traits={HOST})
 def decode_bmp(contents, *, channels):
     """An image from the bytes of an uncompressed BMP file."""
     require(channels in (0, 1, 3, 4), f"channels must be 0, 1, 3 or 4, got {channels}")
@@ -286,8 +366,17 @@ def decode_bmp(contents, *, channels):
         raise refused(str(error)) from None
 
 
-for _op in (decode_jpeg, decode_and_crop_jpeg, encode_jpeg, encode_jpeg_variable_quality,
-            extract_jpeg_shape, decode_png, encode_png, decode_gif, decode_bmp):  # fmt: skip
+for _op in (
+    decode_jpeg,
+    decode_and_crop_jpeg,
+    encode_jpeg,
+    encode_jpeg_variable_quality,
+    extract_jpeg_shape,
+    decode_png,
+    encode_png,
+    decode_gif,
+    decode_bmp,
+):
     _op.no_gradient()
 
 
@@ -323,8 +412,13 @@ def _(rng):
 
 @encode_jpeg.samples
 def _(rng):
-    for chosen in ({}, {"quality": 20}, {"progressive": True}, {"optimize_size": True},
-                   {"chroma_downsampling": False, "xmp_metadata": "text"}):  # fmt: skip
+    for chosen in (
+        {},
+        {"quality": 20},
+        {"progressive": True},
+        {"optimize_size": True},
+        {"chroma_downsampling": False, "xmp_metadata": "text"},
+    ):
         yield Sample(picture(rng), **chosen)
     yield Sample(picture(rng, 1), format="grayscale")
     yield ErrorSample(picture(rng, 2), raises="image must have 1 or 3 channels")

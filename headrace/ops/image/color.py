@@ -14,7 +14,7 @@ from headrace.core.dtypes import (
     int32,
     int64,
     uint8,
-)  # fmt: skip
+)
 from headrace.core.errors import FailedPreconditionError, require
 from headrace.ops.array import gather, reshape
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -145,11 +145,14 @@ def check_rgb(images):
     )
 
 
-@op("AdjustContrast",
+@op(
+    "AdjustContrast",
     "images: T, contrast_factor: float32, min_value: float32, max_value: float32 -> "
     "output: float32",
-    T=(uint8, int8, int16, int32, int64, float32, float64), shape=image_shape,
-    deprecated=(2, "Use AdjustContrastv2 instead"))  # fmt: skip
+    T=(uint8, int8, int16, int32, int64, float32, float64),
+    shape=image_shape,
+    deprecated=(2, "Use AdjustContrastv2 instead"),
+)
 def adjust_contrast(images, contrast_factor, min_value, max_value):
     """AdjustContrastv2, clipped to [min_value, max_value]."""
     for name, x in (("min_value", min_value), ("max_value", max_value)):
@@ -158,8 +161,12 @@ def adjust_contrast(images, contrast_factor, min_value, max_value):
     return clamp(found, min_value, max_value)
 
 
-@op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=HALVES,
-    shape=image_shape)  # fmt: skip
+@op(
+    "AdjustContrastv2",
+    "images: T, contrast_factor: float32 -> output: T",
+    T=HALVES,
+    shape=image_shape,
+)
 def adjust_contrast_v2(images, contrast_factor):
     """The distance of every channel from its mean over the image, times contrast_factor."""
     check_adjusted(images, "contrast_factor", contrast_factor)

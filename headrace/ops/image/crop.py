@@ -17,7 +17,7 @@ from headrace.core.dtypes import (
     int64,
     uint8,
     uint16,
-)  # fmt: skip
+)
 from headrace.core.errors import OutOfRangeError, require
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
@@ -89,9 +89,12 @@ def crop_shape(image, boxes, box_ind, crop_size):
     return sized_image(count, crop_size, image.dim(3))
 
 
-@op("CropAndResize",
+@op(
+    "CropAndResize",
     "image: T, boxes: float32, box_ind: int32, crop_size: int32 -> crops: float32",
-    shape=crop_shape, attrs={"T": PIXELS} | METHOD | {"extrapolation_value": 0.0})  # fmt: skip
+    shape=crop_shape,
+    attrs={"T": PIXELS} | METHOD | {"extrapolation_value": 0.0},
+)
 def crop_and_resize(image, boxes, box_ind, crop_size, *, method, extrapolation_value):
     """Box i of image box_ind[i], resized to crop_size; extrapolation_value outside of the image."""
     require(image.ndim == 4, f"input image must be 4-D{list(image.shape)}")
@@ -134,9 +137,14 @@ def _(rng):
     for size in CROPS:
         for method in ("bilinear", "nearest"):
             yield Sample(
-                image, BOXES, INDICES, np.array(size, np.int32), method=method,
-                extrapolation_value=-1.0, grad=False,
-            )  # fmt: skip
+                image,
+                BOXES,
+                INDICES,
+                np.array(size, np.int32),
+                method=method,
+                extrapolation_value=-1.0,
+                grad=False,
+            )
     size = np.array([2, 2], np.int32)
     yield Sample(image, BOXES[:0], INDICES[:0], size, note="no boxes", grad=False)
     yield ErrorSample(image, BOXES, INDICES + 1, size, raises="outside \\[0, batch_size\\)")
@@ -150,10 +158,12 @@ def check_grads(grads, boxes, box_ind, batch):
     require(len(grads) == len(box_ind), "boxes and grads have incompatible shape")
 
 
-@op("CropAndResizeGradImage",
+@op(
+    "CropAndResizeGradImage",
     "grads: float32, boxes: float32, box_ind: int32, image_size: int32 -> output: T",
     shape=lambda grads, boxes, box_ind, image_size: sizes_shape(image_size, 4),
-    attrs={"T": Type((float32, float16, float64))} | METHOD)  # fmt: skip
+    attrs={"T": Type((float32, float16, float64))} | METHOD,
+)
 def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, method):
     """The gradient of CropAndResize with respect to images of this size."""
     require(image_size.ndim == 1, f"image_size must be 1-D{list(image_size.shape)}")
@@ -179,15 +189,22 @@ def _(rng):
         dy = rng.normal(size=(4, *size, 2)).astype(F)
         for method in ("bilinear", "nearest"):
             yield Sample(
-                dy, BOXES, INDICES, np.array([2, 5, 6, 2], np.int32), method=method, T=float32,
+                dy,
+                BOXES,
+                INDICES,
+                np.array([2, 5, 6, 2], np.int32),
+                method=method,
+                T=float32,
                 grad=False,
-            )  # fmt: skip
+            )
 
 
-@op("CropAndResizeGradBoxes",
+@op(
+    "CropAndResizeGradBoxes",
     "grads: float32, image: T, boxes: float32, box_ind: int32 -> output: float32",
     shape=lambda grads, image, boxes, box_ind: boxes.plain(),
-    attrs={"T": PIXELS, "method": String("bilinear", default="bilinear")})  # fmt: skip
+    attrs={"T": PIXELS, "method": String("bilinear", default="bilinear")},
+)
 def crop_and_resize_grad_boxes(grads, image, boxes, box_ind):
     """The gradient of bilinear CropAndResize with respect to the boxes."""
     require(image.ndim == 4, f"input image must be 4-D{list(image.shape)}")
@@ -235,9 +252,15 @@ def glimpse_shape(input, size, offsets, *, uniform_noise, noise):
     return sized_image(batch, size, input.dim(3))
 
 
-@op("ExtractGlimpse", "input: float32, size: int32, offsets: float32 -> glimpse: float32",
-    shape=glimpse_shape, centered=True, normalized=True, uniform_noise=True,
-    noise="uniform")  # fmt: skip
+@op(
+    "ExtractGlimpse",
+    "input: float32, size: int32, offsets: float32 -> glimpse: float32",
+    shape=glimpse_shape,
+    centered=True,
+    normalized=True,
+    uniform_noise=True,
+    noise="uniform",
+)
 def extract_glimpse(input, size, offsets, *, centered, normalized, uniform_noise, noise):
     """A window of this size around an offset in each image; noise where there is no image."""
     require(
@@ -293,9 +316,14 @@ def _(rng):
     for centered in (True, False):
         for normalized in (True, False):
             yield Sample(
-                x, np.array([3, 2], np.int32), offsets, centered=centered, normalized=normalized,
-                uniform_noise=False, noise="zero",
-            )  # fmt: skip
+                x,
+                np.array([3, 2], np.int32),
+                offsets,
+                centered=centered,
+                normalized=normalized,
+                uniform_noise=False,
+                noise="zero",
+            )
     yield ErrorSample(
         x, np.array([3, 2], np.int32), offsets, noise="zero", raises="at the same time"
     )

@@ -22,7 +22,7 @@ from headrace.core.dtypes import (
     int64,
     uint8,
     uint16,
-)  # fmt: skip
+)
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.array import reshape
@@ -163,8 +163,13 @@ def backward_samples(rng):
 
 
 # -- bilinear -----------------------------------------------------------------------------------
-@op("ResizeBilinear", "images: T, size: int32 -> resized_images: float32", shape=resize_shape,
-    T=PIXELS_AND_BFLOAT, **OPTIONS)  # fmt: skip
+@op(
+    "ResizeBilinear",
+    "images: T, size: int32 -> resized_images: float32",
+    shape=resize_shape,
+    T=PIXELS_AND_BFLOAT,
+    **OPTIONS,
+)
 def resize_bilinear(images, size, *, align_corners, half_pixel_centers):
     """Images in another size; a pixel is mixed from its four neighbours."""
     check_centers(align_corners, half_pixel_centers)
@@ -191,8 +196,13 @@ def _(e, images, size, **options):
 resize_bilinear.samples(lambda rng: forward_samples(rng, modes()))
 
 
-@op("ResizeBilinearGrad", "grads: float32, original_image: T -> output: T",
-    shape=lambda grads, original: original.plain(), T=FLOATS, **OPTIONS)  # fmt: skip
+@op(
+    "ResizeBilinearGrad",
+    "grads: float32, original_image: T -> output: T",
+    shape=lambda grads, original: original.plain(),
+    T=FLOATS,
+    **OPTIONS,
+)
 def resize_bilinear_grad(grads, original_image, *, align_corners, half_pixel_centers):
     """The gradient of ResizeBilinear with respect to its images."""
     check_centers(align_corners, half_pixel_centers)
@@ -208,8 +218,13 @@ resize_bilinear_grad.samples(backward_samples)
 
 
 # -- bicubic ------------------------------------------------------------------------------------
-@op("ResizeBicubic", "images: T, size: int32 -> resized_images: float32", shape=resize_shape,
-    T=PIXELS, **OPTIONS)  # fmt: skip
+@op(
+    "ResizeBicubic",
+    "images: T, size: int32 -> resized_images: float32",
+    shape=resize_shape,
+    T=PIXELS,
+    **OPTIONS,
+)
 def resize_bicubic(images, size, *, align_corners, half_pixel_centers):
     """Images in another size; a pixel is mixed from sixteen neighbours."""
     check_centers(align_corners, half_pixel_centers)
@@ -230,8 +245,13 @@ resize_bicubic.lower(lower_forward(cubic))
 resize_bicubic.samples(lambda rng: forward_samples(rng, modes()))
 
 
-@op("ResizeBicubicGrad", "grads: float32, original_image: T -> output: T",
-    shape=lambda grads, original: original.plain(), T=(float32, float64), **OPTIONS)  # fmt: skip
+@op(
+    "ResizeBicubicGrad",
+    "grads: float32, original_image: T -> output: T",
+    shape=lambda grads, original: original.plain(),
+    T=(float32, float64),
+    **OPTIONS,
+)
 def resize_bicubic_grad(grads, original_image, *, align_corners, half_pixel_centers):
     """The gradient of ResizeBicubic with respect to its images."""
     check_centers(align_corners, half_pixel_centers)
@@ -248,8 +268,13 @@ resize_bicubic_grad.samples(backward_samples)
 
 
 # -- nearest ------------------------------------------------------------------------------------
-@op("ResizeNearestNeighbor", "images: T, size: int32 -> resized_images: T", shape=resize_shape,
-    T=PIXELS, **OPTIONS)  # fmt: skip
+@op(
+    "ResizeNearestNeighbor",
+    "images: T, size: int32 -> resized_images: T",
+    shape=resize_shape,
+    T=PIXELS,
+    **OPTIONS,
+)
 def resize_nearest_neighbor(images, size, *, align_corners, half_pixel_centers):
     """Images in another size; a pixel is that which is nearest."""
     check_centers(align_corners, half_pixel_centers)
@@ -288,8 +313,13 @@ def _(e, images, size, *, align_corners, half_pixel_centers):
 resize_nearest_neighbor.samples(lambda rng: forward_samples(rng, modes()))
 
 
-@op("ResizeNearestNeighborGrad", "grads: T, size: int32 -> output: T", shape=resize_shape,
-    T=(uint8, int8, int32, float16, float32, float64), **OPTIONS)  # fmt: skip
+@op(
+    "ResizeNearestNeighborGrad",
+    "grads: T, size: int32 -> output: T",
+    shape=resize_shape,
+    T=(uint8, int8, int32, float16, float32, float64),
+    **OPTIONS,
+)
 def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_centers):
     """The gradient of ResizeNearestNeighbor with respect to images of this size."""
     require(grads.ndim == 4, f"input must be 4-dimensional{list(grads.shape)}")
@@ -326,8 +356,13 @@ def _(rng):
 
 
 # -- area ---------------------------------------------------------------------------------------
-@op("ResizeArea", "images: T, size: int32 -> resized_images: float32", shape=resize_shape,
-    T=PIXELS, align_corners=False)  # fmt: skip
+@op(
+    "ResizeArea",
+    "images: T, size: int32 -> resized_images: float32",
+    shape=resize_shape,
+    T=PIXELS,
+    align_corners=False,
+)
 def resize_area(images, size, *, align_corners):
     """Images in another size; a pixel is the mean of what it covers."""
     height, width = checked_size(images, size)

@@ -139,39 +139,83 @@ def sample(ctx, image_size, boxes, covered, seed, seed2, ratios, areas, attempts
     corners = np.array([top, left, bottom, right], F) / scale
     # Size -1 means: all channels.
     return (
-        np.array([top, left, 0]), np.array([bottom - top, right - left, -1]),
+        np.array([top, left, 0]),
+        np.array([bottom - top, right - left, -1]),
         corners.reshape(1, 1, 4),
-    )  # fmt: skip
+    )
 
 
-@op("SampleDistortedBoundingBox",
+@op(
+    "SampleDistortedBoundingBox",
     "image_size: T, bounding_boxes: float32 -> begin: T, size: T, bboxes: float32",
-    shape=sampled_shape, traits=RANDOM,
-    attrs=SEEDS | {"min_object_covered": 0.10000000149011612} | RANGES)  # fmt: skip
-def sample_distorted_bounding_box(ctx, image_size, bounding_boxes, *, seed, seed2,
-                                  min_object_covered, aspect_ratio_range, area_range, max_attempts,
-                                  use_image_if_no_bounding_boxes):  # fmt: skip
+    shape=sampled_shape,
+    traits=RANDOM,
+    attrs=SEEDS | {"min_object_covered": 0.10000000149011612} | RANGES,
+)
+def sample_distorted_bounding_box(
+    ctx,
+    image_size,
+    bounding_boxes,
+    *,
+    seed,
+    seed2,
+    min_object_covered,
+    aspect_ratio_range,
+    area_range,
+    max_attempts,
+    use_image_if_no_bounding_boxes,
+):
     """A random part of an image, as begin and size for Slice, and as a box."""
     return sample(
-        ctx, image_size, bounding_boxes, F(min_object_covered), seed, seed2, aspect_ratio_range,
-        area_range, max_attempts, use_image_if_no_bounding_boxes,
-    )  # fmt: skip
+        ctx,
+        image_size,
+        bounding_boxes,
+        F(min_object_covered),
+        seed,
+        seed2,
+        aspect_ratio_range,
+        area_range,
+        max_attempts,
+        use_image_if_no_bounding_boxes,
+    )
 
 
-@op("SampleDistortedBoundingBoxV2",
+@op(
+    "SampleDistortedBoundingBoxV2",
     "image_size: T, bounding_boxes: float32, min_object_covered: float32 -> begin: T, size: T, "
     "bboxes: float32",
-    shape=sampled_shape, traits=RANDOM, attrs=SEEDS | RANGES)  # fmt: skip
-def sample_distorted_bounding_box_v2(ctx, image_size, bounding_boxes, min_object_covered, *, seed,
-                                     seed2, aspect_ratio_range, area_range, max_attempts,
-                                     use_image_if_no_bounding_boxes):  # fmt: skip
+    shape=sampled_shape,
+    traits=RANDOM,
+    attrs=SEEDS | RANGES,
+)
+def sample_distorted_bounding_box_v2(
+    ctx,
+    image_size,
+    bounding_boxes,
+    min_object_covered,
+    *,
+    seed,
+    seed2,
+    aspect_ratio_range,
+    area_range,
+    max_attempts,
+    use_image_if_no_bounding_boxes,
+):
     """SampleDistortedBoundingBox with min_object_covered as an input."""
     shape = list(min_object_covered.shape)
     require(min_object_covered.ndim == 0, f"min_object_covered must be 0-D, got shape {shape}")
     return sample(
-        ctx, image_size, bounding_boxes, F(min_object_covered), seed, seed2, aspect_ratio_range,
-        area_range, max_attempts, use_image_if_no_bounding_boxes,
-    )  # fmt: skip
+        ctx,
+        image_size,
+        bounding_boxes,
+        F(min_object_covered),
+        seed,
+        seed2,
+        aspect_ratio_range,
+        area_range,
+        max_attempts,
+        use_image_if_no_bounding_boxes,
+    )
 
 
 sample_distorted_bounding_box.no_gradient()
@@ -208,9 +252,16 @@ def random_crop_shape(image, size):
     return make_shape((*(size.as_sizes or (None, None)), image.dim(2)))
 
 
-@op("RandomCrop", "image: T, size: int64 -> output: T",
-    T=(uint8, int8, int16, int32, int64, float32, float64), seed=0, seed2=0, traits=RANDOM,
-    shape=random_crop_shape, deprecated=(8, "Random crop is now pure Python"))  # fmt: skip
+@op(
+    "RandomCrop",
+    "image: T, size: int64 -> output: T",
+    T=(uint8, int8, int16, int32, int64, float32, float64),
+    seed=0,
+    seed2=0,
+    traits=RANDOM,
+    shape=random_crop_shape,
+    deprecated=(8, "Random crop is now pure Python"),
+)
 def random_crop_op(ctx, image, size, *, seed, seed2):
     """A part of this size, anywhere in the image."""
     require(image.ndim == 3, f"input must be 3-dimensional{list(image.shape)}")

@@ -34,10 +34,13 @@ def taps_of(sizes, out, scale, translation, kernel_type, antialias):
     ]
 
 
-@op("ScaleAndTranslate",
+@op(
+    "ScaleAndTranslate",
     "images: T, size: int32, scale: float32, translation: float32 -> resized_images: float32",
     shape=lambda images, size, scale, translation: resize_shape(images, size),
-    T=PIXELS_AND_BFLOAT, **OPTIONS)  # fmt: skip
+    T=PIXELS_AND_BFLOAT,
+    **OPTIONS,
+)
 def scale_and_translate(images, size, scale, translation, *, kernel_type, antialias):
     """Pixel (y, x) goes to scale * (y, x) + translation; `size` is cut out, filtered by a kernel
     (lanczos1, lanczos3, lanczos5, gaussian, box, triangle, keyscubic, mitchellcubic)."""
@@ -73,10 +76,13 @@ def _(rng):
     yield ErrorSample(x, size, scale, shift, kernel_type="x", raises="Unrecognized kernel type")
 
 
-@op("ScaleAndTranslateGrad",
+@op(
+    "ScaleAndTranslateGrad",
     "grads: T, original_image: T, scale: float32, translation: float32 -> output: T",
-    shape=lambda grads, original, scale, translation: original.plain(), T=(float32,),
-    **OPTIONS)  # fmt: skip
+    shape=lambda grads, original, scale, translation: original.plain(),
+    T=(float32,),
+    **OPTIONS,
+)
 def scale_and_translate_grad(grads, original_image, scale, translation, *, kernel_type, antialias):
     """The gradient of ScaleAndTranslate with respect to its images."""
     require(grads.ndim == 4, f"input_grad must be 4-dimensional{list(grads.shape)}")

@@ -77,9 +77,13 @@ def suppress_boxes(boxes, scores, limit, threshold, score_threshold=LOWEST, sigm
     check_scores(boxes, scores)
     wide = widen(boxes)
     return suppress(
-        widen(scores), int(limit), threshold, score_threshold,
-        lambda i, chosen: overlaps(wide, i, np.array(chosen, int)), scalar("soft_nms_sigma", sigma),
-    )  # fmt: skip
+        widen(scores),
+        int(limit),
+        threshold,
+        score_threshold,
+        lambda i, chosen: overlaps(wide, i, np.array(chosen, int)),
+        scalar("soft_nms_sigma", sigma),
+    )
 
 
 def scalar(name, value):
@@ -125,53 +129,82 @@ def v5_shape(boxes, scores, limit, *thresholds, pad_to_max_output_size):
 
 
 # -- the ops ------------------------------------------------------------------------------------
-@op("NonMaxSuppression",
+@op(
+    "NonMaxSuppression",
     "boxes: float32, scores: float32, max_output_size: int32 -> selected_indices: int32",
-    iou_threshold=0.5, shape=selection_shape)  # fmt: skip
+    iou_threshold=0.5,
+    shape=selection_shape,
+)
 def non_max_suppression(boxes, scores, max_output_size, *, iou_threshold):
     """Indices of the best boxes, at most max_output_size, without much overlap."""
     chosen = suppress_boxes(boxes, scores, max_output_size, iou_threshold)[0]
     return np.array(chosen, np.int32)
 
 
-@op("NonMaxSuppressionV2",
+@op(
+    "NonMaxSuppressionV2",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold -> "
     "selected_indices: int32",
-    T=HALVES, T_threshold=HALVES, shape=selection_shape)  # fmt: skip
+    T=HALVES,
+    T_threshold=HALVES,
+    shape=selection_shape,
+)
 def non_max_suppression_v2(boxes, scores, max_output_size, iou_threshold):
     """NonMaxSuppression with the threshold as an input."""
     chosen = suppress_boxes(boxes, scores, max_output_size, iou_threshold)[0]
     return np.array(chosen, np.int32)
 
 
-@op("NonMaxSuppressionV3",
+@op(
+    "NonMaxSuppressionV3",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
     "score_threshold: T_threshold -> selected_indices: int32",
-    T=HALVES, T_threshold=HALVES, shape=selection_shape)  # fmt: skip
+    T=HALVES,
+    T_threshold=HALVES,
+    shape=selection_shape,
+)
 def non_max_suppression_v3(boxes, scores, max_output_size, iou_threshold, score_threshold):
     """NonMaxSuppressionV2 of the boxes whose scores exceed a threshold."""
     chosen = suppress_boxes(boxes, scores, max_output_size, iou_threshold, score_threshold)[0]
     return np.array(chosen, np.int32)
 
 
-@op("NonMaxSuppressionV4",
+@op(
+    "NonMaxSuppressionV4",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
     "score_threshold: T_threshold -> selected_indices: int32, valid_outputs: int32",
-    T=HALVES, T_threshold=HALVES, pad_to_max_output_size=False, shape=v4_shape)  # fmt: skip
-def non_max_suppression_v4(boxes, scores, max_output_size, iou_threshold, score_threshold, *,
-                           pad_to_max_output_size):  # fmt: skip
+    T=HALVES,
+    T_threshold=HALVES,
+    pad_to_max_output_size=False,
+    shape=v4_shape,
+)
+def non_max_suppression_v4(
+    boxes, scores, max_output_size, iou_threshold, score_threshold, *, pad_to_max_output_size
+):
     """NonMaxSuppressionV3, filled up to max_output_size if asked for, and how many are valid."""
     chosen = suppress_boxes(boxes, scores, max_output_size, iou_threshold, score_threshold)[0]
     indices = padded(chosen, max_output_size, pad_to_max_output_size, np.int32)
     return indices, np.int32(len(chosen))
 
 
-@op("NonMaxSuppressionV5",
+@op(
+    "NonMaxSuppressionV5",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T, score_threshold: T, "
     "soft_nms_sigma: T -> selected_indices: int32, selected_scores: T, valid_outputs: int32",
-    T=HALVES, pad_to_max_output_size=False, shape=v5_shape)  # fmt: skip
-def non_max_suppression_v5(boxes, scores, max_output_size, iou_threshold, score_threshold,
-                           soft_nms_sigma, *, pad_to_max_output_size):  # fmt: skip
+    T=HALVES,
+    pad_to_max_output_size=False,
+    shape=v5_shape,
+)
+def non_max_suppression_v5(
+    boxes,
+    scores,
+    max_output_size,
+    iou_threshold,
+    score_threshold,
+    soft_nms_sigma,
+    *,
+    pad_to_max_output_size,
+):
     """NonMaxSuppressionV4 with soft suppression (Bodla et al. 2017), and the scores it leaves."""
     require(float(soft_nms_sigma) >= 0, "soft_nms_sigma must be non-negative.")
     chosen, kept = suppress_boxes(
@@ -191,12 +224,15 @@ def overlaps_shape(overlaps, scores, *scalars):
     return make_shape((None,))
 
 
-@op("NonMaxSuppressionWithOverlaps",
+@op(
+    "NonMaxSuppressionWithOverlaps",
     "overlaps: float32, scores: float32, max_output_size: int32, overlap_threshold: float32, "
     "score_threshold: float32 -> selected_indices: int32",
-    shape=overlaps_shape)  # fmt: skip
-def non_max_suppression_with_overlaps(overlaps, scores, max_output_size, overlap_threshold,
-                                      score_threshold):  # fmt: skip
+    shape=overlaps_shape,
+)
+def non_max_suppression_with_overlaps(
+    overlaps, scores, max_output_size, overlap_threshold, score_threshold
+):
     """NonMaxSuppression by a matrix of overlaps."""
     require(overlaps.ndim == 2, f"overlaps must be 2-D{list(overlaps.shape)}")
     require(
@@ -205,17 +241,23 @@ def non_max_suppression_with_overlaps(overlaps, scores, max_output_size, overlap
     require(scores.ndim == 1, f"scores must be 1-D{list(scores.shape)}")
     require(len(scores) == len(overlaps), "scores has incompatible shape")
     chosen = suppress(
-        scores, int(max_output_size), scalar("overlap_threshold", overlap_threshold),
+        scores,
+        int(max_output_size),
+        scalar("overlap_threshold", overlap_threshold),
         scalar("score_threshold", score_threshold),
         lambda i, others: overlaps[i, np.array(others, int)],
-    )[0]  # fmt: skip
+    )[0]
     return np.array(chosen, np.int32)
 
 
 for _op in (
-    non_max_suppression, non_max_suppression_v2, non_max_suppression_v3, non_max_suppression_v4,
-    non_max_suppression_v5, non_max_suppression_with_overlaps,
-):  # fmt: skip
+    non_max_suppression,
+    non_max_suppression_v2,
+    non_max_suppression_v3,
+    non_max_suppression_v4,
+    non_max_suppression_v5,
+    non_max_suppression_with_overlaps,
+):
     _op.no_gradient()
 
 
@@ -267,9 +309,15 @@ def _(rng):
     for sigma in (0.0, 0.5):
         for pad in (False, True):
             yield Sample(
-                boxes, scores, np.int32(9), f32(0.6), f32(0.1), f32(sigma),
-                pad_to_max_output_size=pad, grad=False,
-            )  # fmt: skip
+                boxes,
+                scores,
+                np.int32(9),
+                f32(0.6),
+                f32(0.1),
+                f32(sigma),
+                pad_to_max_output_size=pad,
+                grad=False,
+            )
 
 
 @non_max_suppression_with_overlaps.samples

@@ -12,8 +12,9 @@ from headrace.ops.declaration.shape_checks import merge_sizes, scalar_value, wit
 from headrace.ops.image.suppression import f32, overlaps
 
 
-def combined_shape(boxes, scores, per_class, total, iou_threshold, score_threshold, *,
-                   pad_per_class):  # fmt: skip
+def combined_shape(
+    boxes, scores, per_class, total, iou_threshold, score_threshold, *, pad_per_class
+):
     boxes, scores = with_rank(boxes, 4), with_rank(scores, 3)
     for one in (iou_threshold, score_threshold):
         with_rank(one, 0)
@@ -38,14 +39,26 @@ def combined_shape(boxes, scores, per_class, total, iou_threshold, score_thresho
     return [make_shape((batch, size, 4)), row, row, make_shape((batch,))]
 
 
-@op("CombinedNonMaxSuppression",
+@op(
+    "CombinedNonMaxSuppression",
     "boxes: float32, scores: float32, max_output_size_per_class: int32, max_total_size: int32, "
     "iou_threshold: float32, score_threshold: float32 -> nmsed_boxes: float32, "
     "nmsed_scores: float32, nmsed_classes: float32, valid_detections: int32",
-    pad_per_class=False, clip_boxes=True, shape=combined_shape)  # fmt: skip
-def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size,
-                                 iou_threshold, score_threshold, *, pad_per_class,
-                                 clip_boxes):  # fmt: skip
+    pad_per_class=False,
+    clip_boxes=True,
+    shape=combined_shape,
+)
+def combined_non_max_suppression(
+    boxes,
+    scores,
+    max_output_size_per_class,
+    max_total_size,
+    iou_threshold,
+    score_threshold,
+    *,
+    pad_per_class,
+    clip_boxes,
+):
     """Boxes [batch, boxes, 1 or classes, 4] and scores [batch, boxes, classes]: the best boxes
     of every image with scores and classes, filled up with zeros, and how many there are."""
     per_class, total = int(max_output_size_per_class), int(max_total_size)
@@ -53,9 +66,11 @@ def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_t
     classes = scores.shape[2]
     size = min(total, per_class * classes) if pad_per_class else total
     out = (
-        np.zeros((len(boxes), size, 4), np.float32), np.zeros((len(boxes), size), np.float32),
-        np.zeros((len(boxes), size), np.float32), np.zeros(len(boxes), np.int32),
-    )  # fmt: skip
+        np.zeros((len(boxes), size, 4), np.float32),
+        np.zeros((len(boxes), size), np.float32),
+        np.zeros((len(boxes), size), np.float32),
+        np.zeros(len(boxes), np.int32),
+    )
     for image in range(len(boxes)):
         found = []
         for kind in range(classes):
@@ -108,7 +123,14 @@ def _(rng):
     limits = (f32(0.3), f32(0.2))
     for q in (3, 1):
         yield Sample(boxes[:, :, :q], scores, np.int32(4), np.int32(7), *limits)
-    yield Sample(boxes, scores, np.int32(2), np.int32(9), *limits, pad_per_class=True,
-                 clip_boxes=False)  # fmt: skip
-    yield ErrorSample(boxes[:, :, :2], scores, np.int32(4), np.int32(7), *limits,
-                      raises="third dimension of boxes")  # fmt: skip
+    yield Sample(
+        boxes, scores, np.int32(2), np.int32(9), *limits, pad_per_class=True, clip_boxes=False
+    )
+    yield ErrorSample(
+        boxes[:, :, :2],
+        scores,
+        np.int32(4),
+        np.int32(7),
+        *limits,
+        raises="third dimension of boxes",
+    )

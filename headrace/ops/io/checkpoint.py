@@ -82,8 +82,13 @@ def save_shape(prefix, names, *lists):
 
 
 # -- format V2 -----------------------------------------------------------------------------------
-@op("SaveV2", "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes ->",
-    dtypes=Types(min=1), traits={STATEFUL, HOST}, shape=save_shape)  # fmt: skip
+@op(
+    "SaveV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes ->",
+    dtypes=Types(min=1),
+    traits={STATEFUL, HOST},
+    shape=save_shape,
+)
 def save_v2(prefix, tensor_names, shape_and_slices, tensors, *, dtypes):
     """Write tensors, or slices of larger ones, to a checkpoint of format V2."""
     _check_lists(tensor_names, shape_and_slices)
@@ -134,8 +139,13 @@ def slice_shape(text):
     return make_shape(part.shape(shape))
 
 
-@op("RestoreV2", "prefix: string, tensor_names: string, shape_and_slices: string -> tensors: dtypes",
-    dtypes=Types(min=1), traits={STATEFUL, HOST}, shape=restored_shapes)  # fmt: skip
+@op(
+    "RestoreV2",
+    "prefix: string, tensor_names: string, shape_and_slices: string -> tensors: dtypes",
+    dtypes=Types(min=1),
+    traits={STATEFUL, HOST},
+    shape=restored_shapes,
+)
 def restore_v2(prefix, tensor_names, shape_and_slices, *, dtypes):
     """Read tensors, or slices of them, from a checkpoint of either format."""
     require(
@@ -211,8 +221,13 @@ def merge_shape(prefixes, destination):
     return []
 
 
-@op("MergeV2Checkpoints", "checkpoint_prefixes: string, destination_prefix: string ->",
-    delete_old_dirs=True, traits={STATEFUL, HOST}, shape=merge_shape)  # fmt: skip
+@op(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string ->",
+    delete_old_dirs=True,
+    traits={STATEFUL, HOST},
+    shape=merge_shape,
+)
 def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, *, delete_old_dirs):
     """Make one checkpoint of several; their data files are renamed, and their folders removed."""
     require(
@@ -250,8 +265,11 @@ def scalars(*inputs):
     return scalar()
 
 
-@op("ShardedFilename", "basename: string, shard: int32, num_shards: int32 -> filename: string",
-    shape=scalars)  # fmt: skip
+@op(
+    "ShardedFilename",
+    "basename: string, shard: int32, num_shards: int32 -> filename: string",
+    shape=scalars,
+)
 def sharded_filename(basename, shard, num_shards):
     """The name of one of several files: base-00001-of-00003."""
     return as_scalar(b"%s-%05d-of-%05d" % (basename.item(), shard.item(), num_shards.item()))

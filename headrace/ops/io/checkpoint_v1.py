@@ -46,8 +46,13 @@ def _save(filename, names, slices, tensors, dtypes):
     return ()
 
 
-@op("Save", "filename: string, tensor_names: string, data: T ->", T=Types(min=1),
-    traits={STATEFUL, HOST}, shape=save_shape)  # fmt: skip
+@op(
+    "Save",
+    "filename: string, tensor_names: string, data: T ->",
+    T=Types(min=1),
+    traits={STATEFUL, HOST},
+    shape=save_shape,
+)
 def save(filename, tensor_names, data, *, T):
     """Write tensors to a file of format V1."""
     names = all_texts(tensor_names)
@@ -61,8 +66,13 @@ def _(rng):
     yield ErrorSample(path, texts("a"), [np.ones(2), np.ones(1)], raises="Dimension must be 2")
 
 
-@op("SaveSlices", "filename: string, tensor_names: string, shapes_and_slices: string, data: T ->",
-    T=Types(min=1), traits={STATEFUL, HOST}, shape=save_shape)  # fmt: skip
+@op(
+    "SaveSlices",
+    "filename: string, tensor_names: string, shapes_and_slices: string, data: T ->",
+    T=Types(min=1),
+    traits={STATEFUL, HOST},
+    shape=save_shape,
+)
 def save_slices(filename, tensor_names, shapes_and_slices, data, *, T):
     """Write tensors, or slices of larger ones, to a file of format V1."""
     return _save(filename, all_texts(tensor_names), all_texts(shapes_and_slices), data, T)
@@ -106,8 +116,14 @@ def _restore(file_pattern, tensor_name, spec, dtype):
         return reader.read(name, part)
 
 
-@op("Restore", "file_pattern: string, tensor_name: string -> tensor: dt", dt=Type(),
-    preferred_shard=-1, traits={STATEFUL, HOST}, shape=restored_shape)  # fmt: skip
+@op(
+    "Restore",
+    "file_pattern: string, tensor_name: string -> tensor: dt",
+    dt=Type(),
+    preferred_shard=-1,
+    traits={STATEFUL, HOST},
+    shape=restored_shape,
+)
 def restore(file_pattern, tensor_name, *, dt):
     """Read a tensor from files of format V1 that match a pattern."""
     return _restore(file_pattern, tensor_name, "", dt)
@@ -123,8 +139,14 @@ def _(rng):
     )
 
 
-@op("RestoreSlice", "file_pattern: string, tensor_name: string, shape_and_slice: string -> tensor: dt",
-    dt=Type(), preferred_shard=-1, traits={STATEFUL, HOST}, shape=restored_shape)  # fmt: skip
+@op(
+    "RestoreSlice",
+    "file_pattern: string, tensor_name: string, shape_and_slice: string -> tensor: dt",
+    dt=Type(),
+    preferred_shard=-1,
+    traits={STATEFUL, HOST},
+    shape=restored_shape,
+)
 def restore_slice(file_pattern, tensor_name, shape_and_slice, *, dt):
     """Read a slice of a tensor from files of format V1 that match a pattern."""
     return _restore(file_pattern, tensor_name, one_text(shape_and_slice), dt)

@@ -56,8 +56,13 @@ def _from_bytes(joined, dtype, little_endian, shape):
 
 
 # -- DecodeRaw -----------------------------------------------------------------------------------
-@op("DecodeRaw", "bytes: string -> output: out_type", out_type=RAW, little_endian=True,
-    shape=lambda bytes: bytes.concatenate([None]))  # fmt: skip
+@op(
+    "DecodeRaw",
+    "bytes: string -> output: out_type",
+    out_type=RAW,
+    little_endian=True,
+    shape=lambda bytes: bytes.concatenate([None]),
+)
 def decode_raw(bytes, *, out_type, little_endian):
     """The numbers whose bytes the strings are; all strings have one length."""
     flat = bytes.reshape(-1)
@@ -105,8 +110,13 @@ def padded_shape(input_bytes, fixed_length, *, out_type):
     return input_bytes.concatenate([int(length) // out_type.size])
 
 
-@op("DecodePaddedRaw", "input_bytes: string, fixed_length: int32 -> output: out_type",
-    out_type=PADDABLE, little_endian=True, shape=padded_shape)  # fmt: skip
+@op(
+    "DecodePaddedRaw",
+    "input_bytes: string, fixed_length: int32 -> output: out_type",
+    out_type=PADDABLE,
+    little_endian=True,
+    shape=padded_shape,
+)
 def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
     """The numbers in the first `fixed_length` bytes of each string, zeros after its end."""
     require(

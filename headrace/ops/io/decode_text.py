@@ -34,11 +34,19 @@ def csv_shapes(records, record_defaults):
     return [records.plain()] * len(record_defaults)
 
 
-@op("DecodeCSV", "records: string, record_defaults: OUT_TYPE -> output: OUT_TYPE",
-    OUT_TYPE=Types((float32, float64, int32, int64, string), min=1), field_delim=",",
-    use_quote_delim=True, na_value="", select_cols=Ints(default=[]), shape=csv_shapes)  # fmt: skip
-def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value,
-               select_cols):  # fmt: skip
+@op(
+    "DecodeCSV",
+    "records: string, record_defaults: OUT_TYPE -> output: OUT_TYPE",
+    OUT_TYPE=Types((float32, float64, int32, int64, string), min=1),
+    field_delim=",",
+    use_quote_delim=True,
+    na_value="",
+    select_cols=Ints(default=[]),
+    shape=csv_shapes,
+)
+def decode_csv(
+    records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols
+):
     """The fields of lines of CSV (RFC 4180), one tensor per column.  An empty field, or one that
     equals `na_value`, becomes the column's default; a column without one must not be empty."""
     count, delim = len(OUT_TYPE), as_bytes(field_delim)
@@ -153,8 +161,13 @@ def _(rng):
     defaults = [np.zeros(0, np.int32), np.array([9.0], np.float32), np.array(b"none", object)]
     yield Sample(lines, defaults)
     yield Sample(lines.reshape(3, 1), [np.array(7, np.int64)], select_cols=[0], note="selected")
-    yield Sample(strings([b"1\t2", b"NA\t'"]), [np.zeros(1), strings([b""])], field_delim="\t",
-                 na_value="NA", use_quote_delim=False)  # fmt: skip
+    yield Sample(
+        strings([b"1\t2", b"NA\t'"]),
+        [np.zeros(1), strings([b""])],
+        field_delim="\t",
+        na_value="NA",
+        use_quote_delim=False,
+    )
     yield Sample(strings([]), defaults, note="empty")
     for line, raises in (
         (b"1,2", "Expect 3 fields but have 2 in record 0"),

@@ -26,8 +26,9 @@ from headrace.ops.io.example_columns import (
 
 
 # -- ParseExample --------------------------------------------------------------------------------
-def batch_shapes(serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types,
-                 dense_shapes):  # fmt: skip
+def batch_shapes(
+    serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, dense_shapes
+):
     require_rank(serialized, 1)
     require_rank(names, 1)
     require(len(sparse_keys) == len(sparse_types), "len(sparse_keys) != len(sparse_types)")
@@ -47,14 +48,29 @@ def _varying(shape):
     return shape if shape.rank is not None else UNKNOWN
 
 
-@op("ParseExample",
+@op(
+    "ParseExample",
     "serialized: string, names: string, sparse_keys: Nsparse*string, dense_keys: Ndense*string, "
     "dense_defaults: Tdense -> sparse_indices: Nsparse*int64, sparse_values: sparse_types, "
     "sparse_shapes: Nsparse*int64, dense_values: Tdense",
-    Nsparse=Int(min=0), Ndense=Int(min=0), sparse_types=Types(PARSED, min=0),
-    Tdense=Types(PARSED, min=0), dense_shapes=Shapes(min=0), shape=batch_shapes)  # fmt: skip
-def parse_example(serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types,
-                  Tdense, dense_shapes):  # fmt: skip
+    Nsparse=Int(min=0),
+    Ndense=Int(min=0),
+    sparse_types=Types(PARSED, min=0),
+    Tdense=Types(PARSED, min=0),
+    dense_shapes=Shapes(min=0),
+    shape=batch_shapes,
+)
+def parse_example(
+    serialized,
+    names,
+    sparse_keys,
+    dense_keys,
+    dense_defaults,
+    *,
+    sparse_types,
+    Tdense,
+    dense_shapes,
+):
     """The features of a batch of serialized Examples: ragged ones as sparse matrices (indices,
     values, shapes), the others as dense tensors whose defaults fill what is missing."""
     count = serialized.size
@@ -104,8 +120,10 @@ def _key(text: str):
 
 NO_NAMES = strings([])
 NOTHING = {
-    "sparse_keys": (), "dense_keys": (), "dense_defaults": (),
-}  # fmt: skip
+    "sparse_keys": (),
+    "dense_keys": (),
+    "dense_defaults": (),
+}
 
 
 @parse_example.samples
@@ -117,30 +135,80 @@ def _(rng):
         ]
     )
     pads = [np.array(9.0, np.float32)]
-    yield Sample(rows, NO_NAMES, [_key("a"), _key("c"), _key("d")], [], [], dense_shapes=[],
-                 sparse_types=[float32, string, int64], note="ragged")  # fmt: skip
-    yield Sample(rows, strings([b"p", b"q"]), [], [_key("b")], [np.zeros(0, np.int64)],
-                 dense_shapes=[[]], sparse_types=[], note="dense")  # fmt: skip
-    yield Sample(rows, NO_NAMES, [], [_key("a")], pads, dense_shapes=[[None]], sparse_types=[],
-                 note="padded")  # fmt: skip
-    yield Sample(rows, NO_NAMES, [], [_key("z")], [np.arange(4, dtype=np.int64).reshape(2, 2)],
-                 dense_shapes=[[2, 2]], sparse_types=[], note="default")  # fmt: skip
-    yield Sample(strings([]), NO_NAMES, [_key("a")], [_key("b")], [np.zeros(0, np.int64)],
-                 dense_shapes=[[3]], sparse_types=[float32], note="empty")  # fmt: skip
+    yield Sample(
+        rows,
+        NO_NAMES,
+        [_key("a"), _key("c"), _key("d")],
+        [],
+        [],
+        dense_shapes=[],
+        sparse_types=[float32, string, int64],
+        note="ragged",
+    )
+    yield Sample(
+        rows,
+        strings([b"p", b"q"]),
+        [],
+        [_key("b")],
+        [np.zeros(0, np.int64)],
+        dense_shapes=[[]],
+        sparse_types=[],
+        note="dense",
+    )
+    yield Sample(
+        rows, NO_NAMES, [], [_key("a")], pads, dense_shapes=[[None]], sparse_types=[], note="padded"
+    )
+    yield Sample(
+        rows,
+        NO_NAMES,
+        [],
+        [_key("z")],
+        [np.arange(4, dtype=np.int64).reshape(2, 2)],
+        dense_shapes=[[2, 2]],
+        sparse_types=[],
+        note="default",
+    )
+    yield Sample(
+        strings([]),
+        NO_NAMES,
+        [_key("a")],
+        [_key("b")],
+        [np.zeros(0, np.int64)],
+        dense_shapes=[[3]],
+        sparse_types=[float32],
+        note="empty",
+    )
     for keys, default, raises in (
         ("z", np.zeros(0, np.int64), "z .data type: int64. is required but could not be found"),
         ("a", np.zeros(0, np.int64), "Data type: float but expected type: int64"),
         ("d", np.zeros(0, np.int64), "Number of int64 values != expected"),
     ):
-        yield ErrorSample(rows, NO_NAMES, [], [_key(keys)], [default], dense_shapes=[[]],
-                          sparse_types=[], raises=raises)  # fmt: skip
-    yield ErrorSample(strings([b"\x0a\x05abc"]), NO_NAMES, [_key("a")], [], [], dense_shapes=[],
-                      sparse_types=[float32], raises="Could not parse example input")  # fmt: skip
+        yield ErrorSample(
+            rows,
+            NO_NAMES,
+            [],
+            [_key(keys)],
+            [default],
+            dense_shapes=[[]],
+            sparse_types=[],
+            raises=raises,
+        )
+    yield ErrorSample(
+        strings([b"\x0a\x05abc"]),
+        NO_NAMES,
+        [_key("a")],
+        [],
+        [],
+        dense_shapes=[],
+        sparse_types=[float32],
+        raises="Could not parse example input",
+    )
 
 
 # -- ParseSingleExample --------------------------------------------------------------------------
-def single_shapes(serialized, dense_defaults, *, num_sparse, sparse_keys, dense_keys, sparse_types,
-                  dense_shapes):  # fmt: skip
+def single_shapes(
+    serialized, dense_defaults, *, num_sparse, sparse_keys, dense_keys, sparse_types, dense_shapes
+):
     require_rank(serialized, 0)
     require(
         num_sparse == len(sparse_keys) == len(sparse_types),
@@ -151,19 +219,28 @@ def single_shapes(serialized, dense_defaults, *, num_sparse, sparse_keys, dense_
     require(len(dense_keys) == len(dense_shapes), "len(dense_keys) != len(dense_shapes)")
     n = len(sparse_keys)
     return (
-        [make_shape([None, 1])] * n + [make_shape([None])] * n + [make_shape([1])] * n
+        [make_shape([None, 1])] * n
+        + [make_shape([None])] * n
+        + [make_shape([1])] * n
         + [_varying(shape) for shape in dense_shapes]
-    )  # fmt: skip
+    )
 
 
-@op("ParseSingleExample",
+@op(
+    "ParseSingleExample",
     "serialized: string, dense_defaults: Tdense -> sparse_indices: num_sparse*int64, "
     "sparse_values: sparse_types, sparse_shapes: num_sparse*int64, dense_values: Tdense",
-    num_sparse=Int(min=0), sparse_keys=Strings(min=0), dense_keys=Strings(min=0),
-    sparse_types=Types(PARSED, min=0), Tdense=Types(PARSED, min=0), dense_shapes=Shapes(min=0),
-    shape=single_shapes)  # fmt: skip
-def parse_single_example(serialized, dense_defaults, *, sparse_keys, dense_keys, sparse_types,
-                         Tdense, dense_shapes):  # fmt: skip
+    num_sparse=Int(min=0),
+    sparse_keys=Strings(min=0),
+    dense_keys=Strings(min=0),
+    sparse_types=Types(PARSED, min=0),
+    Tdense=Types(PARSED, min=0),
+    dense_shapes=Shapes(min=0),
+    shape=single_shapes,
+)
+def parse_single_example(
+    serialized, dense_defaults, *, sparse_keys, dense_keys, sparse_types, Tdense, dense_shapes
+):
     """The features of one serialized Example: those of varying length as sparse vectors, the others
     as dense tensors whose defaults stand for what is missing."""
     require(
@@ -187,15 +264,44 @@ def parse_single_example(serialized, dense_defaults, *, sparse_keys, dense_keys,
 @parse_single_example.samples
 def _(rng):
     row = np.array(serialize(a=[1.5, -2.0], b=[7], c=[b"x", b""]), object)
-    yield Sample(row, [], num_sparse=2, sparse_keys=["a", "q"], sparse_types=[float32, string],
-                 dense_keys=[], dense_shapes=[])  # fmt: skip
-    yield Sample(row, [np.zeros(0, np.float32), np.array(b"", object)], num_sparse=0,
-                 sparse_keys=[], sparse_types=[], dense_keys=["a", "c"],
-                 dense_shapes=[[2], [None]])  # fmt: skip
-    yield ErrorSample(row, [np.zeros(0, np.float32)], num_sparse=0, sparse_keys=[], sparse_types=[],
-                      dense_keys=["c"], dense_shapes=[[2]], raises="Data types don't match")  # fmt: skip
-    yield ErrorSample(row, [np.zeros(0, np.float32)], num_sparse=0, sparse_keys=[], sparse_types=[],
-                      dense_keys=["z"], dense_shapes=[[2]], raises="z .* is required")  # fmt: skip
+    yield Sample(
+        row,
+        [],
+        num_sparse=2,
+        sparse_keys=["a", "q"],
+        sparse_types=[float32, string],
+        dense_keys=[],
+        dense_shapes=[],
+    )
+    yield Sample(
+        row,
+        [np.zeros(0, np.float32), np.array(b"", object)],
+        num_sparse=0,
+        sparse_keys=[],
+        sparse_types=[],
+        dense_keys=["a", "c"],
+        dense_shapes=[[2], [None]],
+    )
+    yield ErrorSample(
+        row,
+        [np.zeros(0, np.float32)],
+        num_sparse=0,
+        sparse_keys=[],
+        sparse_types=[],
+        dense_keys=["c"],
+        dense_shapes=[[2]],
+        raises="Data types don't match",
+    )
+    yield ErrorSample(
+        row,
+        [np.zeros(0, np.float32)],
+        num_sparse=0,
+        sparse_keys=[],
+        sparse_types=[],
+        dense_keys=["z"],
+        dense_shapes=[[2]],
+        raises="z .* is required",
+    )
 
 
 for _op in (parse_example, parse_single_example):

@@ -20,9 +20,11 @@ from headrace.ops.declaration.text import shown, strings
 from headrace.ops.io.example_columns import KINDS, PARSED, Column, c_shape, sparse, type_name
 
 COUNTS = {
-    "Ncontext_sparse": Int(default=0, min=0), "Ncontext_dense": Int(default=0, min=0),
-    "Nfeature_list_sparse": Int(default=0, min=0), "Nfeature_list_dense": Int(default=0, min=0),
-}  # fmt: skip
+    "Ncontext_sparse": Int(default=0, min=0),
+    "Ncontext_dense": Int(default=0, min=0),
+    "Nfeature_list_sparse": Int(default=0, min=0),
+    "Nfeature_list_dense": Int(default=0, min=0),
+}
 TYPES = {
     "context_sparse_types": Types(PARSED, default=[], min=0),
     "Tcontext_dense": Types(PARSED, default=[], min=0),
@@ -108,11 +110,22 @@ def sequence_shapes(lead, rank, context_sparse, context_shapes, list_sparse, lis
     ]
 
 
-def single_shapes(serialized, feature_list_dense_missing_assumed_empty, context_sparse_keys,
-                  context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys,
-                  context_dense_defaults, debug_name, *, context_sparse_types,
-                  feature_list_dense_types, context_dense_shapes, feature_list_sparse_types,
-                  feature_list_dense_shapes):  # fmt: skip
+def single_shapes(
+    serialized,
+    feature_list_dense_missing_assumed_empty,
+    context_sparse_keys,
+    context_dense_keys,
+    feature_list_sparse_keys,
+    feature_list_dense_keys,
+    context_dense_defaults,
+    debug_name,
+    *,
+    context_sparse_types,
+    feature_list_dense_types,
+    context_dense_shapes,
+    feature_list_sparse_types,
+    feature_list_dense_shapes,
+):
     require_rank(serialized, 0)
     require_rank(feature_list_dense_missing_assumed_empty, 1)
     for keys, types, what in (
@@ -127,23 +140,43 @@ def single_shapes(serialized, feature_list_dense_missing_assumed_empty, context_
         (feature_list_dense_keys, feature_list_dense_shapes, "feature_list_dense"),
     ):
         require(len(keys) == len(shapes), f"len({what}_keys) != len({what}_shapes)")
-    return sequence_shapes([], 1, context_sparse_keys, context_dense_shapes, feature_list_sparse_keys,
-                   feature_list_dense_shapes)  # fmt: skip
+    return sequence_shapes(
+        [],
+        1,
+        context_sparse_keys,
+        context_dense_shapes,
+        feature_list_sparse_keys,
+        feature_list_dense_shapes,
+    )
 
 
-@op("ParseSingleSequenceExample",
+@op(
+    "ParseSingleSequenceExample",
     "serialized: string, feature_list_dense_missing_assumed_empty: string, "
     "context_sparse_keys: Ncontext_sparse*string, context_dense_keys: Ncontext_dense*string, "
     "feature_list_sparse_keys: Nfeature_list_sparse*string, "
     "feature_list_dense_keys: Nfeature_list_dense*string, context_dense_defaults: Tcontext_dense, "
     "debug_name: string -> " + OUTPUTS,
-    attrs=COUNTS | TYPES, shape=single_shapes)  # fmt: skip
+    attrs=COUNTS | TYPES,
+    shape=single_shapes,
+)
 def parse_single_sequence_example(
-    serialized, feature_list_dense_missing_assumed_empty, context_sparse_keys, context_dense_keys,
-    feature_list_sparse_keys, feature_list_dense_keys, context_dense_defaults, debug_name, *,
-    context_sparse_types, Tcontext_dense, feature_list_dense_types, context_dense_shapes,
-    feature_list_sparse_types, feature_list_dense_shapes,
-):  # fmt: skip
+    serialized,
+    feature_list_dense_missing_assumed_empty,
+    context_sparse_keys,
+    context_dense_keys,
+    feature_list_sparse_keys,
+    feature_list_dense_keys,
+    context_dense_defaults,
+    debug_name,
+    *,
+    context_sparse_types,
+    Tcontext_dense,
+    feature_list_dense_types,
+    context_dense_shapes,
+    feature_list_sparse_types,
+    feature_list_dense_shapes,
+):
     """The features of one serialized SequenceExample: those of the context, and lists of features
     as one row each; ragged ones are sparse."""
     require(
@@ -299,20 +332,47 @@ def _key(text):
 def _(rng):
     one, none = np.array(SEQUENCE, object), strings([])
     yield Sample(
-        one, none, [_key(b"b")], [_key(b"a")], [_key(b"x")], [_key(b"y")], [np.zeros(0, np.float32)],
-        _key(b"in1"), context_sparse_types=[int64], feature_list_dense_types=[string],
-        context_dense_shapes=[[1]], feature_list_sparse_types=[int64],
+        one,
+        none,
+        [_key(b"b")],
+        [_key(b"a")],
+        [_key(b"x")],
+        [_key(b"y")],
+        [np.zeros(0, np.float32)],
+        _key(b"in1"),
+        context_sparse_types=[int64],
+        feature_list_dense_types=[string],
+        context_dense_shapes=[[1]],
+        feature_list_sparse_types=[int64],
         feature_list_dense_shapes=[[]],
-    )  # fmt: skip
+    )
     yield Sample(
-        one, strings([b"q"]), [], [], [_key(b"p")], [_key(b"q")], [], _key(b""),
-        feature_list_dense_types=[float32], feature_list_sparse_types=[string],
-        feature_list_dense_shapes=[[2, 3]], note="missing",
-    )  # fmt: skip
+        one,
+        strings([b"q"]),
+        [],
+        [],
+        [_key(b"p")],
+        [_key(b"q")],
+        [],
+        _key(b""),
+        feature_list_dense_types=[float32],
+        feature_list_sparse_types=[string],
+        feature_list_dense_shapes=[[2, 3]],
+        note="missing",
+    )
     yield ErrorSample(
-        one, none, [], [], [], [_key(b"q")], [], _key(b""), feature_list_dense_types=[float32],
-        feature_list_dense_shapes=[[2, 3]], raises="Feature list 'q' is required",
-    )  # fmt: skip
+        one,
+        none,
+        [],
+        [],
+        [],
+        [_key(b"q")],
+        [],
+        _key(b""),
+        feature_list_dense_types=[float32],
+        feature_list_dense_shapes=[[2, 3]],
+        raises="Feature list 'q' is required",
+    )
 
 
 parse_single_sequence_example.no_gradient()

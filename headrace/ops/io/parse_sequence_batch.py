@@ -31,22 +31,50 @@ from headrace.ops.io.parse_sequence import (
 )
 
 
-def batch_shapes(serialized, debug_name, context_dense_defaults, *, context_sparse_keys,
-                 context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys,
-                 Ncontext_sparse, Ncontext_dense, Nfeature_list_sparse, Nfeature_list_dense,
-                 context_sparse_types, feature_list_dense_types, context_dense_shapes,
-                 feature_list_sparse_types, feature_list_dense_shapes):  # fmt: skip
+def batch_shapes(
+    serialized,
+    debug_name,
+    context_dense_defaults,
+    *,
+    context_sparse_keys,
+    context_dense_keys,
+    feature_list_sparse_keys,
+    feature_list_dense_keys,
+    Ncontext_sparse,
+    Ncontext_dense,
+    Nfeature_list_sparse,
+    Nfeature_list_dense,
+    context_sparse_types,
+    feature_list_dense_types,
+    context_dense_shapes,
+    feature_list_sparse_types,
+    feature_list_dense_shapes,
+):
     require_rank(serialized, 1)
     require_rank(debug_name, 1)
     for count, what, *lists in (
         (Ncontext_sparse, "context_sparse", context_sparse_keys, context_sparse_types),
-        (Ncontext_dense, "context_dense", context_dense_keys, context_dense_defaults,
-         context_dense_shapes),
-        (Nfeature_list_sparse, "feature_list_sparse", feature_list_sparse_keys,
-         feature_list_sparse_types),
-        (Nfeature_list_dense, "feature_list_dense", feature_list_dense_keys,
-         feature_list_dense_types, feature_list_dense_shapes),
-    ):  # fmt: skip
+        (
+            Ncontext_dense,
+            "context_dense",
+            context_dense_keys,
+            context_dense_defaults,
+            context_dense_shapes,
+        ),
+        (
+            Nfeature_list_sparse,
+            "feature_list_sparse",
+            feature_list_sparse_keys,
+            feature_list_sparse_types,
+        ),
+        (
+            Nfeature_list_dense,
+            "feature_list_dense",
+            feature_list_dense_keys,
+            feature_list_dense_types,
+            feature_list_dense_shapes,
+        ),
+    ):
         require(
             all(len(items) == count for items in lists),
             f"num_{what} ({count}) must match the size of {what}_keys ({len(lists[0])}), "
@@ -54,24 +82,50 @@ def batch_shapes(serialized, debug_name, context_dense_defaults, *, context_spar
             + (f" and {what}_shapes ({len(lists[2])})" if len(lists) > 2 else ""),
         )
     count = serialized.dim(0) if serialized.rank else None
-    shapes = sequence_shapes([count], 2, context_sparse_keys, context_dense_shapes,
-                     feature_list_sparse_keys, feature_list_dense_shapes)  # fmt: skip
+    shapes = sequence_shapes(
+        [count],
+        2,
+        context_sparse_keys,
+        context_dense_shapes,
+        feature_list_sparse_keys,
+        feature_list_dense_shapes,
+    )
     return shapes + [make_shape([count])] * Nfeature_list_dense
 
 
-@op("ParseSequenceExample",
-    "serialized: string, debug_name: string, context_dense_defaults: Tcontext_dense -> " + OUTPUTS
+@op(
+    "ParseSequenceExample",
+    "serialized: string, debug_name: string, context_dense_defaults: Tcontext_dense -> "
+    + OUTPUTS
     + ", feature_list_dense_lengths: Nfeature_list_dense*int64",
-    attrs={"feature_list_dense_missing_assumed_empty": Strings(min=0),
-           "context_sparse_keys": Strings(min=0), "context_dense_keys": Strings(min=0),
-           "feature_list_sparse_keys": Strings(min=0), "feature_list_dense_keys": Strings(min=0)}
-    | COUNTS | TYPES, shape=batch_shapes)  # fmt: skip
+    attrs={
+        "feature_list_dense_missing_assumed_empty": Strings(min=0),
+        "context_sparse_keys": Strings(min=0),
+        "context_dense_keys": Strings(min=0),
+        "feature_list_sparse_keys": Strings(min=0),
+        "feature_list_dense_keys": Strings(min=0),
+    }
+    | COUNTS
+    | TYPES,
+    shape=batch_shapes,
+)
 def parse_sequence_example(
-    serialized, debug_name, context_dense_defaults, *, feature_list_dense_missing_assumed_empty,
-    context_sparse_keys, context_dense_keys, feature_list_sparse_keys, feature_list_dense_keys,
-    context_sparse_types, Tcontext_dense, feature_list_dense_types, context_dense_shapes,
-    feature_list_sparse_types, feature_list_dense_shapes,
-):  # fmt: skip
+    serialized,
+    debug_name,
+    context_dense_defaults,
+    *,
+    feature_list_dense_missing_assumed_empty,
+    context_sparse_keys,
+    context_dense_keys,
+    feature_list_sparse_keys,
+    feature_list_dense_keys,
+    context_sparse_types,
+    Tcontext_dense,
+    feature_list_dense_types,
+    context_dense_shapes,
+    feature_list_sparse_types,
+    feature_list_dense_shapes,
+):
     """The features of a batch of serialized SequenceExamples; dense lists are filled up with zeros
     to the longest, and their lengths come too."""
     require(
@@ -84,9 +138,13 @@ def parse_sequence_example(
     )
     keys = [
         [as_bytes(k) for k in group]
-        for group in (context_sparse_keys, context_dense_keys, feature_list_sparse_keys,
-                      feature_list_dense_keys)
-    ]  # fmt: skip
+        for group in (
+            context_sparse_keys,
+            context_dense_keys,
+            feature_list_sparse_keys,
+            feature_list_dense_keys,
+        )
+    ]
     for sparse_keys, dense_keys, what in ((*keys[:2], "Context"), (*keys[2:], "Sequence")):
         for key in set(sparse_keys) & set(dense_keys):
             require(False, f"{what} feature {shown(key)} cannot be both dense and sparse")
@@ -108,9 +166,12 @@ def parse_sequence_example(
         for k, t, s in zip(keys[3], feature_list_dense_types, feature_list_dense_shapes)
     ]
     return (
-        *by_part(ragged), dense, *by_part(ragged_rows),
-        [values for values, _ in dense_rows], [lengths for _, lengths in dense_rows],
-    )  # fmt: skip
+        *by_part(ragged),
+        dense,
+        *by_part(ragged_rows),
+        [values for values, _ in dense_rows],
+        [lengths for _, lengths in dense_rows],
+    )
 
 
 class Batch:
@@ -226,13 +287,21 @@ class Batch:
 def _(rng):
     two = strings([SEQUENCE, serialize_sequence({"a": [2.5]}, {"x": [[5, 6]]})])
     attrs = {
-        "feature_list_dense_missing_assumed_empty": ["y"], "context_sparse_keys": ["b"],
-        "context_dense_keys": ["a"], "feature_list_sparse_keys": ["x"],
-        "feature_list_dense_keys": ["y"], "Ncontext_sparse": 1, "Ncontext_dense": 1,
-        "Nfeature_list_sparse": 1, "Nfeature_list_dense": 1, "context_sparse_types": [int64],
-        "feature_list_dense_types": [string], "context_dense_shapes": [[1]],
-        "feature_list_sparse_types": [int64], "feature_list_dense_shapes": [[]],
-    }  # fmt: skip
+        "feature_list_dense_missing_assumed_empty": ["y"],
+        "context_sparse_keys": ["b"],
+        "context_dense_keys": ["a"],
+        "feature_list_sparse_keys": ["x"],
+        "feature_list_dense_keys": ["y"],
+        "Ncontext_sparse": 1,
+        "Ncontext_dense": 1,
+        "Nfeature_list_sparse": 1,
+        "Nfeature_list_dense": 1,
+        "context_sparse_types": [int64],
+        "feature_list_dense_types": [string],
+        "context_dense_shapes": [[1]],
+        "feature_list_sparse_types": [int64],
+        "feature_list_dense_shapes": [[]],
+    }
     required = [np.zeros(0, np.float32)]
     yield Sample(two, strings([]), required, **attrs)
     yield Sample(two, strings([b"p", b"q"]), required, **attrs | {
@@ -240,11 +309,20 @@ def _(rng):
         "feature_list_dense_keys": ["x"], "feature_list_dense_types": [int64],
         "feature_list_dense_shapes": [[2]]}, note="padded")  # fmt: skip
     yield Sample(strings([]), strings([]), required, **attrs, note="empty")
-    yield ErrorSample(two, strings([b"p", b"q"]), required, **attrs | {
-        "feature_list_dense_missing_assumed_empty": []},
-        raises="Missing feature y in example q")  # fmt: skip
-    yield ErrorSample(strings([b"\x0a\x07"]), strings([]), required, **attrs,
-                      raises="Invalid protocol message input, example id: <unknown>")  # fmt: skip
+    yield ErrorSample(
+        two,
+        strings([b"p", b"q"]),
+        required,
+        **attrs | {"feature_list_dense_missing_assumed_empty": []},
+        raises="Missing feature y in example q",
+    )
+    yield ErrorSample(
+        strings([b"\x0a\x07"]),
+        strings([]),
+        required,
+        **attrs,
+        raises="Invalid protocol message input, example id: <unknown>",
+    )
 
 
 parse_sequence_example.no_gradient()

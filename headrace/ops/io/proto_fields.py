@@ -111,11 +111,20 @@ def decoded_shapes(bytes, *, output_types):
     return [bytes.concatenate([len(output_types)]), *[varies] * len(output_types)]
 
 
-@op("DecodeProtoV2", "bytes: string -> sizes: int32, values: output_types", message_type=String(),
-    field_names=Strings(), output_types=Types(min=0), descriptor_source="local://",
-    message_format="binary", sanitize=False, shape=decoded_shapes)  # fmt: skip
-def decode_proto_v2(bytes, *, message_type, field_names, output_types, descriptor_source,
-                    message_format, sanitize):  # fmt: skip
+@op(
+    "DecodeProtoV2",
+    "bytes: string -> sizes: int32, values: output_types",
+    message_type=String(),
+    field_names=Strings(),
+    output_types=Types(min=0),
+    descriptor_source="local://",
+    message_format="binary",
+    sanitize=False,
+    shape=decoded_shapes,
+)
+def decode_proto_v2(
+    bytes, *, message_type, field_names, output_types, descriptor_source, message_format, sanitize
+):
     """Fields of serialized messages: how many values each message has of every field, and the values,
     filled up with the field's default to the longest, and to one at least."""
     kind = _message_class(message_type, as_bytes(descriptor_source))
@@ -185,9 +194,15 @@ def encoded_shape(sizes, values):
     return out
 
 
-@op("EncodeProto", "sizes: int32, values: Tinput_types -> bytes: string", field_names=Strings(),
-    message_type=String(), descriptor_source="local://", Tinput_types=Types(min=1),
-    shape=encoded_shape)  # fmt: skip
+@op(
+    "EncodeProto",
+    "sizes: int32, values: Tinput_types -> bytes: string",
+    field_names=Strings(),
+    message_type=String(),
+    descriptor_source="local://",
+    Tinput_types=Types(min=1),
+    shape=encoded_shape,
+)
 def encode_proto(sizes, values, *, field_names, message_type, descriptor_source, Tinput_types):
     """Serialized messages whose fields have the first `sizes[..., i]` of `values[i]`."""
     kind = _message_class(message_type, as_bytes(descriptor_source))
@@ -244,14 +259,32 @@ def _(rng):
         proto.FloatList(value=[1.5, 2]).SerializeToString(),
         proto.FloatList().SerializeToString(),
     ]
-    yield Sample(strings(features), message_type="tensorflow.FloatList", field_names=["value"],
-                 output_types=[float32])  # fmt: skip
-    yield Sample(strings([_shape(2, 3), _shape(), _shape(-1)], (3, 1)), message_type=_SHAPE,
-                 field_names=["dim", "unknown_rank"], output_types=[string, bool_])  # fmt: skip
-    yield Sample(strings([b"dim { size: 3 } unknown_rank: true"]), message_type=_SHAPE,
-                 field_names=["unknown_rank"], output_types=[bool_], message_format="text")  # fmt: skip
-    yield ErrorSample(strings([]), message_type=_SHAPE, field_names=["dim"], output_types=[string],
-                      raises="at least one value")  # fmt: skip
+    yield Sample(
+        strings(features),
+        message_type="tensorflow.FloatList",
+        field_names=["value"],
+        output_types=[float32],
+    )
+    yield Sample(
+        strings([_shape(2, 3), _shape(), _shape(-1)], (3, 1)),
+        message_type=_SHAPE,
+        field_names=["dim", "unknown_rank"],
+        output_types=[string, bool_],
+    )
+    yield Sample(
+        strings([b"dim { size: 3 } unknown_rank: true"]),
+        message_type=_SHAPE,
+        field_names=["unknown_rank"],
+        output_types=[bool_],
+        message_format="text",
+    )
+    yield ErrorSample(
+        strings([]),
+        message_type=_SHAPE,
+        field_names=["dim"],
+        output_types=[string],
+        raises="at least one value",
+    )
     for change, raises in (
         ({"field_names": ["nothing"]}, "Unknown field: nothing"),
         ({"message_type": "tensorflow.Nobody"}, "No descriptor found for message type"),
@@ -260,22 +293,44 @@ def _(rng):
     ):
         given = {"message_type": _SHAPE, "field_names": ["dim"], "output_types": [string]}
         yield ErrorSample(strings([b""]), **given | change, raises=raises)
-    yield ErrorSample(strings([b"\x12"]), message_type=_SHAPE, field_names=["dim"],
-                      output_types=[string], raises="Unable to parse")  # fmt: skip
+    yield ErrorSample(
+        strings([b"\x12"]),
+        message_type=_SHAPE,
+        field_names=["dim"],
+        output_types=[string],
+        raises="Unable to parse",
+    )
 
 
 @encode_proto.samples
 def _(rng):
-    yield Sample(np.array([[2], [0]], np.int32), [np.array([[1.5, 2], [0, 0]], np.float32)],
-                 field_names=["value"], message_type="tensorflow.FloatList")  # fmt: skip
+    yield Sample(
+        np.array([[2], [0]], np.int32),
+        [np.array([[1.5, 2], [0, 0]], np.float32)],
+        field_names=["value"],
+        message_type="tensorflow.FloatList",
+    )
     parts = strings([proto.TensorShapeProto.Dim(size=7).SerializeToString(), b""], (1, 2))
-    yield Sample(np.array([[2, 1]], np.int32), [parts, np.array([[True]])],
-                 field_names=["dim", "unknown_rank"], message_type=_SHAPE)  # fmt: skip
-    yield Sample(np.array([[1, 1]], np.int32), [np.array([[False]]), parts[:, 1:]],
-                 field_names=["unknown_rank", "dim"], message_type=_SHAPE, note="defaults")  # fmt: skip
-    yield ErrorSample(np.array([[2]], np.int32), [np.array([[1.0]], np.float32)],
-                      field_names=["value"], message_type="tensorflow.FloatList",
-                      raises="not between 0 and 1")  # fmt: skip
+    yield Sample(
+        np.array([[2, 1]], np.int32),
+        [parts, np.array([[True]])],
+        field_names=["dim", "unknown_rank"],
+        message_type=_SHAPE,
+    )
+    yield Sample(
+        np.array([[1, 1]], np.int32),
+        [np.array([[False]]), parts[:, 1:]],
+        field_names=["unknown_rank", "dim"],
+        message_type=_SHAPE,
+        note="defaults",
+    )
+    yield ErrorSample(
+        np.array([[2]], np.int32),
+        [np.array([[1.0]], np.float32)],
+        field_names=["value"],
+        message_type="tensorflow.FloatList",
+        raises="not between 0 and 1",
+    )
 
 
 for _op in (decode_proto_v2, encode_proto):

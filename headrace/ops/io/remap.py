@@ -38,10 +38,15 @@ def remapping_shape(new_file, old_file, *, num_new_vocab):
     return [make_shape((num_new_vocab,)), SCALAR]
 
 
-@op("GenerateVocabRemapping",
+@op(
+    "GenerateVocabRemapping",
     "new_vocab_file: string, old_vocab_file: string -> remapping: int64, num_present: int32",
-    new_vocab_offset=Int(min=0), num_new_vocab=Int(min=0), old_vocab_size=Int(default=-1, min=-1),
-    traits={HOST}, shape=remapping_shape)  # fmt: skip
+    new_vocab_offset=Int(min=0),
+    num_new_vocab=Int(min=0),
+    old_vocab_size=Int(default=-1, min=-1),
+    traits={HOST},
+    shape=remapping_shape,
+)
 def generate_vocab_remapping(
     new_vocab_file, old_vocab_file, *, new_vocab_offset, num_new_vocab, old_vocab_size
 ):
@@ -74,9 +79,10 @@ def _check_unique(remapping):
         old = found[counts > 1][0]
         first, second = np.nonzero(remapping == old)[0][:2]
         raise UnimplementedError(
-            None, None,
+            None,
+            None,
             f"Old ID {old} is mapped to both new ID {first} and {second}, which is not supported.",
-        )  # fmt: skip
+        )
 
 
 def remapped_shape(path, name, rows, cols, values, *, num_rows, num_cols):
@@ -84,15 +90,27 @@ def remapped_shape(path, name, rows, cols, values, *, num_rows, num_cols):
     return make_shape((num_rows, num_cols))
 
 
-@op("LoadAndRemapMatrix",
+@op(
+    "LoadAndRemapMatrix",
     "ckpt_path: string, old_tensor_name: string, row_remapping: int64, col_remapping: int64, "
     "initializing_values: float32 -> output_matrix: float32",
-    num_rows=Int(min=0), num_cols=Int(min=1), max_rows_in_memory=-1, traits={STATEFUL, HOST},
-    shape=remapped_shape)  # fmt: skip
+    num_rows=Int(min=0),
+    num_cols=Int(min=1),
+    max_rows_in_memory=-1,
+    traits={STATEFUL, HOST},
+    shape=remapped_shape,
+)
 def load_and_remap_matrix(
-    ckpt_path, old_tensor_name, row_remapping, col_remapping, initializing_values, *,
-    num_rows, num_cols, max_rows_in_memory,
-):  # fmt: skip
+    ckpt_path,
+    old_tensor_name,
+    row_remapping,
+    col_remapping,
+    initializing_values,
+    *,
+    num_rows,
+    num_cols,
+    max_rows_in_memory,
+):
     """A matrix of a checkpoint, rows and columns moved; new ones take `initializing_values` in order."""
     require(
         row_remapping.size == num_rows,

@@ -41,8 +41,13 @@ def word(value):
 
 
 # -- numbers --------------------------------------------------------------------------------------
-@op("ScalarSummary", "tags: string, values: T -> summary: string", T=REALS, shape=scalar,
-    traits={HOST})  # fmt: skip
+@op(
+    "ScalarSummary",
+    "tags: string, values: T -> summary: string",
+    T=REALS,
+    shape=scalar,
+    traits={HOST},
+)
 def scalar_summary(tags, values):
     """One number for each tag."""
     if not (message.legacy_scalar(tags) and message.legacy_scalar(values)):
@@ -70,8 +75,13 @@ def _(rng):
     yield ErrorSample(word(b"x"), np.zeros(2), raises=r"not the same shape: \[\] != \[2\].*tag 'x'")
 
 
-@op("HistogramSummary", "tag: string, values: T -> summary: string",
-    T=Type(REALS, default=float32), shape=scalar, traits={HOST})  # fmt: skip
+@op(
+    "HistogramSummary",
+    "tag: string, values: T -> summary: string",
+    T=Type(REALS, default=float32),
+    shape=scalar,
+    traits={HOST},
+)
 def histogram_summary(ctx, tag, values):
     """How many values are in each bucket; buckets grow by a tenth from 0 on."""
     require(message.legacy_scalar(tag), "tags must be scalar")
@@ -95,9 +105,15 @@ def _(rng):
 
 
 # -- pictures and sounds --------------------------------------------------------------------------
-@op("ImageSummary", "tag: string, tensor: T -> summary: string", max_images=Int(default=3, min=1),
+@op(
+    "ImageSummary",
+    "tag: string, tensor: T -> summary: string",
+    max_images=Int(default=3, min=1),
     T=Type((uint8, float32, float16, float64), default=float32),
-    bad_color=TensorAttr(default=RED), shape=scalar, traits={HOST})  # fmt: skip
+    bad_color=TensorAttr(default=RED),
+    shape=scalar,
+    traits={HOST},
+)
 def image_summary(tag, tensor, *, max_images, bad_color):
     """The first pictures of [batch, height, width, 1 or 3 or 4] as PNG.
 
@@ -131,9 +147,15 @@ def _(rng):
     yield ErrorSample(word(b"i"), pictures[:, :0], raises="must have non-zero dims")
 
 
-@op("AudioSummary", "tag: string, tensor: float32 -> summary: string", sample_rate=Float(),
-    max_outputs=Int(default=3, min=1), deprecated=(15, "Use AudioSummaryV2."), shape=scalar,
-    traits={HOST})  # fmt: skip
+@op(
+    "AudioSummary",
+    "tag: string, tensor: float32 -> summary: string",
+    sample_rate=Float(),
+    max_outputs=Int(default=3, min=1),
+    deprecated=(15, "Use AudioSummaryV2."),
+    shape=scalar,
+    traits={HOST},
+)
 def audio_summary(tag, tensor, *, sample_rate, max_outputs):
     """`AudioSummaryV2` with a fixed sample rate."""
     require(message.legacy_scalar(tag), "Tag must be a scalar")
@@ -149,8 +171,13 @@ def _(rng):
     yield Sample(word(b"s"), sounds, sample_rate=8000.0, dtypes=False)
 
 
-@op("AudioSummaryV2", "tag: string, tensor: float32, sample_rate: float32 -> summary: string",
-    max_outputs=Int(default=3, min=1), shape=scalar, traits={HOST})  # fmt: skip
+@op(
+    "AudioSummaryV2",
+    "tag: string, tensor: float32, sample_rate: float32 -> summary: string",
+    max_outputs=Int(default=3, min=1),
+    shape=scalar,
+    traits={HOST},
+)
 def audio_summary_v2(tag, tensor, sample_rate, *, max_outputs):
     """The first sounds of [batch, time] or [batch, time, channels], in [-1, 1], as WAV."""
     require(message.legacy_scalar(tag), "Tag must be a scalar")
@@ -171,8 +198,16 @@ def _(rng):
 
 
 # -- tensors --------------------------------------------------------------------------------------
-@op("TensorSummary", "tensor: T -> summary: string", T=Type(), description="",
-    labels=Strings(default=[]), display_name="", shape=scalar, traits={HOST})  # fmt: skip
+@op(
+    "TensorSummary",
+    "tensor: T -> summary: string",
+    T=Type(),
+    description="",
+    labels=Strings(default=[]),
+    display_name="",
+    shape=scalar,
+    traits={HOST},
+)
 def tensor_summary(ctx, tensor, *, T):
     """Any tensor, under the name of the node."""
     summary = proto.Summary()
@@ -190,9 +225,13 @@ def _(rng):
     yield Sample(strings([b"a", b"bc"]))
 
 
-@op("TensorSummaryV2",
-    "tag: string, tensor: T, serialized_summary_metadata: string -> summary: string", T=Type(),
-    shape=scalar, traits={HOST})  # fmt: skip
+@op(
+    "TensorSummaryV2",
+    "tag: string, tensor: T, serialized_summary_metadata: string -> summary: string",
+    T=Type(),
+    shape=scalar,
+    traits={HOST},
+)
 def tensor_summary_v2(tag, tensor, serialized_summary_metadata, *, T):
     """Any tensor, with a tag and with what a plugin of TensorBoard should know."""
     require(message.legacy_scalar(tag), "tag must be scalar")
@@ -218,8 +257,9 @@ def _(rng):
 
 
 # -- several --------------------------------------------------------------------------------------
-@op("MergeSummary", "inputs: N*string -> summary: string", N=Int(min=1), shape=scalar,
-    traits={HOST})  # fmt: skip
+@op(
+    "MergeSummary", "inputs: N*string -> summary: string", N=Int(min=1), shape=scalar, traits={HOST}
+)
 def merge_summary(inputs):
     """All summaries in one; no tag may occur twice."""
     from google.protobuf.message import DecodeError

@@ -78,8 +78,13 @@ class Writer:
 
 def _declared(name, signature, **attrs):
     """An op on a writer, with no result."""
-    return op(name, f"writer: resource{signature} ->", shape=none, attrs=attrs,
-              traits={STATEFUL, HOST, WRITES})  # fmt: skip
+    return op(
+        name,
+        f"writer: resource{signature} ->",
+        shape=none,
+        attrs=attrs,
+        traits={STATEFUL, HOST, WRITES},
+    )
 
 
 def _text(value, what):
@@ -92,8 +97,14 @@ def _event(step):
 
 
 # -- the writer -----------------------------------------------------------------------------------
-@op("SummaryWriter", "-> writer: resource", shared_name="", container="",
-    traits={STATEFUL, HOST}, shape=scalar)  # fmt: skip
+@op(
+    "SummaryWriter",
+    "-> writer: resource",
+    shared_name="",
+    container="",
+    traits={STATEFUL, HOST},
+    shape=scalar,
+)
 def summary_writer(ctx, *, shared_name, container):
     """A handle to a writer."""
     name = shared_name or ctx.node.name
@@ -108,9 +119,11 @@ def summary_writer(ctx, *, shared_name, container):
 def create_summary_file_writer(writer, logdir, max_queue, flush_millis, filename_suffix):
     """Let the writer write to a new file in `logdir`; one that does so already goes on."""
     writer.get(Writer).create(
-        _text(logdir, "logdir"), int(max_queue), int(flush_millis),
+        _text(logdir, "logdir"),
+        int(max_queue),
+        int(flush_millis),
         _text(filename_suffix, "filename_suffix"),
-    )  # fmt: skip
+    )
 
 
 @_declared("FlushSummaryWriter", "")
@@ -126,8 +139,9 @@ def close_summary_writer(writer):
 
 
 # -- values ---------------------------------------------------------------------------------------
-@_declared("WriteSummary", ", step: int64, tensor: T, tag: string, summary_metadata: string",
-           T=Type())  # fmt: skip
+@_declared(
+    "WriteSummary", ", step: int64, tensor: T, tag: string, summary_metadata: string", T=Type()
+)
 def write_summary(writer, step, tensor, tag, summary_metadata, *, T):
     """Any tensor, with what a plugin of TensorBoard should know."""
     event = _event(step)
@@ -167,8 +181,9 @@ def write_scalar_summary(writer, step, tag, value):
     writer.get(Writer).add(event)
 
 
-@_declared("WriteHistogramSummary", ", step: int64, tag: string, values: T",
-           T=Type(REALS, default=float32))  # fmt: skip
+@_declared(
+    "WriteHistogramSummary", ", step: int64, tag: string, values: T", T=Type(REALS, default=float32)
+)
 def write_histogram_summary(ctx, writer, step, tag, values):
     """How values are distributed."""
     event = _event(step)
@@ -177,9 +192,12 @@ def write_histogram_summary(ctx, writer, step, tag, values):
     writer.get(Writer).add(event)
 
 
-@_declared("WriteImageSummary", ", step: int64, tag: string, tensor: T, bad_color: uint8",
-           max_images=Int(default=3, min=1),
-           T=Type((uint8, float32, float16), default=float32))  # fmt: skip
+@_declared(
+    "WriteImageSummary",
+    ", step: int64, tag: string, tensor: T, bad_color: uint8",
+    max_images=Int(default=3, min=1),
+    T=Type((uint8, float32, float16), default=float32),
+)
 def write_image_summary(writer, step, tag, tensor, bad_color, *, max_images):
     """Pictures, as PNG."""
     event = _event(step)
@@ -187,9 +205,11 @@ def write_image_summary(writer, step, tag, tensor, bad_color, *, max_images):
     writer.get(Writer).add(event)
 
 
-@_declared("WriteAudioSummary",
-           ", step: int64, tag: string, tensor: float32, sample_rate: float32",
-           max_outputs=Int(default=3, min=1))  # fmt: skip
+@_declared(
+    "WriteAudioSummary",
+    ", step: int64, tag: string, tensor: float32, sample_rate: float32",
+    max_outputs=Int(default=3, min=1),
+)
 def write_audio_summary(writer, step, tag, tensor, sample_rate, *, max_outputs):
     """Sounds, as WAV."""
     event = _event(step)

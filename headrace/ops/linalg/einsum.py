@@ -102,8 +102,14 @@ def einsum_shape(inputs, *, equation):
     return make_shape([*(sizes[c] for c in before), *middle, *(sizes[c] for c in after)])
 
 
-@op("Einsum", "inputs: N*T -> output: T", equation=String(), N=Int(min=1), T=Type(),
-    shape=einsum_shape)  # fmt: skip
+@op(
+    "Einsum",
+    "inputs: N*T -> output: T",
+    equation=String(),
+    N=Int(min=1),
+    T=Type(),
+    shape=einsum_shape,
+)
 def einsum(inputs, *, equation):
     """The sum of products that the equation describes."""
     resolve(equation, [x.shape for x in inputs])

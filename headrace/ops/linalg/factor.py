@@ -61,8 +61,12 @@ def _cholesky_grad_shape(l, grad):
     return join(lead(l), side, side)
 
 
-@op("CholeskyGrad", "l: T, grad: T -> output: T", T=(float16, float32, float64),
-    shape=_cholesky_grad_shape)  # fmt: skip
+@op(
+    "CholeskyGrad",
+    "l: T, grad: T -> output: T",
+    T=(float16, float32, float64),
+    shape=_cholesky_grad_shape,
+)
 def cholesky_grad(l, grad):
     """The symmetric gradient of the input of Cholesky, from its output and the gradient of that.
 
@@ -152,8 +156,13 @@ def lu_shape(input):
     return [join(lead(input), side, side), join(lead(input), side)]
 
 
-@op("Lu", "input: T -> lu: T, p: output_idx_type", T=SOLVER_TYPES,
-    output_idx_type=Type(INDEX, default=int32), shape=lu_shape)  # fmt: skip
+@op(
+    "Lu",
+    "input: T -> lu: T, p: output_idx_type",
+    T=SOLVER_TYPES,
+    output_idx_type=Type(INDEX, default=int32),
+    shape=lu_shape,
+)
 def lu(input):
     """L (unit diagonal, not stored) and U in one matrix, and the rows p with L @ U = input[p]."""
     x = squares(input)

@@ -155,10 +155,16 @@ def _real_transform(rank, suffix, axes_text):
         f"The Fourier transform of a real signal over the {axes_text}, up to the middle frequency."
     )
     inverse_reference.__doc__ = f"The real signal over the {axes_text} that has this half spectrum."
-    forward = op("RFFT" + suffix, "input: float32, fft_length: int32 -> output: complex64",
-                 shape=_real_shape(rank, True))(forward_reference)  # fmt: skip
-    inverse = op("IRFFT" + suffix, "input: complex64, fft_length: int32 -> output: float32",
-                 shape=_real_shape(rank, False))(inverse_reference)  # fmt: skip
+    forward = op(
+        "RFFT" + suffix,
+        "input: float32, fft_length: int32 -> output: complex64",
+        shape=_real_shape(rank, True),
+    )(forward_reference)
+    inverse = op(
+        "IRFFT" + suffix,
+        "input: complex64, fft_length: int32 -> output: float32",
+        shape=_real_shape(rank, False),
+    )(inverse_reference)
 
     @forward.gradient
     def _(node, dy):

@@ -23,8 +23,13 @@ PADE = (
 PADE_RADIUS = 5.37  # the 1-norm up to which that approximant is exact in float64 (Higham)
 
 
-@op("MatrixExponential", "input: T -> output: T", T=SOLVER_TYPES, shape=square_shape,
-    deprecated=(27, "Use Python implementation tf.linalg.matrix_exponential instead."))  # fmt: skip
+@op(
+    "MatrixExponential",
+    "input: T -> output: T",
+    T=SOLVER_TYPES,
+    shape=square_shape,
+    deprecated=(27, "Use Python implementation tf.linalg.matrix_exponential instead."),
+)
 def matrix_exponential(input):
     """exp of every matrix: scaled until small, approximated, squared back."""
     x = squares(input)

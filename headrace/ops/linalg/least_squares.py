@@ -33,8 +33,13 @@ def solve_ls_shape(matrix, rhs, l2_regularizer):
     return join(merge_lead(matrix, rhs), matrix.dim(-1), rhs.dim(-1))
 
 
-@op("MatrixSolveLs", "matrix: T, rhs: T, l2_regularizer: float64 -> output: T", T=SOLVER_TYPES,
-    fast=True, shape=solve_ls_shape)  # fmt: skip
+@op(
+    "MatrixSolveLs",
+    "matrix: T, rhs: T, l2_regularizer: float64 -> output: T",
+    T=SOLVER_TYPES,
+    fast=True,
+    shape=solve_ls_shape,
+)
 def matrix_solve_ls(matrix, rhs, l2_regularizer, *, fast):
     """The x that minimises |matrix @ x - rhs|^2 + l2_regularizer |x|^2.
 
@@ -126,8 +131,14 @@ def _(rng):
         yield Sample(rng.normal(size=shape), rhs, np.array(0.0), fast=False, grad=False)
     z = rng.normal(size=(3, 2, 2)) @ [1, 1j]
     yield Sample(z, z + 1, np.array(0.1), note="complex", dtypes=False)
-    yield Sample(np.ones((2, 2)), np.ones((2, 1)), np.array(0.0), fast=False, grad=False,
-                 note="rank deficient")  # fmt: skip
+    yield Sample(
+        np.ones((2, 2)),
+        np.ones((2, 1)),
+        np.array(0.0),
+        fast=False,
+        grad=False,
+        note="rank deficient",
+    )
     yield Sample(np.zeros((0, 3)), np.zeros((0, 2)), np.array(0.0), note="empty", grad=False)
     yield ErrorSample(np.zeros((2, 2)), np.ones((2, 1)), np.array(0.0), raises="rank deficient")
     yield ErrorSample(np.eye(2), np.ones((2, 1)), np.array(-1.0), raises="must be >= 0")

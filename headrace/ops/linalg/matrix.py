@@ -85,8 +85,14 @@ def _transposing(m, k, k2, n, transpose_a, transpose_b):
     return f"{' or '.join(fitting)} would fit" if fitting else None
 
 
-@op("MatMul", "a: T, b: T -> product: T", transpose_a=False, transpose_b=False, T=PRODUCT_TYPES,
-    shape=matmul_shape)  # fmt: skip
+@op(
+    "MatMul",
+    "a: T, b: T -> product: T",
+    transpose_a=False,
+    transpose_b=False,
+    T=PRODUCT_TYPES,
+    shape=matmul_shape,
+)
 def matmul(a, b, *, transpose_a, transpose_b):
     """The product of two matrices, either of them transposed first."""
     for i, x in enumerate((a, b)):
@@ -196,8 +202,14 @@ def _call(x, y, out, adj_x, adj_y):
     )
 
 
-@op("BatchMatMul", "x: T, y: T -> output: T", T=PRODUCT_TYPES, adj_x=False, adj_y=False,
-    shape=batch_matmul_shape)  # fmt: skip
+@op(
+    "BatchMatMul",
+    "x: T, y: T -> output: T",
+    T=PRODUCT_TYPES,
+    adj_x=False,
+    adj_y=False,
+    shape=batch_matmul_shape,
+)
 def batch_matmul(x, y, *, adj_x, adj_y):
     """The products of two equal batches of matrices, either side adjoint first."""
     require(
@@ -242,8 +254,14 @@ def _(rng):
 
 
 # -- BatchMatMulV2 ------------------------------------------------------------------------------
-@op("BatchMatMulV2", "x: T, y: T -> output: T", T=PRODUCT_TYPES, adj_x=False, adj_y=False,
-    shape=batch_matmul_v2_shape)  # fmt: skip
+@op(
+    "BatchMatMulV2",
+    "x: T, y: T -> output: T",
+    T=PRODUCT_TYPES,
+    adj_x=False,
+    adj_y=False,
+    shape=batch_matmul_v2_shape,
+)
 def batch_matmul_v2(x, y, *, adj_x, adj_y):
     """The products of two batches of matrices whose batch dimensions broadcast."""
     for i, side in enumerate((x, y)):

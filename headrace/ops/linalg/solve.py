@@ -115,8 +115,12 @@ batch_matrix_determinant = twin(
 )
 
 
-@op("LogMatrixDeterminant", "input: T -> sign: T, log_abs_determinant: T", T=DETERMINANT_TYPES,
-    shape=lambda input: [determinant_shape(input)] * 2)  # fmt: skip
+@op(
+    "LogMatrixDeterminant",
+    "input: T -> sign: T, log_abs_determinant: T",
+    T=DETERMINANT_TYPES,
+    shape=lambda input: [determinant_shape(input)] * 2,
+)
 def log_matrix_determinant(input):
     """Sign and logarithm of the absolute value of every determinant."""
     return _sign_and_log(input)
@@ -138,8 +142,13 @@ def _(rng):
 
 
 # -- MatrixSolve --------------------------------------------------------------------------------
-@op("MatrixSolve", "matrix: T, rhs: T -> output: T", adjoint=False, T=SOLVER_TYPES,
-    shape=solve_shape)  # fmt: skip
+@op(
+    "MatrixSolve",
+    "matrix: T, rhs: T -> output: T",
+    adjoint=False,
+    T=SOLVER_TYPES,
+    shape=solve_shape,
+)
 def matrix_solve(matrix, rhs, *, adjoint):
     """x with matrix @ x = rhs, or adjoint(matrix) @ x = rhs."""
     matrix, rhs = system(matrix, rhs)
@@ -207,8 +216,14 @@ def solve_triangular(matrix, rhs, lower):
         return found[..., ::-1, :]
 
 
-@op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T", lower=True, adjoint=False,
-    T=SOLVER_TYPES, shape=solve_shape)  # fmt: skip
+@op(
+    "MatrixTriangularSolve",
+    "matrix: T, rhs: T -> output: T",
+    lower=True,
+    adjoint=False,
+    T=SOLVER_TYPES,
+    shape=solve_shape,
+)
 def matrix_triangular_solve(matrix, rhs, *, lower, adjoint):
     """x with matrix @ x = rhs, for triangular matrices: the other triangle is not looked at."""
     matrix, rhs = system(matrix, rhs)

@@ -31,8 +31,13 @@ def self_adjoint_eig_shape(input):
     return join(lead(input), None if side is None else side + 1, side)
 
 
-@op("SelfAdjointEig", "input: T -> output: T", T=(float64, float32, float16),
-    deprecated=(11, "Use SelfAdjointEigV2 instead."), shape=self_adjoint_eig_shape)  # fmt: skip
+@op(
+    "SelfAdjointEig",
+    "input: T -> output: T",
+    T=(float64, float32, float16),
+    deprecated=(11, "Use SelfAdjointEigV2 instead."),
+    shape=self_adjoint_eig_shape,
+)
 def self_adjoint_eig(input):
     """Eigenvalues in the first row, ascending, and the eigenvectors below, as columns."""
     x = squares(input)
@@ -59,8 +64,13 @@ def self_adjoint_eig_v2_shape(input, *, compute_v):
     return [join(batch, side), join(batch, side, side) if compute_v else NONE]
 
 
-@op("SelfAdjointEigV2", "input: T -> e: T, v: T", compute_v=True, T=SOLVER_TYPES,
-    shape=self_adjoint_eig_v2_shape)  # fmt: skip
+@op(
+    "SelfAdjointEigV2",
+    "input: T -> e: T, v: T",
+    compute_v=True,
+    T=SOLVER_TYPES,
+    shape=self_adjoint_eig_v2_shape,
+)
 def self_adjoint_eig_v2(input, *, compute_v):
     """Ascending eigenvalues e and eigenvectors v (columns); looks at the lower triangle only."""
     x = squares(input)
@@ -117,8 +127,14 @@ def svd_shape(input, *, compute_uv, full_matrices):
     return [join(batch, p), join(batch, m, p), join(batch, n, p)]
 
 
-@op("Svd", "input: T -> s: T, u: T, v: T", compute_uv=True, full_matrices=False, T=SOLVER_TYPES,
-    shape=svd_shape)  # fmt: skip
+@op(
+    "Svd",
+    "input: T -> s: T, u: T, v: T",
+    compute_uv=True,
+    full_matrices=False,
+    T=SOLVER_TYPES,
+    shape=svd_shape,
+)
 def svd(input, *, compute_uv, full_matrices):
     """Descending singular values s, with input = u @ diag(s) @ adjoint(v)."""
     (x,) = matrices(input)

@@ -46,8 +46,12 @@ def tridiagonal_matmul_shape(superdiag, maindiag, subdiag, rhs):
     return join(batch, rhs.dim(-2), rhs.dim(-1)) if rhs.rank is None else rhs.plain()
 
 
-@op("TridiagonalMatMul", "superdiag: T, maindiag: T, subdiag: T, rhs: T -> output: T", T=TYPES,
-    shape=tridiagonal_matmul_shape)  # fmt: skip
+@op(
+    "TridiagonalMatMul",
+    "superdiag: T, maindiag: T, subdiag: T, rhs: T -> output: T",
+    T=TYPES,
+    shape=tridiagonal_matmul_shape,
+)
 def tridiagonal_matmul(superdiag, maindiag, subdiag, rhs):
     """The product of the tridiagonal matrix with these diagonals (each [..., 1, M]) and rhs."""
     superdiag, maindiag, subdiag, rhs = matrices(superdiag, maindiag, subdiag, rhs)
@@ -100,8 +104,13 @@ def tridiagonal_solve_shape(diagonals, rhs):
     return join(batch, rhs.dim(-2), rhs.dim(-1)) if rhs.rank is None else rhs.plain()
 
 
-@op("TridiagonalSolve", "diagonals: T, rhs: T -> output: T", partial_pivoting=True, T=TYPES,
-    shape=tridiagonal_solve_shape)  # fmt: skip
+@op(
+    "TridiagonalSolve",
+    "diagonals: T, rhs: T -> output: T",
+    partial_pivoting=True,
+    T=TYPES,
+    shape=tridiagonal_solve_shape,
+)
 def tridiagonal_solve(diagonals, rhs, *, partial_pivoting):
     """x with A @ x = rhs, for A in compact form."""
     diagonals, rhs = matrices(diagonals, rhs)

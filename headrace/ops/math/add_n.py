@@ -43,8 +43,14 @@ def add_n_shape(inputs):
     return out
 
 
-@op("AddN", "inputs: N*T -> sum: T", N=Int(min=1), T=(*NUMBERS, variant), shape=add_n_shape,
-    traits={COMMUTATIVE, AGGREGATE, ELEMENTWISE})  # fmt: skip
+@op(
+    "AddN",
+    "inputs: N*T -> sum: T",
+    N=Int(min=1),
+    T=(*NUMBERS, variant),
+    shape=add_n_shape,
+    traits={COMMUTATIVE, AGGREGATE, ELEMENTWISE},
+)
 def add_n(inputs):
     """The sum of the inputs, which have one shape."""
     return _sum(inputs)
@@ -84,9 +90,13 @@ class _Declared:
         return self._shape
 
 
-@op("AccumulateNV2", "inputs: N*T -> sum: T", shape=accumulate_shape,
+@op(
+    "AccumulateNV2",
+    "inputs: N*T -> sum: T",
+    shape=accumulate_shape,
     traits={COMMUTATIVE, AGGREGATE, ELEMENTWISE},
-    attrs={"N": Int(min=1), "T": NUMBERS, "shape": ShapeAttr()})  # fmt: skip
+    attrs={"N": Int(min=1), "T": NUMBERS, "shape": ShapeAttr()},
+)
 def accumulate_n_v2(inputs):
     """The sum of the inputs, whose one shape is also an attribute."""
     return _sum(inputs)

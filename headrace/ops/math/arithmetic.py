@@ -82,13 +82,24 @@ def _add_samples(rng):
 
 
 add = binary(
-    "Add", np.add, T=(*SUMMABLE, string), doc="x + y; texts are joined.",
-    emit=lambda e, x, y: x + y, gradient=_add_gradient, samples=_add_samples,
-)  # fmt: skip
+    "Add",
+    np.add,
+    T=(*SUMMABLE, string),
+    doc="x + y; texts are joined.",
+    emit=lambda e, x, y: x + y,
+    gradient=_add_gradient,
+    samples=_add_samples,
+)
 add_v2 = binary(
-    "AddV2", np.add, T=SUMMABLE, doc="x + y.", emit=lambda e, x, y: x + y,
-    traits={COMMUTATIVE, AGGREGATE}, gradient=_add_gradient, samples=pairs(),
-)  # fmt: skip
+    "AddV2",
+    np.add,
+    T=SUMMABLE,
+    doc="x + y.",
+    emit=lambda e, x, y: x + y,
+    traits={COMMUTATIVE, AGGREGATE},
+    gradient=_add_gradient,
+    samples=pairs(),
+)
 
 
 def _sub_gradient(node, dy):
@@ -99,9 +110,14 @@ def _sub_gradient(node, dy):
 
 
 sub = binary(
-    "Sub", np.subtract, T=ARITHMETIC, doc="x - y.", emit=lambda e, x, y: x - y,
-    gradient=_sub_gradient, samples=pairs(),
-)  # fmt: skip
+    "Sub",
+    np.subtract,
+    T=ARITHMETIC,
+    doc="x - y.",
+    emit=lambda e, x, y: x - y,
+    gradient=_sub_gradient,
+    samples=pairs(),
+)
 
 
 def _mul_gradient(node, dy):
@@ -113,9 +129,15 @@ def _mul_gradient(node, dy):
 
 
 mul = binary(
-    "Mul", np.multiply, T=ARITHMETIC, doc="x * y.", emit=lambda e, x, y: x * y,
-    traits={COMMUTATIVE}, gradient=_mul_gradient, samples=pairs(),
-)  # fmt: skip
+    "Mul",
+    np.multiply,
+    T=ARITHMETIC,
+    doc="x * y.",
+    emit=lambda e, x, y: x * y,
+    traits={COMMUTATIVE},
+    gradient=_mul_gradient,
+    samples=pairs(),
+)
 
 
 def _mul_no_nan_gradient(node, dy):
@@ -133,11 +155,14 @@ def _mul_no_nan_samples(rng):
 
 
 mul_no_nan = binary(
-    "MulNoNan", _unless_zero, T=(float16, float32, float64, *COMPLEX),
+    "MulNoNan",
+    _unless_zero,
+    T=(float16, float32, float64, *COMPLEX),
     doc="x * y, and 0 where y is 0, even if x is infinite or NaN.",
     emit=lambda e, x, y: e.select(y == 0, 0, x * y),
-    gradient=_mul_no_nan_gradient, samples=_mul_no_nan_samples,
-)  # fmt: skip
+    gradient=_mul_no_nan_gradient,
+    samples=_mul_no_nan_samples,
+)
 
 
 def _difference_squared(x, y):
@@ -154,17 +179,27 @@ def _squared_difference_gradient(node, dy):
 
 
 squared_difference = binary(
-    "SquaredDifference", _difference_squared, T=SIGNED, doc="(x - y) squared.",
-    emit=lambda e, x, y: (x - y) * e.conj(x - y), traits={COMMUTATIVE},
-    gradient=_squared_difference_gradient, samples=pairs(),
-)  # fmt: skip
+    "SquaredDifference",
+    _difference_squared,
+    T=SIGNED,
+    doc="(x - y) squared.",
+    emit=lambda e, x, y: (x - y) * e.conj(x - y),
+    traits={COMMUTATIVE},
+    gradient=_squared_difference_gradient,
+    samples=pairs(),
+)
 
 
 # -- one input ----------------------------------------------------------------------------------
 neg = unary(
-    "Neg", np.negative, T=SIGNED, doc="-x.", emit=lambda e, x: -x,
-    gradient=lambda node, dy: -dy, samples=normal(3, 4),
-)  # fmt: skip
+    "Neg",
+    np.negative,
+    T=SIGNED,
+    doc="-x.",
+    emit=lambda e, x: -x,
+    gradient=lambda node, dy: -dy,
+    samples=normal(3, 4),
+)
 
 
 def _sign_gradient(node, dy):
@@ -175,13 +210,23 @@ def _sign_gradient(node, dy):
 
 
 sign = unary(
-    "Sign", precision.sign, T=SIGNED, doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.", emit="sign",
-    gradient=_sign_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "Sign",
+    precision.sign,
+    T=SIGNED,
+    doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.",
+    emit="sign",
+    gradient=_sign_gradient,
+    samples=normal(3, 4),
+)
 abs_ = unary(
-    "Abs", np.abs, T=(*ORDERED, int8, int16), doc="The magnitude of x.", emit="abs",
-    gradient=lambda node, dy: dy * sign(node.inputs[0]), samples=normal(3, 4),
-)  # fmt: skip
+    "Abs",
+    np.abs,
+    T=(*ORDERED, int8, int16),
+    doc="The magnitude of x.",
+    emit="abs",
+    gradient=lambda node, dy: dy * sign(node.inputs[0]),
+    samples=normal(3, 4),
+)
 
 
 def magnitude(x, name=None):
@@ -208,10 +253,20 @@ def _extreme_gradient(chooses_x):
 
 
 maximum = binary(
-    "Maximum", np.maximum, T=ORDERED, doc="The larger of x and y.", emit="max",
-    gradient=_extreme_gradient(comparison.greater_equal), samples=pairs(),
-)  # fmt: skip
+    "Maximum",
+    np.maximum,
+    T=ORDERED,
+    doc="The larger of x and y.",
+    emit="max",
+    gradient=_extreme_gradient(comparison.greater_equal),
+    samples=pairs(),
+)
 minimum = binary(
-    "Minimum", np.minimum, T=ORDERED, doc="The smaller of x and y.", emit="min",
-    gradient=_extreme_gradient(comparison.less_equal), samples=pairs(),
-)  # fmt: skip
+    "Minimum",
+    np.minimum,
+    T=ORDERED,
+    doc="The smaller of x and y.",
+    emit="min",
+    gradient=_extreme_gradient(comparison.less_equal),
+    samples=pairs(),
+)

@@ -67,19 +67,26 @@ def _lower_shift(shift):
 
 
 left_shift = _operator(
-    "LeftShift", _shift(np.left_shift), "x with its bits moved y places up.",
+    "LeftShift",
+    _shift(np.left_shift),
+    "x with its bits moved y places up.",
     _lower_shift(lambda x, y: x << y),
-)  # fmt: skip
+)
 right_shift = _operator(
-    "RightShift", _shift(np.right_shift),
+    "RightShift",
+    _shift(np.right_shift),
     "x with its bits moved y places down; a signed number keeps its sign.",
     _lower_shift(lambda x, y: x >> y),
-)  # fmt: skip
+)
 
 invert = unary(
-    "Invert", np.invert, T=INTEGERS, doc="Every bit of x turned.", emit=lambda e, x: ~x,
+    "Invert",
+    np.invert,
+    T=INTEGERS,
+    doc="Every bit of x turned.",
+    emit=lambda e, x: ~x,
     samples=lambda rng: iter([Sample(_X), Sample(_X.astype(np.uint16))]),
-)  # fmt: skip
+)
 invert.no_gradient()
 
 
@@ -94,10 +101,13 @@ def _count(x):
 
 
 population_count = unary(
-    "PopulationCount", _count, T=INTEGERS, doc="How many bits of x are set.",
+    "PopulationCount",
+    _count,
+    T=INTEGERS,
+    doc="How many bits of x are set.",
     signature="x: T -> y: uint8",
     samples=lambda rng: iter([Sample(_X), Sample(_X.astype(np.uint64)), Sample(_X[:0])]),
-)  # fmt: skip
+)
 population_count.no_gradient()
 
 
@@ -114,9 +124,12 @@ def compare_and_bitpack_shape(input, threshold):
     return make_shape((*rest, None if last is None else last // 8))
 
 
-@op("CompareAndBitpack", "input: T, threshold: T -> output: uint8",
+@op(
+    "CompareAndBitpack",
+    "input: T, threshold: T -> output: uint8",
     T=(bool_, float16, float32, float64, int8, int16, *INDEX),
-    shape=compare_and_bitpack_shape)  # fmt: skip
+    shape=compare_and_bitpack_shape,
+)
 def compare_and_bitpack(input, threshold):
     """Which elements are above the threshold, eight to a byte, the first in the highest bit."""
     require(

@@ -65,8 +65,15 @@ def _without_low_bits(x, target):
     return np.where(np.isnan(x), x, cleared)
 
 
-@op("Cast", "x: SrcT -> y: DstT", SrcT=Type(), DstT=Type(), Truncate=False, shape=same,
-    traits={ELEMENTWISE, STATIC})  # fmt: skip
+@op(
+    "Cast",
+    "x: SrcT -> y: DstT",
+    SrcT=Type(),
+    DstT=Type(),
+    Truncate=False,
+    shape=same,
+    traits={ELEMENTWISE, STATIC},
+)
 def cast(x, *, SrcT, DstT, Truncate):
     """x in the type DstT.  Floats lose their fraction on the way to integers; a complex number its
     imaginary part on the way to a real one; whatever is not zero is true.  Truncate: round towards
@@ -113,8 +120,17 @@ def _(rng):
 
 
 CASTABLE = (
-    *FLOATS, *INDEX, uint8, uint16, uint32, uint64, int8, int16, *COMPLEX, *QUANTIZED,
-)  # fmt: skip
+    *FLOATS,
+    *INDEX,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    int8,
+    int16,
+    *COMPLEX,
+    *QUANTIZED,
+)
 
 
 def bitcast_shape(input, *, T, type):
@@ -134,8 +150,12 @@ def bitcast_shape(input, *, T, type):
     return make_shape(sizes[:-1])
 
 
-@op("Bitcast", "input: T -> output: type", shape=bitcast_shape,
-    attrs={"T": CASTABLE, "type": CASTABLE})  # fmt: skip
+@op(
+    "Bitcast",
+    "input: T -> output: type",
+    shape=bitcast_shape,
+    attrs={"T": CASTABLE, "type": CASTABLE},
+)
 def bitcast(input, *, T, type):
     """The bits of the input as elements of another type.  A smaller one adds a dimension at the
     end, a larger one takes it away."""

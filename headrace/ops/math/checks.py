@@ -22,8 +22,14 @@ def _assert_shape(condition, data):
     return none()
 
 
-@op("Assert", "condition: bool, data: T ->", T=Types(min=1), summarize=3, shape=_assert_shape,
-    traits={STATEFUL})  # fmt: skip
+@op(
+    "Assert",
+    "condition: bool, data: T ->",
+    T=Types(min=1),
+    summarize=3,
+    shape=_assert_shape,
+    traits={STATEFUL},
+)
 def assert_(condition, data, *, summarize):
     """Fails, and shows data, unless the condition is true."""
     require(condition.size == 1, f"In[0] should be a scalar: {list(condition.shape)}")
@@ -50,8 +56,16 @@ def _must_hold(e, condition):
 
 
 # What `build_in_texts` makes of an Assert: constants are said in advance.
-@op("_SaidAssert", "condition: bool, data: T ->", T=Types(), words=Strings(), places=Ints(),
-    summarize=3, shape=_assert_shape, traits={STATEFUL})  # fmt: skip
+@op(
+    "_SaidAssert",
+    "condition: bool, data: T ->",
+    T=Types(),
+    words=Strings(),
+    places=Ints(),
+    summarize=3,
+    shape=_assert_shape,
+    traits={STATEFUL},
+)
 def said_assert(condition, data, *, words, places, summarize):
     """Assert whose message is `words`, with the data at these places among them."""
     require(condition.size == 1, f"In[0] should be a scalar: {list(condition.shape)}")
@@ -76,8 +90,14 @@ def said(value: Any, limit: int) -> str:
     return f"[{text(np.asarray(value), limit)}]"
 
 
-@op("CheckNumerics", "tensor: T -> output: T", T=FLOATS, message=String(), shape=same,
-    traits={STATEFUL, ELEMENTWISE})  # fmt: skip
+@op(
+    "CheckNumerics",
+    "tensor: T -> output: T",
+    T=FLOATS,
+    message=String(),
+    shape=same,
+    traits={STATEFUL, ELEMENTWISE},
+)
 def check_numerics(tensor, *, message):
     """The tensor; fails if an element is infinite or NaN."""
     if not np.isfinite(tensor).all():

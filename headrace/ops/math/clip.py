@@ -12,8 +12,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
 
 
-@op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", T=NUMBERS,
-    shape=same)  # fmt: skip
+@op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", T=NUMBERS, shape=same)
 def clip_by_value(t, clip_value_min, clip_value_max):
     """t with what is below the one bound or above the other replaced by that bound."""
     shapes = [list(x.shape) for x in (t, clip_value_min, clip_value_max)]

@@ -45,16 +45,24 @@ def _pairs_and_text(rng):
 
 less = compare("Less", np.less, T=REALS, doc="x < y.", emit=lambda e, x, y: x < y, samples=_pairs)
 less_equal = compare(
-    "LessEqual", np.less_equal, T=REALS, doc="x <= y.",
-    emit=lambda e, x, y: x <= y, samples=_pairs,
-)  # fmt: skip
+    "LessEqual",
+    np.less_equal,
+    T=REALS,
+    doc="x <= y.",
+    emit=lambda e, x, y: x <= y,
+    samples=_pairs,
+)
 greater = compare(
     "Greater", np.greater, T=REALS, doc="x > y.", emit=lambda e, x, y: x > y, samples=_pairs
 )
 greater_equal = compare(
-    "GreaterEqual", np.greater_equal, T=REALS, doc="x >= y.",
-    emit=lambda e, x, y: x >= y, samples=_pairs,
-)  # fmt: skip
+    "GreaterEqual",
+    np.greater_equal,
+    T=REALS,
+    doc="x >= y.",
+    emit=lambda e, x, y: x >= y,
+    samples=_pairs,
+)
 
 
 def equality_shape(x, y, *, incompatible_shape_error):
@@ -69,8 +77,14 @@ def equality_shape(x, y, *, incompatible_shape_error):
 
 
 def _equality(name, meaning, doc, emit, if_misfit):
-    @op(name, "x: T, y: T -> z: bool", T=EQUATABLE, incompatible_shape_error=True,
-        shape=equality_shape, traits={ELEMENTWISE, COMMUTATIVE, STATIC})  # fmt: skip
+    @op(
+        name,
+        "x: T, y: T -> z: bool",
+        T=EQUATABLE,
+        incompatible_shape_error=True,
+        shape=equality_shape,
+        traits={ELEMENTWISE, COMMUTATIVE, STATIC},
+    )
     def declared(x, y, *, incompatible_shape_error):
         if not incompatible_shape_error and not _fits(x.shape, y.shape):
             return np.array(if_misfit)
@@ -94,13 +108,22 @@ equal = _equality(
     "Equal", np.equal, f"x == y.  {_MISFIT} not equal.", lambda e, x, y: x == y, if_misfit=False
 )
 not_equal = _equality(
-    "NotEqual", np.not_equal, f"x != y.  {_MISFIT} different.", lambda e, x, y: x != y,
+    "NotEqual",
+    np.not_equal,
+    f"x != y.  {_MISFIT} different.",
+    lambda e, x, y: x != y,
     if_misfit=True,
-)  # fmt: skip
+)
 
 
-@op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS, tolerance=float(np.float32(1e-5)),
-    shape=merged, traits={ELEMENTWISE, COMMUTATIVE})  # fmt: skip
+@op(
+    "ApproximateEqual",
+    "x: T, y: T -> z: bool",
+    T=NUMBERS,
+    tolerance=float(np.float32(1e-5)),
+    shape=merged,
+    traits={ELEMENTWISE, COMMUTATIVE},
+)
 def approximate_equal(x, y, *, tolerance):
     """|x - y| < tolerance, for x and y of one shape."""
     if x.shape != y.shape:

@@ -65,9 +65,17 @@ def _values(rng):
 
 def _part(name, meaning, doc, emit, gradient, signature=_PART):
     return unary(
-        name, meaning, T=Type(COMPLEX, default=complex64), Tout=_TOUT, doc=doc, emit=emit,
-        signature=signature, shape=_part_shape, gradient=gradient, samples=_values,
-    )  # fmt: skip
+        name,
+        meaning,
+        T=Type(COMPLEX, default=complex64),
+        Tout=_TOUT,
+        doc=doc,
+        emit=emit,
+        signature=signature,
+        shape=_part_shape,
+        gradient=gradient,
+        samples=_values,
+    )
 
 
 def _zero(dy):
@@ -106,15 +114,23 @@ def _complex_samples(rng):
 
 
 complex_ = binary(
-    "Complex", _combine, T=Type(_REAL, default=float32), Tout=Type(COMPLEX, default=complex64),
-    doc="real + i imag.", signature="real: T, imag: T -> out: Tout", shape=_whole_shape,
-    emit="complex", gradient=_complex_gradient, samples=_complex_samples,
-)  # fmt: skip
+    "Complex",
+    _combine,
+    T=Type(_REAL, default=float32),
+    Tout=Type(COMPLEX, default=complex64),
+    doc="real + i imag.",
+    signature="real: T, imag: T -> out: Tout",
+    shape=_whole_shape,
+    emit="complex",
+    gradient=_complex_gradient,
+    samples=_complex_samples,
+)
 real = _part(
     "Real", np.real, "The real part.", "real", lambda node, dy: make_complex(dy, _zero(dy))
 )
-imag = _part("Imag", np.imag, "The imaginary part.", "imag",
-             lambda node, dy: make_complex(_zero(dy), dy))  # fmt: skip
+imag = _part(
+    "Imag", np.imag, "The imaginary part.", "imag", lambda node, dy: make_complex(_zero(dy), dy)
+)
 
 
 def _angle_gradient(node, dy):
@@ -161,7 +177,12 @@ def _conj_gradient(node, dy):
 
 
 conj = unary(
-    "Conj", np.conj, T=Type((*COMPLEX, variant), default=complex64),
-    doc="The complex conjugate.", signature="input: T -> output: T",
-    emit="conj", gradient=_conj_gradient, samples=_conj_samples,
-)  # fmt: skip
+    "Conj",
+    np.conj,
+    T=Type((*COMPLEX, variant), default=complex64),
+    doc="The complex conjugate.",
+    signature="input: T -> output: T",
+    emit="conj",
+    gradient=_conj_gradient,
+    samples=_conj_samples,
+)

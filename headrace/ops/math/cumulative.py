@@ -64,12 +64,17 @@ def _lowered(combine, identity):
         done = e.compute(x.shape, lambda *i: e.cast(x[i], wide))
         reach = 1
         while reach < size:
-            done = e.compute(x.shape, lambda *i, old=done, by=reach: e.select(
-                is_there(i, by), combine(old[i], old[moved(i, by)]), old[i]))  # fmt: skip
+            done = e.compute(
+                x.shape,
+                lambda *i, old=done, by=reach: e.select(
+                    is_there(i, by), combine(old[i], old[moved(i, by)]), old[i]
+                ),
+            )
             reach *= 2
         if exclusive:
-            done = e.compute(x.shape, lambda *i, old=done: e.select(
-                is_there(i, 1), old[moved(i, 1)], identity))  # fmt: skip
+            done = e.compute(
+                x.shape, lambda *i, old=done: e.select(is_there(i, 1), old[moved(i, 1)], identity)
+            )
         return e.compute(x.shape, lambda *i: e.cast(done[i], x.dtype))
 
     return rule
@@ -136,8 +141,15 @@ cumprod.lower(_lowered(lambda x, y: x * y, 1))
 cumprod.samples(_samples(low=0.5))
 
 
-@op("CumulativeLogsumexp", _SIGNATURE, exclusive=False, reverse=False,
-    T=(float16, float32, float64), Tidx=_TIDX, shape=same)  # fmt: skip
+@op(
+    "CumulativeLogsumexp",
+    _SIGNATURE,
+    exclusive=False,
+    reverse=False,
+    T=(float16, float32, float64),
+    Tidx=_TIDX,
+    shape=same,
+)
 def cumulative_logsumexp(x, axis, *, exclusive, reverse):
     """Running log(sum(exp(x))) along an axis, without overflow.  Of nothing: the type's lowest."""
     # The smallest number stands for log(0): TF uses it so that differences stay finite.

@@ -86,18 +86,32 @@ def _lower_rounded(e, x, y):
 
 
 div = binary(
-    "Div", truncated_quotient, T=DIVISIBLE, doc="x / y, for integers rounded towards zero.",
-    emit=_lower_quotient, gradient=_quotient_gradient, samples=_divisor_samples,
-)  # fmt: skip
+    "Div",
+    truncated_quotient,
+    T=DIVISIBLE,
+    doc="x / y, for integers rounded towards zero.",
+    emit=_lower_quotient,
+    gradient=_quotient_gradient,
+    samples=_divisor_samples,
+)
 real_div = binary(
-    "RealDiv", truncated_quotient, T=DIVISIBLE, doc="x / y.",
-    emit=_lower_quotient, gradient=_quotient_gradient, samples=_real_samples,
-)  # fmt: skip
+    "RealDiv",
+    truncated_quotient,
+    T=DIVISIBLE,
+    doc="x / y.",
+    emit=_lower_quotient,
+    gradient=_quotient_gradient,
+    samples=_real_samples,
+)
 truncate_div = binary(
-    "TruncateDiv", _rounded_quotient, T=DIVISIBLE,
+    "TruncateDiv",
+    _rounded_quotient,
+    T=DIVISIBLE,
     doc="x / y rounded towards zero; gradients do not pass.",
-    emit=_lower_rounded, gradient=lambda node, dy: (None, None), samples=_divisor_samples,
-)  # fmt: skip
+    emit=_lower_rounded,
+    gradient=lambda node, dy: (None, None),
+    samples=_divisor_samples,
+)
 
 
 def _floor_quotient(x, y):
@@ -107,10 +121,14 @@ def _floor_quotient(x, y):
 
 
 floor_div = binary(
-    "FloorDiv", _floor_quotient, T=DIVISIBLE, doc="x / y rounded down.",
+    "FloorDiv",
+    _floor_quotient,
+    T=DIVISIBLE,
+    doc="x / y rounded down.",
     emit=lambda e, x, y: e.floor(x / y) if x.dtype.kind == "f" else x // _divisor(e, y),
-    gradient=lambda node, dy: (None, None), samples=_divisor_samples,
-)  # fmt: skip
+    gradient=lambda node, dy: (None, None),
+    samples=_divisor_samples,
+)
 
 
 def _safe_quotient(x, y):
@@ -121,9 +139,12 @@ def _div_no_nan_gradient(node, dy):
     x, y = node.inputs
     cx, cy = conjugate(x), conjugate(y)
     return unbroadcast(
-        x, y, dy,
-        lambda: div_no_nan(dy, cy), lambda: dy * div_no_nan(div_no_nan(-cx, cy), cy),
-    )  # fmt: skip
+        x,
+        y,
+        dy,
+        lambda: div_no_nan(dy, cy),
+        lambda: dy * div_no_nan(div_no_nan(-cx, cy), cy),
+    )
 
 
 def _zero_samples(rng):
@@ -132,10 +153,14 @@ def _zero_samples(rng):
 
 
 div_no_nan = binary(
-    "DivNoNan", _safe_quotient, T=SAFE, doc="x / y, and 0 where y is 0.",
+    "DivNoNan",
+    _safe_quotient,
+    T=SAFE,
+    doc="x / y, and 0 where y is 0.",
     emit=lambda e, x, y: e.select(y == 0, 0, x / y),
-    gradient=_div_no_nan_gradient, samples=_zero_samples,
-)  # fmt: skip
+    gradient=_div_no_nan_gradient,
+    samples=_zero_samples,
+)
 
 
 def _nothing_divided(x, y):
@@ -147,9 +172,7 @@ def _xdivy_gradient(node, dy):
 
     x, y = node.inputs
     not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
-    return unbroadcast(
-        x, y, dy, lambda: xdivy(not_zero, y) * dy, lambda: xdivy(-x, y * y) * dy
-    )  # fmt: skip
+    return unbroadcast(x, y, dy, lambda: xdivy(not_zero, y) * dy, lambda: xdivy(-x, y * y) * dy)
 
 
 def _nothing_samples(rng):
@@ -158,10 +181,14 @@ def _nothing_samples(rng):
 
 
 xdivy = binary(
-    "Xdivy", _nothing_divided, T=SAFE, doc="x / y, and 0 where x is 0, whatever y is.",
+    "Xdivy",
+    _nothing_divided,
+    T=SAFE,
+    doc="x / y, and 0 where x is 0, whatever y is.",
     emit=lambda e, x, y: e.select(x == 0, 0, x / y),
-    gradient=_xdivy_gradient, samples=_nothing_samples,
-)  # fmt: skip
+    gradient=_xdivy_gradient,
+    samples=_nothing_samples,
+)
 
 
 # -- remainders ---------------------------------------------------------------------------------
@@ -203,21 +230,30 @@ def _remainder_samples(rng):
 
 
 mod = binary(
-    "Mod", _truncated_remainder, T=(*INDEX, float16, float16, bfloat16, float32, float64),
+    "Mod",
+    _truncated_remainder,
+    T=(*INDEX, float16, float16, bfloat16, float32, float64),
     doc="The remainder of x / y rounded towards zero: it has the sign of x.",
-    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)), samples=_remainder_samples,
-)  # fmt: skip
-truncate_mod = binary(
-    "TruncateMod", _truncated_remainder, T=(*INDEX, *FLOATS),
-    doc="The remainder of x / y rounded towards zero: it has the sign of x.",
-    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)), samples=_remainder_samples,
-)  # fmt: skip
-floor_mod = binary(
-    "FloorMod", _floor_remainder, T=(*INDEX, *FLOATS),
-    doc="The remainder of x / y rounded down: it has the sign of y.",
-    emit=_lower_floor_mod, gradient=_floor_mod_gradient,
+    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)),
     samples=_remainder_samples,
-)  # fmt: skip
+)
+truncate_mod = binary(
+    "TruncateMod",
+    _truncated_remainder,
+    T=(*INDEX, *FLOATS),
+    doc="The remainder of x / y rounded towards zero: it has the sign of x.",
+    emit=lambda e, x, y: e.truncate_mod(x, _divisor(e, y)),
+    samples=_remainder_samples,
+)
+floor_mod = binary(
+    "FloorMod",
+    _floor_remainder,
+    T=(*INDEX, *FLOATS),
+    doc="The remainder of x / y rounded down: it has the sign of y.",
+    emit=_lower_floor_mod,
+    gradient=_floor_mod_gradient,
+    samples=_remainder_samples,
+)
 
 
 # -- reciprocals --------------------------------------------------------------------------------
@@ -234,13 +270,23 @@ def _reciprocal_gradient(node, dy):
 
 
 inv = unary(
-    "Inv", _reciprocal, T=SIGNED, doc="1 / x.", emit=_lower_reciprocal,
-    gradient=_reciprocal_gradient, samples=positive(3, 4),
-)  # fmt: skip
+    "Inv",
+    _reciprocal,
+    T=SIGNED,
+    doc="1 / x.",
+    emit=_lower_reciprocal,
+    gradient=_reciprocal_gradient,
+    samples=positive(3, 4),
+)
 reciprocal = unary(
-    "Reciprocal", _reciprocal, T=SIGNED, doc="1 / x.", emit=_lower_reciprocal,
-    gradient=_reciprocal_gradient, samples=positive(3, 4),
-)  # fmt: skip
+    "Reciprocal",
+    _reciprocal,
+    T=SIGNED,
+    doc="1 / x.",
+    emit=_lower_reciprocal,
+    gradient=_reciprocal_gradient,
+    samples=positive(3, 4),
+)
 
 
 def _reciprocal_grad_gradient(node, dy):
@@ -256,14 +302,22 @@ def _grad_samples(rng):
 
 
 inv_grad = of_output(
-    "InvGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
+    "InvGrad",
+    lambda y, dy: -dy * np.conj(y) * np.conj(y),
+    T=INEXACT,
     doc="The gradient of Inv: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y), zero=True,
-    gradient=_reciprocal_grad_gradient, samples=_grad_samples,
-)  # fmt: skip
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    zero=True,
+    gradient=_reciprocal_grad_gradient,
+    samples=_grad_samples,
+)
 reciprocal_grad = of_output(
-    "ReciprocalGrad", lambda y, dy: -dy * np.conj(y) * np.conj(y), T=INEXACT,
+    "ReciprocalGrad",
+    lambda y, dy: -dy * np.conj(y) * np.conj(y),
+    T=INEXACT,
     doc="The gradient of Reciprocal: -dy * y * y, where y = 1 / x.",
-    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y), zero=True,
-    gradient=_reciprocal_grad_gradient, samples=_grad_samples,
-)  # fmt: skip
+    emit=lambda e, y, dy: -dy * e.conj(y) * e.conj(y),
+    zero=True,
+    gradient=_reciprocal_grad_gradient,
+    samples=_grad_samples,
+)

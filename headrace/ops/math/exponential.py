@@ -36,9 +36,14 @@ def _square_gradient(node, dy):
 
 
 square = unary(
-    "Square", np.square, T=SIGNED, doc="x * x.", emit=lambda e, x: x * x,
-    gradient=_square_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "Square",
+    np.square,
+    T=SIGNED,
+    doc="x * x.",
+    emit=lambda e, x: x * x,
+    gradient=_square_gradient,
+    samples=normal(3, 4),
+)
 
 
 def _sqrt_grad_gradient(node, dy):
@@ -47,15 +52,23 @@ def _sqrt_grad_gradient(node, dy):
 
 
 sqrt_grad = grad_op(
-    "SqrtGrad", lambda y, dy: dy * dy.dtype.type(0.5) / np.conj(y),
+    "SqrtGrad",
+    lambda y, dy: dy * dy.dtype.type(0.5) / np.conj(y),
     doc="The gradient of Sqrt: dy / (2 y), where y = sqrt(x).",
-    emit=lambda e, y, dy: dy * 0.5 / e.conj(y), zero=True, gradient=_sqrt_grad_gradient,
-)  # fmt: skip
+    emit=lambda e, y, dy: dy * 0.5 / e.conj(y),
+    zero=True,
+    gradient=_sqrt_grad_gradient,
+)
 
 sqrt = unary(
-    "Sqrt", np.sqrt, T=INEXACT, doc="The square root of x.", emit="sqrt",
-    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
-)  # fmt: skip
+    "Sqrt",
+    np.sqrt,
+    T=INEXACT,
+    doc="The square root of x.",
+    emit="sqrt",
+    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy),
+    samples=positive(3, 4),
+)
 
 
 def _rsqrt_grad_gradient(node, dy):
@@ -70,15 +83,23 @@ def _lower_rsqrt_grad(e, y, dy):
 
 
 rsqrt_grad = grad_op(
-    "RsqrtGrad", lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
+    "RsqrtGrad",
+    lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
     doc="The gradient of Rsqrt: dy * y**3 / -2, where y = 1 / sqrt(x).",
-    emit=_lower_rsqrt_grad, zero=True, gradient=_rsqrt_grad_gradient,
-)  # fmt: skip
+    emit=_lower_rsqrt_grad,
+    zero=True,
+    gradient=_rsqrt_grad_gradient,
+)
 
 rsqrt = unary(
-    "Rsqrt", lambda x: x.dtype.type(1) / np.sqrt(x), T=INEXACT, doc="1 / sqrt(x).", emit="rsqrt",
-    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy), samples=positive(3, 4),
-)  # fmt: skip
+    "Rsqrt",
+    lambda x: x.dtype.type(1) / np.sqrt(x),
+    T=INEXACT,
+    doc="1 / sqrt(x).",
+    emit="rsqrt",
+    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy),
+    samples=positive(3, 4),
+)
 
 
 def _power(x, y):
@@ -116,29 +137,53 @@ def _pow_samples(rng):
 
 
 pow_ = binary(
-    "Pow", _power, T=SIGNED, doc="x raised to y.",
-    emit=lambda e, x, y: e.pow(x, y), gradient=_pow_gradient, samples=_pow_samples,
-)  # fmt: skip
+    "Pow",
+    _power,
+    T=SIGNED,
+    doc="x raised to y.",
+    emit=lambda e, x, y: e.pow(x, y),
+    gradient=_pow_gradient,
+    samples=_pow_samples,
+)
 
 
 # -- exponentials -------------------------------------------------------------------------------
 exp = unary(
-    "Exp", np.exp, T=INEXACT, doc="e raised to x.", emit="exp",
-    gradient=lambda node, dy: dy * conjugate(node.outputs[0]), samples=normal(3, 4),
-)  # fmt: skip
+    "Exp",
+    np.exp,
+    T=INEXACT,
+    doc="e raised to x.",
+    emit="exp",
+    gradient=lambda node, dy: dy * conjugate(node.outputs[0]),
+    samples=normal(3, 4),
+)
 expm1 = unary(
-    "Expm1", np.expm1, T=INEXACT, doc="exp(x) - 1, exact for small x.", emit="expm1",
-    gradient=lambda node, dy: dy * exp(conjugate(node.inputs[0])), samples=normal(3, 4),
-)  # fmt: skip
+    "Expm1",
+    np.expm1,
+    T=INEXACT,
+    doc="exp(x) - 1, exact for small x.",
+    emit="expm1",
+    gradient=lambda node, dy: dy * exp(conjugate(node.inputs[0])),
+    samples=normal(3, 4),
+)
 log = unary(
-    "Log", np.log, T=INEXACT, doc="The natural logarithm of x.", emit="log",
-    gradient=lambda node, dy: dy * reciprocal(conjugate(node.inputs[0])), samples=positive(3, 4),
-)  # fmt: skip
+    "Log",
+    np.log,
+    T=INEXACT,
+    doc="The natural logarithm of x.",
+    emit="log",
+    gradient=lambda node, dy: dy * reciprocal(conjugate(node.inputs[0])),
+    samples=positive(3, 4),
+)
 log1p = unary(
-    "Log1p", np.log1p, T=INEXACT, doc="log(1 + x), exact for small x.", emit="log1p",
+    "Log1p",
+    np.log1p,
+    T=INEXACT,
+    doc="log(1 + x), exact for small x.",
+    emit="log1p",
     gradient=lambda node, dy: dy * reciprocal(1 + conjugate(node.inputs[0])),
     samples=positive(3, 4),
-)  # fmt: skip
+)
 
 
 def _nothing_logged(x, y):
@@ -160,11 +205,14 @@ def _xlogy_samples(rng):
 
 
 xlogy = binary(
-    "Xlogy", _nothing_logged, T=(float16, float32, float64, *COMPLEX),
+    "Xlogy",
+    _nothing_logged,
+    T=(float16, float32, float64, *COMPLEX),
     doc="x * log(y), and 0 where x is 0, whatever y is.",
     emit=lambda e, x, y: e.select(x == 0, 0, x * e.log(y)),
-    gradient=_xlogy_gradient, samples=_xlogy_samples,
-)  # fmt: skip
+    gradient=_xlogy_gradient,
+    samples=_xlogy_samples,
+)
 
 
 def _logistic(x):
@@ -179,12 +227,19 @@ def _sigmoid_grad_gradient(node, dy):
 
 
 sigmoid_grad = grad_op(
-    "SigmoidGrad", lambda y, dy: dy * y * (y.dtype.type(1) - y),
+    "SigmoidGrad",
+    lambda y, dy: dy * y * (y.dtype.type(1) - y),
     doc="The gradient of Sigmoid: dy * y * (1 - y), where y = sigmoid(x).",
-    emit=lambda e, y, dy: dy * y * (1 - y), gradient=_sigmoid_grad_gradient,
-)  # fmt: skip
+    emit=lambda e, y, dy: dy * y * (1 - y),
+    gradient=_sigmoid_grad_gradient,
+)
 
 sigmoid = unary(
-    "Sigmoid", _logistic, T=INEXACT, doc="1 / (1 + exp(-x)).", emit="sigmoid",
-    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
-)  # fmt: skip
+    "Sigmoid",
+    _logistic,
+    T=INEXACT,
+    doc="1 / (1 + exp(-x)).",
+    emit="sigmoid",
+    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy),
+    samples=normal(3, 4),
+)

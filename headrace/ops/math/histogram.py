@@ -65,8 +65,13 @@ def histogram_shape(values, value_range, nbins):
     return Shape.of(int(count))
 
 
-@op("HistogramFixedWidth", "values: T, value_range: T, nbins: int32 -> out: dtype",
-    T=COUNTED, dtype=Type(INDEX, default=int32), shape=histogram_shape)  # fmt: skip
+@op(
+    "HistogramFixedWidth",
+    "values: T, value_range: T, nbins: int32 -> out: dtype",
+    T=COUNTED,
+    dtype=Type(INDEX, default=int32),
+    shape=histogram_shape,
+)
 def histogram_fixed_width(values, value_range, nbins):
     """How many values fall into each of nbins equal parts of a range; those outside count for the
     first or the last."""
@@ -106,8 +111,13 @@ def bucketize_samples(rng):
     yield ErrorSample(np.array([1]), boundaries=[10, 0], raises="Expected sorted boundaries")
 
 
-@op("Bucketize", "input: T -> output: int32", T=COUNTED, boundaries=Floats(),
-    shape=lambda input: input.plain())  # fmt: skip
+@op(
+    "Bucketize",
+    "input: T -> output: int32",
+    T=COUNTED,
+    boundaries=Floats(),
+    shape=lambda input: input.plain(),
+)
 def bucketize(input, *, boundaries):
     """The number of boundaries that are not above an element: which bucket it falls into."""
     edges = np.array(boundaries, np.float32)

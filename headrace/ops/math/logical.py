@@ -20,15 +20,29 @@ def _pairs(rng):
 
 
 logical_and = compare(
-    "LogicalAnd", np.logical_and, signature=_PAIR, doc="x and y.",
-    emit=lambda e, x, y: x & y, traits={COMMUTATIVE}, samples=_pairs,
-)  # fmt: skip
+    "LogicalAnd",
+    np.logical_and,
+    signature=_PAIR,
+    doc="x and y.",
+    emit=lambda e, x, y: x & y,
+    traits={COMMUTATIVE},
+    samples=_pairs,
+)
 logical_or = compare(
-    "LogicalOr", np.logical_or, signature=_PAIR, doc="x or y.",
-    emit=lambda e, x, y: x | y, traits={COMMUTATIVE}, samples=_pairs,
-)  # fmt: skip
+    "LogicalOr",
+    np.logical_or,
+    signature=_PAIR,
+    doc="x or y.",
+    emit=lambda e, x, y: x | y,
+    traits={COMMUTATIVE},
+    samples=_pairs,
+)
 logical_not = unary(
-    "LogicalNot", np.logical_not, signature="x: bool -> y: bool", doc="not x.",
-    emit=lambda e, x: ~x, samples=lambda rng: iter([Sample(_TABLE)]),
-)  # fmt: skip
+    "LogicalNot",
+    np.logical_not,
+    signature="x: bool -> y: bool",
+    doc="not x.",
+    emit=lambda e, x: ~x,
+    samples=lambda rng: iter([Sample(_TABLE)]),
+)
 logical_not.no_gradient()

@@ -214,8 +214,9 @@ def _reduced_first(node, shape):
     x, axes = node.inputs
     rank = array.rank(x)
     flat = array.reshape(axes, [-1])
-    first = cast((flat + cast(rank, DstT=axes.dtype.base)) % cast(rank, DstT=axes.dtype.base),
-                 DstT=int32)  # fmt: skip
+    first = cast(
+        (flat + cast(rank, DstT=axes.dtype.base)) % cast(rank, DstT=axes.dtype.base), DstT=int32
+    )
     rest = unique.list_diff(range_(0, rank, 1), first)[0]
     sizes = [prod(gather.gather_v2(shape, part, 0), [0]) for part in (first, rest)]
     return array.concat_v2([first, rest], 0), *sizes
@@ -389,8 +390,14 @@ def _first_best(x, axis, sign):
 
 
 def _arg_op(name, choose, doc, kind):
-    @op(name, "input: T, dimension: Tidx -> output: output_type", T=NUMBERS, Tidx=_TIDX,
-        output_type=Type(INDEX, default=int64), shape=arg_shape)  # fmt: skip
+    @op(
+        name,
+        "input: T, dimension: Tidx -> output: output_type",
+        T=NUMBERS,
+        Tidx=_TIDX,
+        output_type=Type(INDEX, default=int64),
+        shape=arg_shape,
+    )
     def reference(input, dimension, *, output_type):
         return _arg(choose, input, dimension, output_type)
 
@@ -428,10 +435,14 @@ def _arg_op(name, choose, doc, kind):
 
 
 argmax = _arg_op(
-    "ArgMax", lambda x, axis: _first_best(x, axis, 1),
-    "The index of the largest along an axis; NaN does not count.", "argmax",
-)  # fmt: skip
+    "ArgMax",
+    lambda x, axis: _first_best(x, axis, 1),
+    "The index of the largest along an axis; NaN does not count.",
+    "argmax",
+)
 argmin = _arg_op(
-    "ArgMin", lambda x, axis: _first_best(x, axis, -1),
-    "The index of the smallest along an axis; NaN does not count.", "argmin",
-)  # fmt: skip
+    "ArgMin",
+    lambda x, axis: _first_best(x, axis, -1),
+    "The index of the smallest along an axis; NaN does not count.",
+    "argmin",
+)

@@ -22,17 +22,32 @@ def _flat(node, dy):
 
 
 floor = unary(
-    "Floor", np.floor, T=FLOATS, doc="The largest whole number that is not above x.",
-    emit="floor", gradient=_flat, samples=_halves,
-)  # fmt: skip
+    "Floor",
+    np.floor,
+    T=FLOATS,
+    doc="The largest whole number that is not above x.",
+    emit="floor",
+    gradient=_flat,
+    samples=_halves,
+)
 ceil = unary(
-    "Ceil", np.ceil, T=FLOATS, doc="The smallest whole number that is not below x.",
-    emit="ceil", gradient=_flat, samples=_halves,
-)  # fmt: skip
+    "Ceil",
+    np.ceil,
+    T=FLOATS,
+    doc="The smallest whole number that is not below x.",
+    emit="ceil",
+    gradient=_flat,
+    samples=_halves,
+)
 rint = unary(
-    "Rint", np.rint, T=FLOATS, doc="The nearest whole number, halves to the even one.",
-    emit="rint", gradient=_flat, samples=_halves,
-)  # fmt: skip
+    "Rint",
+    np.rint,
+    T=FLOATS,
+    doc="The nearest whole number, halves to the even one.",
+    emit="rint",
+    gradient=_flat,
+    samples=_halves,
+)
 
 
 def _round(x):
@@ -40,7 +55,11 @@ def _round(x):
 
 
 round_ = unary(
-    "Round", _round, T=(*FLOATS, *INDEX, *COMPLEX),
+    "Round",
+    _round,
+    T=(*FLOATS, *INDEX, *COMPLEX),
     doc="The nearest whole number, halves to the even one.",
-    emit=lambda e, x: x if x.dtype.kind in "iu" else e.round(x), gradient=_flat, samples=_halves,
-)  # fmt: skip
+    emit=lambda e, x: x if x.dtype.kind in "iu" else e.round(x),
+    gradient=_flat,
+    samples=_halves,
+)

@@ -49,8 +49,13 @@ def range_shape(start, limit, delta):
     return Shape.of(_count(*map(_number, values)))
 
 
-@op("Range", "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx", shape=range_shape,
-    Tidx=Type((bfloat16, float32, float64, *INDEX), default=int32), traits={STATIC})  # fmt: skip
+@op(
+    "Range",
+    "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
+    shape=range_shape,
+    Tidx=Type((bfloat16, float32, float64, *INDEX), default=int32),
+    traits={STATIC},
+)
 def range_(start, limit, delta):
     """start, start + delta, ... up to but without limit."""
     for name, x in (("start", start), ("limit", limit), ("delta", delta)):
@@ -89,8 +94,13 @@ def lin_space_shape(start, stop, num):
     return Shape.of(int(count))
 
 
-@op("LinSpace", "start: T, stop: T, num: Tidx -> output: T", shape=lin_space_shape,
-    T=(bfloat16, float32, float64), Tidx=Type(INDEX, default=int32))  # fmt: skip
+@op(
+    "LinSpace",
+    "start: T, stop: T, num: Tidx -> output: T",
+    shape=lin_space_shape,
+    T=(bfloat16, float32, float64),
+    Tidx=Type(INDEX, default=int32),
+)
 def lin_space(start, stop, num):
     """`num` numbers from start to stop, both included, evenly spaced."""
     for name, x in (("start", start), ("stop", stop), ("num", num)):

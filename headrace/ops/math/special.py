@@ -59,14 +59,21 @@ def _digamma_gradient(node, dy):
 
 
 digamma = _special(
-    "Digamma", gamma_function.digamma, "The derivative of log |Gamma(x)|.",
-    gradient=_digamma_gradient, samples=_positive,
-)  # fmt: skip
+    "Digamma",
+    gamma_function.digamma,
+    "The derivative of log |Gamma(x)|.",
+    gradient=_digamma_gradient,
+    samples=_positive,
+)
 
 lgamma = _special(
-    "Lgamma", gamma_function.log_gamma, "log |Gamma(x)|.", emit="lgamma",
-    gradient=lambda node, dy: dy * digamma(_x(node)), samples=_positive,
-)  # fmt: skip
+    "Lgamma",
+    gamma_function.log_gamma,
+    "log |Gamma(x)|.",
+    emit="lgamma",
+    gradient=lambda node, dy: dy * digamma(_x(node)),
+    samples=_positive,
+)
 
 
 def _order_samples(low):
@@ -84,10 +91,14 @@ def _zeta_gradient(node, dy):
 
 
 zeta = binary(
-    "Zeta", _exact(gamma_function.zeta), T=WIDE, signature="x: T, q: T -> z: T",
+    "Zeta",
+    _exact(gamma_function.zeta),
+    T=WIDE,
+    signature="x: T, q: T -> z: T",
     doc="The sum of (q + n)**-x over n = 0, 1, ...: Hurwitz's zeta function.",
-    gradient=_zeta_gradient, samples=_order_samples(2.0),
-)  # fmt: skip
+    gradient=_zeta_gradient,
+    samples=_order_samples(2.0),
+)
 
 
 def _polygamma_gradient(node, dy):
@@ -96,10 +107,14 @@ def _polygamma_gradient(node, dy):
 
 
 polygamma = binary(
-    "Polygamma", _exact(gamma_function.polygamma), T=WIDE, signature="a: T, x: T -> z: T",
+    "Polygamma",
+    _exact(gamma_function.polygamma),
+    T=WIDE,
+    signature="a: T, x: T -> z: T",
     doc="The derivative number a of Digamma at x.",
-    gradient=_polygamma_gradient, samples=_order_samples(0.0),
-)  # fmt: skip
+    gradient=_polygamma_gradient,
+    samples=_order_samples(0.0),
+)
 
 
 # -- incomplete gamma ---------------------------------------------------------------------------
@@ -110,8 +125,12 @@ def _gamma_samples(grad=True):
     def samples(rng):
         yield Sample(rng.uniform(0.5, 9, (2, 3)), rng.uniform(0.5, 9, (2, 3)), grad=grad)
         yield Sample(rng.uniform(0.5, 9, (2, 1)), rng.uniform(0.5, 9, 3), grad=grad)
-        yield Sample(np.array([0.0, -1.0, 1.0, 2.0, np.nan]), np.array([1.0, 1.0, 0.0, -1.0, 1.0]),
-                     note="edges", grad=False)  # fmt: skip
+        yield Sample(
+            np.array([0.0, -1.0, 1.0, 2.0, np.nan]),
+            np.array([1.0, 1.0, 0.0, -1.0, 1.0]),
+            note="edges",
+            grad=False,
+        )
         yield Sample(np.zeros((0, 3)), np.ones(3), note="empty", grad=False)
         yield Sample(np.array(2.0), np.array(1.0), note="scalars", grad=grad)
 
@@ -133,20 +152,31 @@ def _igammac_gradient(node, dy):
 
 
 igamma = binary(
-    "Igamma", _exact(incomplete_gamma.igamma), T=WIDE, signature=_PAIR,
+    "Igamma",
+    _exact(incomplete_gamma.igamma),
+    T=WIDE,
+    signature=_PAIR,
     doc="The lower regularized incomplete gamma function P(a, x).",
-    gradient=_igamma_gradient, samples=_gamma_samples(),
-)  # fmt: skip
+    gradient=_igamma_gradient,
+    samples=_gamma_samples(),
+)
 igammac = binary(
-    "Igammac", _exact(incomplete_gamma.igammac), T=WIDE, signature=_PAIR,
+    "Igammac",
+    _exact(incomplete_gamma.igammac),
+    T=WIDE,
+    signature=_PAIR,
     doc="The upper regularized incomplete gamma function Q(a, x).",
-    gradient=_igammac_gradient, samples=_gamma_samples(),
-)  # fmt: skip
+    gradient=_igammac_gradient,
+    samples=_gamma_samples(),
+)
 igamma_grad_a = binary(
-    "IgammaGradA", _exact(incomplete_gamma.igamma_slope), T=WIDE, signature=_PAIR,
+    "IgammaGradA",
+    _exact(incomplete_gamma.igamma_slope),
+    T=WIDE,
+    signature=_PAIR,
     doc="The derivative of the lower regularized incomplete gamma function P(a, x) by a.",
     samples=_gamma_samples(grad=False),
-)  # fmt: skip
+)
 
 
 def betainc_shape(a, b, x):
@@ -193,15 +223,21 @@ def _bell(node, dy, factor):
 
 
 erf = _special(
-    "Erf", error_function.erf, "The error function: 2 / sqrt(pi) times the integral of exp(-t*t).",
-    emit="erf", gradient=lambda node, dy: _bell(node, dy, 2 / math.sqrt(math.pi)),
+    "Erf",
+    error_function.erf,
+    "The error function: 2 / sqrt(pi) times the integral of exp(-t*t).",
+    emit="erf",
+    gradient=lambda node, dy: _bell(node, dy, 2 / math.sqrt(math.pi)),
     samples=normal(3, 4),
-)  # fmt: skip
+)
 erfc = _special(
-    "Erfc", error_function.erfc, "1 - erf(x).",
-    emit="erfc", gradient=lambda node, dy: _bell(node, dy, -2 / math.sqrt(math.pi)),
+    "Erfc",
+    error_function.erfc,
+    "1 - erf(x).",
+    emit="erfc",
+    gradient=lambda node, dy: _bell(node, dy, -2 / math.sqrt(math.pi)),
     samples=normal(3, 4),
-)  # fmt: skip
+)
 
 
 # -- Bessel -------------------------------------------------------------------------------------
@@ -238,9 +274,12 @@ def _bessel_i0e_gradient(node, dy):
 
 
 bessel_i0e = _special(
-    "BesselI0e", _bessel(0), "exp(-|x|) times the modified Bessel function of order 0.",
-    gradient=_bessel_i0e_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "BesselI0e",
+    _bessel(0),
+    "exp(-|x|) times the modified Bessel function of order 0.",
+    gradient=_bessel_i0e_gradient,
+    samples=normal(3, 4),
+)
 
 
 def _bessel_i1e_gradient(node, dy):
@@ -258,9 +297,12 @@ def _bessel_i1e_gradient(node, dy):
 
 
 bessel_i1e = _special(
-    "BesselI1e", _bessel(1), "exp(-|x|) times the modified Bessel function of order 1.",
-    gradient=_bessel_i1e_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "BesselI1e",
+    _bessel(1),
+    "exp(-|x|) times the modified Bessel function of order 1.",
+    gradient=_bessel_i1e_gradient,
+    samples=normal(3, 4),
+)
 
 
 # -- neighbours ---------------------------------------------------------------------------------
@@ -276,8 +318,11 @@ def _next_samples(rng):
 
 
 next_after = binary(
-    "NextAfter", np.nextafter, T=Type((float64, float32), default=float32),
+    "NextAfter",
+    np.nextafter,
+    T=Type((float64, float32), default=float32),
     signature="x1: T, x2: T -> output: T",
-    doc="The number next to x1 in the direction of x2.", gradient=_next_gradient,
+    doc="The number next to x1 in the direction of x2.",
+    gradient=_next_gradient,
     samples=_next_samples,
-)  # fmt: skip
+)

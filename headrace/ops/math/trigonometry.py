@@ -47,17 +47,32 @@ def _sin_gradient(node, dy):
 
 
 sin = unary(
-    "Sin", np.sin, T=INEXACT, doc="The sine of an angle in radians.", emit="sin",
-    gradient=_sin_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "Sin",
+    np.sin,
+    T=INEXACT,
+    doc="The sine of an angle in radians.",
+    emit="sin",
+    gradient=_sin_gradient,
+    samples=normal(3, 4),
+)
 cos = unary(
-    "Cos", np.cos, T=INEXACT, doc="The cosine of an angle in radians.", emit="cos",
-    gradient=lambda node, dy: -dy * sin(_x(node)), samples=normal(3, 4),
-)  # fmt: skip
+    "Cos",
+    np.cos,
+    T=INEXACT,
+    doc="The cosine of an angle in radians.",
+    emit="cos",
+    gradient=lambda node, dy: -dy * sin(_x(node)),
+    samples=normal(3, 4),
+)
 tan = unary(
-    "Tan", np.tan, T=SIGNED, doc="The tangent of an angle in radians.", emit="tan",
-    gradient=lambda node, dy: square(reciprocal(cos(_x(node)))) * dy, samples=_inside(-1.2, 1.2),
-)  # fmt: skip
+    "Tan",
+    np.tan,
+    T=SIGNED,
+    doc="The tangent of an angle in radians.",
+    emit="tan",
+    gradient=lambda node, dy: square(reciprocal(cos(_x(node)))) * dy,
+    samples=_inside(-1.2, 1.2),
+)
 
 
 def _arc(node):
@@ -66,17 +81,32 @@ def _arc(node):
 
 
 asin = unary(
-    "Asin", np.arcsin, T=SIGNED, doc="The angle whose sine is x.", emit="asin",
-    gradient=lambda node, dy: dy * _arc(node), samples=_inside(-1.0, 1.0),
-)  # fmt: skip
+    "Asin",
+    np.arcsin,
+    T=SIGNED,
+    doc="The angle whose sine is x.",
+    emit="asin",
+    gradient=lambda node, dy: dy * _arc(node),
+    samples=_inside(-1.0, 1.0),
+)
 acos = unary(
-    "Acos", np.arccos, T=SIGNED, doc="The angle whose cosine is x.", emit="acos",
-    gradient=lambda node, dy: -dy * _arc(node), samples=_inside(-1.0, 1.0),
-)  # fmt: skip
+    "Acos",
+    np.arccos,
+    T=SIGNED,
+    doc="The angle whose cosine is x.",
+    emit="acos",
+    gradient=lambda node, dy: -dy * _arc(node),
+    samples=_inside(-1.0, 1.0),
+)
 atan = unary(
-    "Atan", np.arctan, T=SIGNED, doc="The angle whose tangent is x.", emit="atan",
-    gradient=lambda node, dy: dy * reciprocal(1 + square(_x(node))), samples=normal(3, 4),
-)  # fmt: skip
+    "Atan",
+    np.arctan,
+    T=SIGNED,
+    doc="The angle whose tangent is x.",
+    emit="atan",
+    gradient=lambda node, dy: dy * reciprocal(1 + square(_x(node))),
+    samples=normal(3, 4),
+)
 
 
 def _atan2_gradient(node, dy):
@@ -86,9 +116,15 @@ def _atan2_gradient(node, dy):
 
 
 atan2 = binary(
-    "Atan2", np.arctan2, T=FLOATS, doc="The angle of the point (x, y), from -pi to pi.",
-    signature="y: T, x: T -> z: T", emit="atan2", gradient=_atan2_gradient, samples=pairs(),
-)  # fmt: skip
+    "Atan2",
+    np.arctan2,
+    T=FLOATS,
+    doc="The angle of the point (x, y), from -pi to pi.",
+    signature="y: T, x: T -> z: T",
+    emit="atan2",
+    gradient=_atan2_gradient,
+    samples=pairs(),
+)
 
 
 # -- hyperbolic ---------------------------------------------------------------------------------
@@ -97,13 +133,23 @@ def _sinh_gradient(node, dy):
 
 
 sinh = unary(
-    "Sinh", _as_is_near_zero(np.sinh), T=INEXACT, doc="The hyperbolic sine.", emit="sinh",
-    gradient=_sinh_gradient, samples=normal(3, 4),
-)  # fmt: skip
+    "Sinh",
+    _as_is_near_zero(np.sinh),
+    T=INEXACT,
+    doc="The hyperbolic sine.",
+    emit="sinh",
+    gradient=_sinh_gradient,
+    samples=normal(3, 4),
+)
 cosh = unary(
-    "Cosh", np.cosh, T=INEXACT, doc="The hyperbolic cosine.", emit="cosh",
-    gradient=lambda node, dy: dy * sinh(_x(node)), samples=normal(3, 4),
-)  # fmt: skip
+    "Cosh",
+    np.cosh,
+    T=INEXACT,
+    doc="The hyperbolic cosine.",
+    emit="cosh",
+    gradient=lambda node, dy: dy * sinh(_x(node)),
+    samples=normal(3, 4),
+)
 
 
 def _tanh_grad_gradient(node, dy):
@@ -112,24 +158,46 @@ def _tanh_grad_gradient(node, dy):
 
 
 tanh_grad = grad_op(
-    "TanhGrad", lambda y, dy: dy * (y.dtype.type(1) - y * y),
+    "TanhGrad",
+    lambda y, dy: dy * (y.dtype.type(1) - y * y),
     doc="The gradient of Tanh: dy * (1 - y*y), where y = tanh(x).",
-    emit=lambda e, y, dy: dy * (1 - y * y), gradient=_tanh_grad_gradient,
-)  # fmt: skip
+    emit=lambda e, y, dy: dy * (1 - y * y),
+    gradient=_tanh_grad_gradient,
+)
 
 tanh = unary(
-    "Tanh", np.tanh, T=INEXACT, doc="The hyperbolic tangent.", emit="tanh",
-    gradient=lambda node, dy: tanh_grad(conjugate(node.outputs[0]), dy), samples=normal(3, 4),
-)  # fmt: skip
+    "Tanh",
+    np.tanh,
+    T=INEXACT,
+    doc="The hyperbolic tangent.",
+    emit="tanh",
+    gradient=lambda node, dy: tanh_grad(conjugate(node.outputs[0]), dy),
+    samples=normal(3, 4),
+)
 asinh = unary(
-    "Asinh", _as_is_near_zero(np.arcsinh), T=INEXACT, doc="The inverse of the hyperbolic sine.", emit="asinh",
-    gradient=lambda node, dy: dy / cosh(conjugate(node.outputs[0])), samples=normal(3, 4),
-)  # fmt: skip
+    "Asinh",
+    _as_is_near_zero(np.arcsinh),
+    T=INEXACT,
+    doc="The inverse of the hyperbolic sine.",
+    emit="asinh",
+    gradient=lambda node, dy: dy / cosh(conjugate(node.outputs[0])),
+    samples=normal(3, 4),
+)
 acosh = unary(
-    "Acosh", np.arccosh, T=INEXACT, doc="The inverse of the hyperbolic cosine.", emit="acosh",
-    gradient=lambda node, dy: dy / sinh(conjugate(node.outputs[0])), samples=_inside(1.0, 4.0),
-)  # fmt: skip
+    "Acosh",
+    np.arccosh,
+    T=INEXACT,
+    doc="The inverse of the hyperbolic cosine.",
+    emit="acosh",
+    gradient=lambda node, dy: dy / sinh(conjugate(node.outputs[0])),
+    samples=_inside(1.0, 4.0),
+)
 atanh = unary(
-    "Atanh", np.arctanh, T=INEXACT, doc="The inverse of the hyperbolic tangent.", emit="atanh",
-    gradient=lambda node, dy: dy * reciprocal(1 - square(_x(node))), samples=_inside(-1.0, 1.0),
-)  # fmt: skip
+    "Atanh",
+    np.arctanh,
+    T=INEXACT,
+    doc="The inverse of the hyperbolic tangent.",
+    emit="atanh",
+    gradient=lambda node, dy: dy * reciprocal(1 - square(_x(node))),
+    samples=_inside(-1.0, 1.0),
+)

@@ -59,8 +59,13 @@ def _(e, x):
 relu.samples(forward)
 
 
-@op("ReluGrad", "gradients: T, features: T -> backprops: T", T=REALS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "ReluGrad",
+    "gradients: T, features: T -> backprops: T",
+    T=REALS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def relu_grad(gradients, features):
     """gradients where features > 0, else 0."""
     require_same_shape(gradients, features)
@@ -99,8 +104,13 @@ def _(e, x):
 relu6.samples(forward)
 
 
-@op("Relu6Grad", "gradients: T, features: T -> backprops: T", T=REALS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "Relu6Grad",
+    "gradients: T, features: T -> backprops: T",
+    T=REALS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def relu6_grad(gradients, features):
     """gradients where 0 < features < 6, else 0."""
     require_same_shape(gradients, features)
@@ -120,8 +130,14 @@ def _(e, dy, x):
 relu6_grad.samples(backward)
 
 
-@op("LeakyRelu", "features: T -> activations: T", alpha=0.20000000298023224,
-    T=Type(FLOATS, default=float32), shape=same, traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "LeakyRelu",
+    "features: T -> activations: T",
+    alpha=0.20000000298023224,
+    T=Type(FLOATS, default=float32),
+    shape=same,
+    traits={ELEMENTWISE},
+)
 def leaky_relu(features, *, alpha):
     """features where they are positive, else alpha * features."""
     return np.where(features > 0, features, features * features.dtype.type(alpha))
@@ -143,8 +159,14 @@ def _(rng):
     yield Sample(rng.normal(size=(3, 4)), alpha=0.5)
 
 
-@op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", alpha=0.20000000298023224,
-    T=Type(FLOATS, default=float32), shape=paired, traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "LeakyReluGrad",
+    "gradients: T, features: T -> backprops: T",
+    alpha=0.20000000298023224,
+    T=Type(FLOATS, default=float32),
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def leaky_relu_grad(gradients, features, *, alpha):
     """gradients where features are positive, else alpha * gradients."""
     require_same_shape(gradients, features)
@@ -185,8 +207,13 @@ def _(e, x):
 elu.samples(forward)
 
 
-@op("EluGrad", "gradients: T, outputs: T -> backprops: T", T=FLOATS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "EluGrad",
+    "gradients: T, outputs: T -> backprops: T",
+    T=FLOATS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def elu_grad(gradients, outputs):
     """gradients times the slope of Elu, told from Elu's output."""
     require_same_shape(gradients, outputs)
@@ -228,8 +255,13 @@ def _(e, x):
 selu.samples(forward)
 
 
-@op("SeluGrad", "gradients: T, outputs: T -> backprops: T", T=FLOATS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "SeluGrad",
+    "gradients: T, outputs: T -> backprops: T",
+    T=FLOATS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def selu_grad(gradients, outputs):
     """gradients times the slope of Selu, told from Selu's output."""
     require_same_shape(gradients, outputs)
@@ -273,8 +305,13 @@ def _(e, x):
 softplus.samples(forward)
 
 
-@op("SoftplusGrad", "gradients: T, features: T -> backprops: T", T=FLOATS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "SoftplusGrad",
+    "gradients: T, features: T -> backprops: T",
+    T=FLOATS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def softplus_grad(gradients, features):
     """gradients / (1 + exp(-features))"""
     require_same_shape(gradients, features)
@@ -318,8 +355,13 @@ def _(e, x):
 softsign.samples(forward)
 
 
-@op("SoftsignGrad", "gradients: T, features: T -> backprops: T", T=FLOATS, shape=paired,
-    traits={ELEMENTWISE})  # fmt: skip
+@op(
+    "SoftsignGrad",
+    "gradients: T, features: T -> backprops: T",
+    T=FLOATS,
+    shape=paired,
+    traits={ELEMENTWISE},
+)
 def softsign_grad(gradients, features):
     """gradients / (1 + abs(features)) ** 2"""
     require_same_shape(gradients, features)

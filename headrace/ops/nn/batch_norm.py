@@ -53,8 +53,12 @@ def norm_v3_shape(x, scale, offset, mean, variance, *, data_format, is_training)
 def normalized(x, scale, offset, mean, variance, epsilon, data_format, is_training):
     """What all versions compute."""
     require(x.ndim == len(data_format), f"input must be 4 or 5-dimensional{list(x.shape)}")
-    named = {"scale": scale, "offset": offset, "estimated_mean": mean,
-             "estimated_variance": variance}  # fmt: skip
+    named = {
+        "scale": scale,
+        "offset": offset,
+        "estimated_mean": mean,
+        "estimated_variance": variance,
+    }
     for name, vector in named.items():
         require(vector.ndim == 1, f"{name} must be 1-dimensional{list(vector.shape)}")
     x = widen(channels_last(x, data_format))
@@ -87,23 +91,34 @@ def normalized(x, scale, offset, mean, variance, epsilon, data_format, is_traini
     return from_channels_last(y, data_format), mean, corrected, mean, variance
 
 
-@op("FusedBatchNorm", f"{INPUTS} -> {OUTPUTS}".format(u="T"), shape=norm_shape,
-    attrs={"T": (float32,)} | EPSILON | FORMATS | MODE)  # fmt: skip
+@op(
+    "FusedBatchNorm",
+    f"{INPUTS} -> {OUTPUTS}".format(u="T"),
+    shape=norm_shape,
+    attrs={"T": (float32,)} | EPSILON | FORMATS | MODE,
+)
 def fused_batch_norm(x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
     """Batch normalisation of float32 images."""
     return normalized(x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
 
-@op("FusedBatchNormV2", f"{INPUTS} -> {OUTPUTS}".format(u="U"), shape=norm_shape,
-    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS | MODE)  # fmt: skip
+@op(
+    "FusedBatchNormV2",
+    f"{INPUTS} -> {OUTPUTS}".format(u="U"),
+    shape=norm_shape,
+    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS | MODE,
+)
 def fused_batch_norm_v2(x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
     """Batch normalisation of images of a type T, with float32 statistics."""
     return normalized(x, scale, offset, mean, variance, epsilon, data_format, is_training)
 
 
-@op("FusedBatchNormV3", f"{INPUTS} -> {OUTPUTS}, reserve_space_3: {{u}}".format(u="U"),
+@op(
+    "FusedBatchNormV3",
+    f"{INPUTS} -> {OUTPUTS}, reserve_space_3: {{u}}".format(u="U"),
     shape=norm_v3_shape,
-    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS_V3 | MODE)  # fmt: skip
+    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS_V3 | MODE,
+)
 def fused_batch_norm_v3(x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
     """Batch normalisation of images or volumes; the last output is for other devices."""
     found = normalized(x, scale, offset, mean, variance, epsilon, data_format, is_training)
@@ -195,14 +210,26 @@ def forward_samples(rng, ranks, half):
             none = np.zeros(0, np.float32)
             yield Sample(x, scale, offset, none, none, data_format=data_format, grad=False)
             yield Sample(
-                x, scale, offset, mean, variance, data_format=data_format, is_training=False,
-                epsilon=0.01, grad=False,
-            )  # fmt: skip
+                x,
+                scale,
+                offset,
+                mean,
+                variance,
+                data_format=data_format,
+                is_training=False,
+                epsilon=0.01,
+                grad=False,
+            )
             if half:
                 yield Sample(
-                    x.astype(np.float16), scale, offset, none, none, data_format=data_format,
+                    x.astype(np.float16),
+                    scale,
+                    offset,
+                    none,
+                    none,
+                    data_format=data_format,
                     grad=False,
-                )  # fmt: skip
+                )
     yield Sample(
         x[:0], scale, offset, none, none, data_format=data_format, grad=False, note="empty"
     )

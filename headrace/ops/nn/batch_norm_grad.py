@@ -73,37 +73,57 @@ def backprop(dy, x, scale, mean, variance, epsilon, data_format, is_training):
     return from_channels_last(dx, data_format), dscale, doffset, spare, spare
 
 
-@op("FusedBatchNormGrad",
+@op(
+    "FusedBatchNormGrad",
     "y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T -> x_backprop: T, "
     "scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T",
-    shape=grad_shape, attrs={"T": (float32,)} | EPSILON | FORMATS | MODE)  # fmt: skip
-def fused_batch_norm_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon,
-                          data_format, is_training):  # fmt: skip
+    shape=grad_shape,
+    attrs={"T": (float32,)} | EPSILON | FORMATS | MODE,
+)
+def fused_batch_norm_grad(
+    y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon, data_format, is_training
+):
     """The gradient of FusedBatchNorm, from its reserve spaces."""
     mean, variance = reserve_space_1, reserve_space_2
     return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
 
 
-@op("FusedBatchNormGradV2",
+@op(
+    "FusedBatchNormGradV2",
     "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U -> "
     "x_backprop: T, scale_backprop: U, offset_backprop: U, reserve_space_3: U, "
     "reserve_space_4: U",
-    shape=grad_shape, attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS | MODE)  # fmt: skip
-def fused_batch_norm_grad_v2(y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon,
-                             data_format, is_training):  # fmt: skip
+    shape=grad_shape,
+    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS | MODE,
+)
+def fused_batch_norm_grad_v2(
+    y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon, data_format, is_training
+):
     """The gradient of FusedBatchNormV2."""
     mean, variance = reserve_space_1, reserve_space_2
     return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
 
 
-@op("FusedBatchNormGradV3",
+@op(
+    "FusedBatchNormGradV3",
     "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U, "
     "reserve_space_3: U -> x_backprop: T, scale_backprop: U, offset_backprop: U, "
     "reserve_space_4: U, reserve_space_5: U",
     shape=grad_shape,
-    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS_V3 | MODE)  # fmt: skip
-def fused_batch_norm_grad_v3(y_backprop, x, scale, reserve_space_1, reserve_space_2,
-                             reserve_space_3, *, epsilon, data_format, is_training):  # fmt: skip
+    attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS_V3 | MODE,
+)
+def fused_batch_norm_grad_v3(
+    y_backprop,
+    x,
+    scale,
+    reserve_space_1,
+    reserve_space_2,
+    reserve_space_3,
+    *,
+    epsilon,
+    data_format,
+    is_training,
+):
     """The gradient of FusedBatchNormV3; the third reserve space is for other devices."""
     mean, variance = reserve_space_1, reserve_space_2
     return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
@@ -216,9 +236,16 @@ def grad_samples(rng, ranks, more):
             for training in (True, False):
                 if training or channel_axis(data_format) == -1:
                     yield Sample(
-                        dy, x, scale, mean, variance, *rest, data_format=data_format,
-                        is_training=training, grad=False,
-                    )  # fmt: skip
+                        dy,
+                        x,
+                        scale,
+                        mean,
+                        variance,
+                        *rest,
+                        data_format=data_format,
+                        is_training=training,
+                        grad=False,
+                    )
     yield ErrorSample(dy, x, scale[1:], mean, variance, *rest, raises="must be equal|must be rank")
 
 

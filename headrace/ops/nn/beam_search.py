@@ -20,8 +20,12 @@ def gather_tree_shape(step_ids, parent_ids, max_sequence_lengths, end_token):
     return replaced(beams, 1, merge_sizes(beams.sizes[1], lengths.sizes[0]))
 
 
-@op("GatherTree", "step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T "
-    "-> beams: T", T=(int32,), shape=gather_tree_shape)  # fmt: skip
+@op(
+    "GatherTree",
+    "step_ids: T, parent_ids: T, max_sequence_lengths: int32, end_token: T -> beams: T",
+    T=(int32,),
+    shape=gather_tree_shape,
+)
 def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
     """Whole beams, from the id that each beam chose at each step and the beam it came from.
 

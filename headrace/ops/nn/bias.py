@@ -72,8 +72,12 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3)), np.ones(2), raises="Dimensions must be equal")
 
 
-@op("BiasAddV1", "value: T, bias: T -> output: T", T=NUMBERS,
-    shape=lambda value, bias: bias_shape(value, bias, data_format="NHWC"))  # fmt: skip
+@op(
+    "BiasAddV1",
+    "value: T, bias: T -> output: T",
+    T=NUMBERS,
+    shape=lambda value, bias: bias_shape(value, bias, data_format="NHWC"),
+)
 def bias_add_v1(value, bias):
     """BiasAdd along the last dimension."""
     return bias_add.reference(value, bias, data_format="NHWC")
@@ -95,8 +99,12 @@ def bias_grad_shape(out_backprop, *, data_format):
     return make_shape((x.dim(channel_axis(data_format)),))
 
 
-@op("BiasAddGrad", "out_backprop: T -> output: T", shape=bias_grad_shape,
-    attrs={"T": NUMBERS} | FORMAT)  # fmt: skip
+@op(
+    "BiasAddGrad",
+    "out_backprop: T -> output: T",
+    shape=bias_grad_shape,
+    attrs={"T": NUMBERS} | FORMAT,
+)
 def bias_add_grad(out_backprop, *, data_format):
     """The sum over everything but the channels."""
     require(out_backprop.ndim >= 2, f"Input tensor must be at least 2D: {list(out_backprop.shape)}")

@@ -19,8 +19,10 @@ from headrace.ops.random import sampling
 from headrace.ops.random.philox import reserve
 
 _RANDOM = {STATEFUL, DIFFERENT_EACH_TIME}
-_OUTPUTS = "true_classes: int64 -> sampled_candidates: int64, true_expected_count: float32, " \
-    "sampled_expected_count: float32"  # fmt: skip
+_OUTPUTS = (
+    "true_classes: int64 -> sampled_candidates: int64, true_expected_count: float32, "
+    "sampled_expected_count: float32"
+)
 
 
 class Words:
@@ -219,9 +221,17 @@ def _declare(name, kind, doc):
 
     body.__doc__ = doc
     declared = op(
-        name, _OUTPUTS, num_true=Int(min=1), num_sampled=Int(min=1), unique=Bool(),
-        range_max=Int(min=1), seed=0, seed2=0, traits=_RANDOM, shape=sampler_shape,
-    )(body)  # fmt: skip
+        name,
+        _OUTPUTS,
+        num_true=Int(min=1),
+        num_sampled=Int(min=1),
+        unique=Bool(),
+        range_max=Int(min=1),
+        seed=0,
+        seed2=0,
+        traits=_RANDOM,
+        shape=sampler_shape,
+    )(body)
     declared.no_gradient()
     declared.samples(_sampler_samples)
     return declared
@@ -274,14 +284,41 @@ def _lines(vocab_file):
                 require(False, f"Wrong vocabulary format at line: {line}")
 
 
-@op("FixedUnigramCandidateSampler", _OUTPUTS, num_true=Int(min=1), num_sampled=Int(min=1),
-    unique=Bool(), range_max=Int(min=1), vocab_file="", distortion=1.0, num_reserved_ids=0,
-    num_shards=Int(default=1, min=1), shard=Int(default=0, min=0), unigrams=Floats(default=[]),
-    seed=0, seed2=0, traits=_RANDOM, shape=sampler_shape)  # fmt: skip
+@op(
+    "FixedUnigramCandidateSampler",
+    _OUTPUTS,
+    num_true=Int(min=1),
+    num_sampled=Int(min=1),
+    unique=Bool(),
+    range_max=Int(min=1),
+    vocab_file="",
+    distortion=1.0,
+    num_reserved_ids=0,
+    num_shards=Int(default=1, min=1),
+    shard=Int(default=0, min=0),
+    unigrams=Floats(default=[]),
+    seed=0,
+    seed2=0,
+    traits=_RANDOM,
+    shape=sampler_shape,
+)
 def fixed_unigram_candidate_sampler(
-    ctx, true_classes, *, num_true, num_sampled, unique, range_max, vocab_file, distortion,
-    num_reserved_ids, num_shards, shard, unigrams, seed, seed2,
-):  # fmt: skip
+    ctx,
+    true_classes,
+    *,
+    num_true,
+    num_sampled,
+    unique,
+    range_max,
+    vocab_file,
+    distortion,
+    num_reserved_ids,
+    num_shards,
+    shard,
+    unigrams,
+    seed,
+    seed2,
+):
     """Classes by given frequencies: a list, or the last column of a file."""
 
     def make():
@@ -297,13 +334,29 @@ fixed_unigram_candidate_sampler.no_gradient()
 @fixed_unigram_candidate_sampler.samples
 def _(rng):
     yield Sample(
-        np.array([[1], [2]]), num_true=1, num_sampled=3, unique=True, range_max=4,
-        unigrams=[1.0, 2.0, 4.0, 8.0], distortion=0.75, seed=7, seed2=11,
-    )  # fmt: skip
+        np.array([[1], [2]]),
+        num_true=1,
+        num_sampled=3,
+        unique=True,
+        range_max=4,
+        unigrams=[1.0, 2.0, 4.0, 8.0],
+        distortion=0.75,
+        seed=7,
+        seed2=11,
+    )
 
 
-@op("AllCandidateSampler", _OUTPUTS, num_true=Int(min=1), num_sampled=Int(min=1), unique=Bool(),
-    seed=0, seed2=0, traits={STATEFUL}, shape=sampler_shape)  # fmt: skip
+@op(
+    "AllCandidateSampler",
+    _OUTPUTS,
+    num_true=Int(min=1),
+    num_sampled=Int(min=1),
+    unique=Bool(),
+    seed=0,
+    seed2=0,
+    traits={STATEFUL},
+    shape=sampler_shape,
+)
 def all_candidate_sampler(true_classes, *, num_true, num_sampled):
     """All classes, each once."""
     require(true_classes.ndim == 2, "true_classes must be a matrix")
@@ -333,9 +386,15 @@ def _hits_shape(true_classes, sampled_candidates, *, num_true):
     return [make_shape((None,))] * 3
 
 
-@op("ComputeAccidentalHits",
+@op(
+    "ComputeAccidentalHits",
     "true_classes: int64, sampled_candidates: int64 -> indices: int32, ids: int64, "
-    "weights: float32", num_true=Int(), seed=0, seed2=0, shape=_hits_shape)  # fmt: skip
+    "weights: float32",
+    num_true=Int(),
+    seed=0,
+    seed2=0,
+    shape=_hits_shape,
+)
 def compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     """Where a sampled class is a true one: row, place among the samples, a very negative weight."""
     require(

@@ -19,7 +19,7 @@ from headrace.ops.nn.conv_geometry import (
     require_vector,
     sizes_shape,
     windows_of,
-)  # fmt: skip
+)
 from headrace.ops.nn.convolve import convolve, convolve_filter, convolve_input
 from headrace.ops.nn.window import (
     channel_axis,
@@ -28,7 +28,7 @@ from headrace.ops.nn.window import (
     from_channels_last,
     order_of,
     spatial,
-)  # fmt: skip
+)
 
 ATTRS = {
     "T": FLOATS,
@@ -84,10 +84,12 @@ CASES = (
     ("NHWC", (1, 4, 4, 4), (2, 2, 2, 6), {"padding": "SAME"}),  # two groups
     ("NCHW", (2, 3, 5, 6), (3, 2, 3, 4), {"padding": "SAME", "strides": [1, 1, 2, 3]}),
     (
-        "NHWC", (1, 4, 4, 2), (3, 3, 2, 2),
+        "NHWC",
+        (1, 4, 4, 2),
+        (3, 3, 2, 2),
         {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 0, 3, 0, 0]},
     ),
-)  # fmt: skip
+)
 PLAIN = {"strides": [1, 1, 1, 1]}
 
 
@@ -101,9 +103,15 @@ def forward_shape(x, w, chosen, data_format):
 # -- Conv2D -------------------------------------------------------------------------------------
 def conv2d_shape(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
     return conv_shape(
-        "Conv2D", input, filter, strides=strides, padding=padding, data_format=data_format,
-        explicit_paddings=explicit_paddings, dilations=dilations,
-    )  # fmt: skip
+        "Conv2D",
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        explicit_paddings=explicit_paddings,
+        dilations=dilations,
+    )
 
 
 @op("Conv2D", "input: T, filter: T -> output: T", shape=conv2d_shape, attrs=ATTRS)
@@ -119,9 +127,14 @@ def conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, d
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
     windows = windows_of(
-        x.shape[1:3], filter.shape, strides=strides, padding=padding, data_format=data_format,
-        explicit_paddings=explicit_paddings, dilations=dilations,
-    )  # fmt: skip
+        x.shape[1:3],
+        filter.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        explicit_paddings=explicit_paddings,
+        dilations=dilations,
+    )
     return from_channels_last(convolve(x, filter, windows), data_format)
 
 
@@ -137,13 +150,22 @@ def _(node, dy):
 def _(x, w, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        x, w, out, strides=strides, padding=padding, data_format=data_format,
-        explicit_paddings=explicit_paddings, dilations=dilations,
-    )  # fmt: skip
+        x,
+        w,
+        out,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        explicit_paddings=explicit_paddings,
+        dilations=dilations,
+    )
     return LibraryCall(
-        "convolution", src=view(x, order), weights=filters(w, x, data_format),
-        dst=view(out, order), **given,
-    )  # fmt: skip
+        "convolution",
+        src=view(x, order),
+        weights=filters(w, x, data_format),
+        dst=view(out, order),
+        **given,
+    )
 
 
 @conv2d.samples
@@ -160,27 +182,50 @@ def _(rng):
     yield ErrorSample(x[0], w, **PLAIN, padding="SAME", raises="must be rank 4 but is rank 3")
     yield ErrorSample(x, np.ones((2, 2, 2, 2)), **PLAIN, padding="SAME", raises="is not a multiple")
     yield ErrorSample(
-        x, np.ones((5, 2, 3, 2)), **PLAIN, padding="VALID",
+        x,
+        np.ones((5, 2, 3, 2)),
+        **PLAIN,
+        padding="VALID",
         raises="Negative dimension size caused by subtracting 5 from 4",
-    )  # fmt: skip
+    )
     yield ErrorSample(
         x, w, strides=[2, 1, 1, 1], padding="SAME", raises="strides in the batch and depth"
     )
 
 
 # -- its gradients ------------------------------------------------------------------------------
-@op("Conv2DBackpropInput", "input_sizes: int32, filter: T, out_backprop: T -> output: T",
-    shape=lambda sizes, filter, dy: sizes_shape(sizes, 4), attrs=ATTRS)  # fmt: skip
-def conv2d_backprop_input(input_sizes, filter, out_backprop, *, data_format, strides, padding,
-                          explicit_paddings, dilations):  # fmt: skip
+@op(
+    "Conv2DBackpropInput",
+    "input_sizes: int32, filter: T, out_backprop: T -> output: T",
+    shape=lambda sizes, filter, dy: sizes_shape(sizes, 4),
+    attrs=ATTRS,
+)
+def conv2d_backprop_input(
+    input_sizes,
+    filter,
+    out_backprop,
+    *,
+    data_format,
+    strides,
+    padding,
+    explicit_paddings,
+    dilations,
+):
     """The gradient of Conv2D with respect to its input; also the transposed convolution."""
     require_vector("Conv2DBackpropInput", "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy = channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv2DBackpropInput", sizes, filter.shape, dy.shape, strides=strides, padding=padding,
-        explicit_paddings=explicit_paddings, data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        "Conv2DBackpropInput",
+        sizes,
+        filter.shape,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+        dilations=dilations,
+    )
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
 
 
@@ -195,13 +240,22 @@ def _(node, dx):
 def _(sizes, w, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        out, w, dy, strides=strides, padding=padding, data_format=data_format,
-        explicit_paddings=explicit_paddings, dilations=dilations,
-    )  # fmt: skip
+        out,
+        w,
+        dy,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        explicit_paddings=explicit_paddings,
+        dilations=dilations,
+    )
     return LibraryCall(
-        "convolution_data", src=view(out, order), weights=filters(w, out, data_format),
-        dst=view(dy, order), **given,
-    )  # fmt: skip
+        "convolution_data",
+        src=view(out, order),
+        weights=filters(w, out, data_format),
+        dst=view(dy, order),
+        **given,
+    )
 
 
 @conv2d_backprop_input.samples
@@ -209,9 +263,12 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format,
+            np.array(x, np.int32),
+            rng.normal(size=w),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )
     sizes = np.array([1, 4, 4, 3], np.int32)
     w, dy = np.ones((2, 2, 3, 2)), np.ones((1, 4, 4, 2))
     yield ErrorSample(
@@ -222,18 +279,38 @@ def _(rng):
     )
 
 
-@op("Conv2DBackpropFilter", "input: T, filter_sizes: int32, out_backprop: T -> output: T",
-    shape=lambda input, sizes, dy: sizes_shape(sizes, 4), attrs=ATTRS)  # fmt: skip
-def conv2d_backprop_filter(input, filter_sizes, out_backprop, *, data_format, strides, padding,
-                           explicit_paddings, dilations):  # fmt: skip
+@op(
+    "Conv2DBackpropFilter",
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T",
+    shape=lambda input, sizes, dy: sizes_shape(sizes, 4),
+    attrs=ATTRS,
+)
+def conv2d_backprop_filter(
+    input,
+    filter_sizes,
+    out_backprop,
+    *,
+    data_format,
+    strides,
+    padding,
+    explicit_paddings,
+    dilations,
+):
     """The gradient of Conv2D with respect to its filter."""
     require_vector("Conv2DBackpropFilter", "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NHWC")
     x, dy = channels_last(input, data_format), channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv2DBackpropFilter", x.shape, sizes, dy.shape, strides=strides, padding=padding,
-        explicit_paddings=explicit_paddings, data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        "Conv2DBackpropFilter",
+        x.shape,
+        sizes,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+        dilations=dilations,
+    )
     return convolve_filter(x, sizes, dy, windows)
 
 
@@ -248,13 +325,22 @@ def _(node, dw):
 def _(x, sizes, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
     order = order_of(4, data_format)
     given = library_options(
-        x, out, dy, strides=strides, padding=padding, data_format=data_format,
-        explicit_paddings=explicit_paddings, dilations=dilations,
-    )  # fmt: skip
+        x,
+        out,
+        dy,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        explicit_paddings=explicit_paddings,
+        dilations=dilations,
+    )
     return LibraryCall(
-        "convolution_weights", src=view(x, order), weights=filters(out, x, data_format),
-        dst=view(dy, order), **given,
-    )  # fmt: skip
+        "convolution_weights",
+        src=view(x, order),
+        weights=filters(out, x, data_format),
+        dst=view(dy, order),
+        **given,
+    )
 
 
 @conv2d_backprop_filter.samples
@@ -262,10 +348,17 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format,
+            rng.normal(size=x),
+            np.array(w, np.int32),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )
     yield Sample(
-        np.zeros((0, 4, 4, 3)), np.array([2, 2, 3, 2], np.int32), np.zeros((0, 4, 4, 2)),
-        **PLAIN, padding="SAME", note="empty",
-    )  # fmt: skip
+        np.zeros((0, 4, 4, 3)),
+        np.array([2, 2, 3, 2], np.int32),
+        np.zeros((0, 4, 4, 2)),
+        **PLAIN,
+        padding="SAME",
+        note="empty",
+    )

@@ -21,7 +21,7 @@ from headrace.ops.nn.conv_geometry import (
     require_vector,
     sizes_shape,
     windows_of,
-)  # fmt: skip
+)
 from headrace.ops.nn.convolve import convolve, convolve_filter, convolve_input
 from headrace.ops.nn.window import channels_last, from_channels_last, order_of
 
@@ -61,9 +61,14 @@ def forward_shape(x, w, chosen, data_format):
 # -- Conv3D -------------------------------------------------------------------------------------
 def conv3d_shape(input, filter, *, strides, padding, data_format, dilations):
     return conv_shape(
-        "Conv3D", input, filter, strides=strides, padding=padding, data_format=data_format,
+        "Conv3D",
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
         dilations=dilations,
-    )  # fmt: skip
+    )
 
 
 @op("Conv3D", "input: T, filter: T -> output: T", shape=conv3d_shape, attrs=ATTRS)
@@ -79,9 +84,13 @@ def conv3d(input, filter, *, strides, padding, data_format, dilations):
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
     windows = windows_of(
-        x.shape[1:4], filter.shape, strides=strides, padding=padding, data_format=data_format,
+        x.shape[1:4],
+        filter.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
         dilations=dilations,
-    )  # fmt: skip
+    )
     return from_channels_last(convolve(x, filter, windows), data_format)
 
 
@@ -100,9 +109,12 @@ def _(x, w, out, *, strides, padding, data_format, dilations):
         x, w, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
-        "convolution", src=view(x, order), weights=view(w, FILTER_ORDER), dst=view(out, order),
+        "convolution",
+        src=view(x, order),
+        weights=view(w, FILTER_ORDER),
+        dst=view(out, order),
         **given,
-    )  # fmt: skip
+    )
 
 
 @conv3d.samples
@@ -117,19 +129,29 @@ def _(rng):
 
 
 # -- its gradients ------------------------------------------------------------------------------
-@op("Conv3DBackpropInputV2", "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
+@op(
+    "Conv3DBackpropInputV2",
+    "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 5),
-    attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)})  # fmt: skip
-def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, strides, padding, data_format,
-                             dilations):  # fmt: skip
+    attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)},
+)
+def conv3d_backprop_input_v2(
+    input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
+):
     """The gradient of Conv3D with respect to its input."""
     require_vector("Conv3DBackpropInputOp", "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy = channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv3DBackpropInputOp", sizes, filter.shape, dy.shape, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        "Conv3DBackpropInputOp",
+        sizes,
+        filter.shape,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
 
 
@@ -148,9 +170,12 @@ def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
         out, w, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
-        "convolution_data", src=view(out, order), weights=view(w, FILTER_ORDER),
-        dst=view(dy, order), **given,
-    )  # fmt: skip
+        "convolution_data",
+        src=view(out, order),
+        weights=view(w, FILTER_ORDER),
+        dst=view(dy, order),
+        **given,
+    )
 
 
 @conv3d_backprop_input_v2.samples
@@ -158,27 +183,45 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format,
+            np.array(x, np.int32),
+            rng.normal(size=w),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )
     yield ErrorSample(
-        np.array([1, 3, 3, 3, 1], np.int32), np.ones((2, 2, 2, 1, 1)), np.ones((1, 3, 3, 2, 1)),
-        **PLAIN, padding="SAME", raises="Size of out_backprop doesn't match",
-    )  # fmt: skip
+        np.array([1, 3, 3, 3, 1], np.int32),
+        np.ones((2, 2, 2, 1, 1)),
+        np.ones((1, 3, 3, 2, 1)),
+        **PLAIN,
+        padding="SAME",
+        raises="Size of out_backprop doesn't match",
+    )
 
 
-@op("Conv3DBackpropFilterV2", "input: T, filter_sizes: int32, out_backprop: T -> output: T",
-    shape=lambda input, sizes, dy: sizes_shape(sizes, 5), attrs=ATTRS)  # fmt: skip
-def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, strides, padding, data_format,
-                              dilations):  # fmt: skip
+@op(
+    "Conv3DBackpropFilterV2",
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T",
+    shape=lambda input, sizes, dy: sizes_shape(sizes, 5),
+    attrs=ATTRS,
+)
+def conv3d_backprop_filter_v2(
+    input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations
+):
     """The gradient of Conv3D with respect to its filter."""
     require_vector("Conv3DBackpropFilterOp", "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NDHWC")
     x, dy = channels_last(input, data_format), channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv3DBackpropFilterOp", x.shape, sizes, dy.shape, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        "Conv3DBackpropFilterOp",
+        x.shape,
+        sizes,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     return convolve_filter(x, sizes, dy, windows)
 
 
@@ -197,9 +240,12 @@ def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
         x, out, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
-        "convolution_weights", src=view(x, order), weights=view(out, FILTER_ORDER),
-        dst=view(dy, order), **given,
-    )  # fmt: skip
+        "convolution_weights",
+        src=view(x, order),
+        weights=view(out, FILTER_ORDER),
+        dst=view(dy, order),
+        **given,
+    )
 
 
 @conv3d_backprop_filter_v2.samples
@@ -207,32 +253,53 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format,
+            rng.normal(size=x),
+            np.array(w, np.int32),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )
 
 
 # -- the older gradients ------------------------------------------------------------------------
-@op("Conv3DBackpropInput", "input: T, filter: T, out_backprop: T -> output: T",
-    shape=lambda input, filter, dy: with_rank(input, 5), attrs=OLD_ATTRS,
-    deprecated=(10, "Use Conv3DBackpropInputV2"))  # fmt: skip
+@op(
+    "Conv3DBackpropInput",
+    "input: T, filter: T, out_backprop: T -> output: T",
+    shape=lambda input, filter, dy: with_rank(input, 5),
+    attrs=OLD_ATTRS,
+    deprecated=(10, "Use Conv3DBackpropInputV2"),
+)
 def conv3d_backprop_input(input, filter, out_backprop, *, strides, padding, dilations):
     """Conv3DBackpropInputV2 for the shape of `input`."""
     return conv3d_backprop_input_v2.reference(
-        np.array(input.shape), filter, out_backprop, strides=strides, padding=padding,
-        data_format="NDHWC", dilations=dilations,
-    )  # fmt: skip
+        np.array(input.shape),
+        filter,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format="NDHWC",
+        dilations=dilations,
+    )
 
 
-@op("Conv3DBackpropFilter", "input: T, filter: T, out_backprop: T -> output: T",
-    shape=lambda input, filter, dy: with_rank(filter, 5), attrs=OLD_ATTRS,
-    deprecated=(10, "Use Conv3DBackpropFilterV2"))  # fmt: skip
+@op(
+    "Conv3DBackpropFilter",
+    "input: T, filter: T, out_backprop: T -> output: T",
+    shape=lambda input, filter, dy: with_rank(filter, 5),
+    attrs=OLD_ATTRS,
+    deprecated=(10, "Use Conv3DBackpropFilterV2"),
+)
 def conv3d_backprop_filter(input, filter, out_backprop, *, strides, padding, dilations):
     """Conv3DBackpropFilterV2 for the shape of `filter`."""
     return conv3d_backprop_filter_v2.reference(
-        input, np.array(filter.shape), out_backprop, strides=strides, padding=padding,
-        data_format="NDHWC", dilations=dilations,
-    )  # fmt: skip
+        input,
+        np.array(filter.shape),
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format="NDHWC",
+        dilations=dilations,
+    )
 
 
 @conv3d_backprop_input.samples

@@ -76,10 +76,13 @@ def windows_of(
     return [
         window(n, k, s, padding, d, p)
         for n, k, s, d, p in zip(
-            sizes, filter_sizes, spatial(strides, data_format), spatial(dilations, data_format),
+            sizes,
+            filter_sizes,
+            spatial(strides, data_format),
+            spatial(dilations, data_format),
             spatial_pads(explicit_paddings, data_format),
         )
-    ]  # fmt: skip
+    ]
 
 
 def places_of(
@@ -96,10 +99,13 @@ def places_of(
     return [
         places(n, k, s, padding, d, p)
         for n, k, s, d, p in zip(
-            sizes, filter_sizes, spatial(strides, data_format), spatial(dilations, data_format),
+            sizes,
+            filter_sizes,
+            spatial(strides, data_format),
+            spatial(dilations, data_format),
             spatial_pads(explicit_paddings, data_format),
         )
-    ]  # fmt: skip
+    ]
 
 
 def check_depths(depth: Dim, filter_depth: Dim, outputs: Dim) -> None:

@@ -152,15 +152,26 @@ def loss_and_gradient(logits, labels, lengths, merge_repeated):
     return -total, np.where(within[..., None], gradient, 0)
 
 
-@op("CTCLoss",
+@op(
+    "CTCLoss",
     "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, "
     "gradient: T",
-    preprocess_collapse_repeated=False, ctc_merge_repeated=True,
-    ignore_longer_outputs_than_inputs=False, T=Type((float32, float64), default=float32),
-    shape=ctc_loss_shape)  # fmt: skip
-def ctc_loss(inputs, labels_indices, labels_values, sequence_length, *,
-             preprocess_collapse_repeated, ctc_merge_repeated,
-             ignore_longer_outputs_than_inputs):  # fmt: skip
+    preprocess_collapse_repeated=False,
+    ctc_merge_repeated=True,
+    ignore_longer_outputs_than_inputs=False,
+    T=Type((float32, float64), default=float32),
+    shape=ctc_loss_shape,
+)
+def ctc_loss(
+    inputs,
+    labels_indices,
+    labels_values,
+    sequence_length,
+    *,
+    preprocess_collapse_repeated,
+    ctc_merge_repeated,
+    ignore_longer_outputs_than_inputs,
+):
     """The negative log probability of labels (a sparse matrix) given logits [time, batch, classes],
     and its gradient."""
     _check(inputs, labels_indices, labels_values, sequence_length)
@@ -237,9 +248,14 @@ def _(rng):
     for merge in (True, False):
         for collapse in (True, False):
             yield Sample(
-                x, indices, values, lengths, ctc_merge_repeated=merge,
-                preprocess_collapse_repeated=collapse, grad=False,
-            )  # fmt: skip
+                x,
+                indices,
+                values,
+                lengths,
+                ctc_merge_repeated=merge,
+                preprocess_collapse_repeated=collapse,
+                grad=False,
+            )
     short = np.array([6, 2, 0], np.int32)
     yield Sample(x, indices, values, short, ignore_longer_outputs_than_inputs=True, grad=False)
     yield ErrorSample(x, indices, values, short, raises="Not enough time for target transition")

@@ -64,10 +64,14 @@ def greedy_shape(inputs, sequence_length):
     return [make_shape(s) for s in ((None, 2), (None,), (2,), (batch, 1))]
 
 
-@op("CTCGreedyDecoder",
+@op(
+    "CTCGreedyDecoder",
     "inputs: T, sequence_length: int32 -> decoded_indices: int64, decoded_values: int64, "
     "decoded_shape: int64, log_probability: T",
-    merge_repeated=False, T=FLOAT, shape=greedy_shape)  # fmt: skip
+    merge_repeated=False,
+    T=FLOAT,
+    shape=greedy_shape,
+)
 def ctc_greedy_decoder(inputs, sequence_length, *, merge_repeated):
     """The best class at every time, without blanks; and minus the sum of its logits."""
     check(inputs, sequence_length)
@@ -91,11 +95,16 @@ def beam_shape(inputs, sequence_length, *, top_paths):
     ]
 
 
-@op("CTCBeamSearchDecoder",
+@op(
+    "CTCBeamSearchDecoder",
     "inputs: T, sequence_length: int32 -> decoded_indices: top_paths*int64, "
     "decoded_values: top_paths*int64, decoded_shape: top_paths*int64, log_probability: T",
-    beam_width=Int(min=1), top_paths=Int(min=1), merge_repeated=True, T=FLOAT,
-    shape=beam_shape)  # fmt: skip
+    beam_width=Int(min=1),
+    top_paths=Int(min=1),
+    merge_repeated=True,
+    T=FLOAT,
+    shape=beam_shape,
+)
 def ctc_beam_search_decoder(inputs, sequence_length, *, beam_width, top_paths, merge_repeated):
     """The most probable label sequences, kept in a beam; merge_repeated collapses repetitions in
     what is returned."""

@@ -24,7 +24,7 @@ from headrace.ops.nn.conv_geometry import (
     require_vector,
     sizes_shape,
     windows_of,
-)  # fmt: skip
+)
 from headrace.ops.nn.window import (
     channel_axis,
     channels_last,
@@ -37,7 +37,7 @@ from headrace.ops.nn.window import (
     spatial,
     taps,
     unpadded,
-)  # fmt: skip
+)
 
 ATTRS = {
     "T": FLOATS,
@@ -74,20 +74,27 @@ def library_call(kind, x, w, y, *, strides, padding, data_format, dilations):
         raise Decline("shapes that do not fit")
     height, width, depth, times = w.shape
     windows = windows_of(
-        spatial(x.shape, data_format), w.shape, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        spatial(x.shape, data_format),
+        w.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     if x.shape[channel_axis(data_format)] != depth:
         raise Decline("channels that do not fit")
     if not fits(y.shape, data_format, x.shape[0], windows, depth * times):
         raise Decline("shapes that do not fit")
     order = order_of(4, data_format)
     return LibraryCall(
-        kind, src=view(x, order), dst=view(y, order),
+        kind,
+        src=view(x, order),
+        dst=view(y, order),
         weights=view(w, (2, 3, 4, 0, 1), (height, width, depth, times, 1)),
-        strides=tuple(k.stride for k in windows), dilations=tuple(k.dilation for k in windows),
+        strides=tuple(k.stride for k in windows),
+        dilations=tuple(k.dilation for k in windows),
         pads=tuple((k.before, k.after) for k in windows),
-    )  # fmt: skip
+    )
 
 
 def depthwise_shape(input, filter, *, strides, padding, data_format, dilations):
@@ -101,15 +108,18 @@ def depthwise_shape(input, filter, *, strides, padding, data_format, dilations):
     depth = merge_sizes(input.sizes[channel_axis(data_format)], filter.sizes[2])
     times = filter.sizes[3]
     space = places_of(
-        spatial(input.sizes, data_format), filter.sizes, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        spatial(input.sizes, data_format),
+        filter.sizes,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     outputs = None if None in (depth, times) else depth * times
     return layout(input.sizes[0], space, outputs, data_format)
 
 
-@op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", shape=depthwise_shape,
-    attrs=ATTRS)  # fmt: skip
+@op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", shape=depthwise_shape, attrs=ATTRS)
 def depthwise_conv2d_native(input, filter, *, strides, padding, data_format, dilations):
     """Correlation of each channel of the images with its own filters."""
     require(input.ndim == 4, f"input must be 4-dimensional{list(input.shape)}")
@@ -120,9 +130,13 @@ def depthwise_conv2d_native(input, filter, *, strides, padding, data_format, dil
         f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}",
     )
     windows = windows_of(
-        x.shape[1:3], w.shape, strides=strides, padding=padding, data_format=data_format,
+        x.shape[1:3],
+        w.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
         dilations=dilations,
-    )  # fmt: skip
+    )
     x = padded(x, windows)[..., None]
     y = np.zeros((len(x), *(k.count for k in windows), *w.shape[2:]), x.dtype)
     for at, index in taps(windows):
@@ -154,20 +168,31 @@ def _(rng):
     yield ErrorSample(x, np.ones((2, 2, 3, 1)), **PLAIN, padding="SAME", raises="must be equal")
 
 
-@op("DepthwiseConv2dNativeBackpropInput",
+@op(
+    "DepthwiseConv2dNativeBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T -> output: T",
-    shape=lambda sizes, filter, dy: sizes_shape(sizes, 4), attrs=ATTRS)  # fmt: skip
-def depthwise_backprop_input(input_sizes, filter, out_backprop, *, strides, padding, data_format,
-                             dilations):  # fmt: skip
+    shape=lambda sizes, filter, dy: sizes_shape(sizes, 4),
+    attrs=ATTRS,
+)
+def depthwise_backprop_input(
+    input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
+):
     """The gradient of DepthwiseConv2dNative with respect to its input."""
     label = "DepthwiseConv2DBackpropInput"
     require_vector(label, "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy, w = widen(channels_last(out_backprop, data_format)), widen(filter)
     windows = backprop_windows(
-        label, sizes, w.shape, dy.shape, depthwise=True, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        label,
+        sizes,
+        w.shape,
+        dy.shape,
+        depthwise=True,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     dy = dy.reshape(*dy.shape[:3], *w.shape[2:])
     dx = padded_zeros(sizes[0], sizes[3], sizes[1:3], windows, dy.dtype)
     for at, index in taps(windows):
@@ -193,25 +218,39 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format,
+            np.array(x, np.int32),
+            rng.normal(size=w),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )
 
 
-@op("DepthwiseConv2dNativeBackpropFilter",
+@op(
+    "DepthwiseConv2dNativeBackpropFilter",
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
-    shape=lambda input, sizes, dy: sizes_shape(sizes, 4), attrs=ATTRS)  # fmt: skip
-def depthwise_backprop_filter(input, filter_sizes, out_backprop, *, strides, padding, data_format,
-                              dilations):  # fmt: skip
+    shape=lambda input, sizes, dy: sizes_shape(sizes, 4),
+    attrs=ATTRS,
+)
+def depthwise_backprop_filter(
+    input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations
+):
     """The gradient of DepthwiseConv2dNative with respect to its filter."""
     label = "DepthwiseConv2DBackpropFilter"
     require_vector(label, "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NHWC")
     x, dy = (widen(channels_last(a, data_format)) for a in (input, out_backprop))
     windows = backprop_windows(
-        label, x.shape, sizes, dy.shape, depthwise=True, strides=strides, padding=padding,
-        data_format=data_format, dilations=dilations,
-    )  # fmt: skip
+        label,
+        x.shape,
+        sizes,
+        dy.shape,
+        depthwise=True,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
     dy = dy.reshape(*dy.shape[:3], *sizes[2:])
     x = padded(x, windows)
     dw = np.zeros(sizes, x.dtype)
@@ -238,6 +277,9 @@ def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
         yield Sample(
-            rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format,
+            rng.normal(size=x),
+            np.array(w, np.int32),
+            dy,
+            data_format=data_format,
             **PLAIN | chosen,
-        )  # fmt: skip
+        )

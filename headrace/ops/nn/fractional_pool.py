@@ -126,10 +126,16 @@ def reduced(x, rows, columns, reduce):
 
 
 # -- FractionalMaxPool --------------------------------------------------------------------------
-@op("FractionalMaxPool", f"value: T -> output: T, {SEQUENCES}", shape=fractional_shape,
-    attrs=ATTRS, traits={DIFFERENT_EACH_TIME})  # fmt: skip
-def fractional_max_pool(value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed,
-                        seed2):  # fmt: skip
+@op(
+    "FractionalMaxPool",
+    f"value: T -> output: T, {SEQUENCES}",
+    shape=fractional_shape,
+    attrs=ATTRS,
+    traits={DIFFERENT_EACH_TIME},
+)
+def fractional_max_pool(
+    value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2
+):
     """The largest element of every window, and where the windows begin."""
     check_value(value, pooling_ratio)
     sizes = pooled_sizes(value.shape, pooling_ratio)
@@ -166,11 +172,22 @@ def check_sequences(dy, sizes, row_sequence, col_sequence):
         )
 
 
-@op("FractionalMaxPoolGrad",
+@op(
+    "FractionalMaxPoolGrad",
     f"orig_input: T, orig_output: T, out_backprop: T, {SEQUENCES} -> output: T",
-    shape=lambda x, *rest: with_rank(x, 4), overlapping=False, T=POOLED)  # fmt: skip
-def fractional_max_pool_grad(orig_input, orig_output, out_backprop, row_pooling_sequence,
-                             col_pooling_sequence, *, overlapping):  # fmt: skip
+    shape=lambda x, *rest: with_rank(x, 4),
+    overlapping=False,
+    T=POOLED,
+)
+def fractional_max_pool_grad(
+    orig_input,
+    orig_output,
+    out_backprop,
+    row_pooling_sequence,
+    col_pooling_sequence,
+    *,
+    overlapping,
+):
     """The gradient of FractionalMaxPool: the first maximum of a window gets it all."""
     x, dy = orig_input, out_backprop
     require(x.ndim == 4, "orig_input must be 4-dimensional")
@@ -193,10 +210,16 @@ def fractional_max_pool_grad(orig_input, orig_output, out_backprop, row_pooling_
 
 
 # -- FractionalAvgPool --------------------------------------------------------------------------
-@op("FractionalAvgPool", f"value: T -> output: T, {SEQUENCES}", shape=fractional_shape,
-    attrs=ATTRS, traits={DIFFERENT_EACH_TIME})  # fmt: skip
-def fractional_avg_pool(value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed,
-                        seed2):  # fmt: skip
+@op(
+    "FractionalAvgPool",
+    f"value: T -> output: T, {SEQUENCES}",
+    shape=fractional_shape,
+    attrs=ATTRS,
+    traits={DIFFERENT_EACH_TIME},
+)
+def fractional_avg_pool(
+    value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2
+):
     """The mean of every window, and where the windows begin."""
     check_value(value, pooling_ratio)
     sizes = pooled_sizes(value.shape, pooling_ratio)
@@ -231,11 +254,21 @@ def avg_grad_shape(sizes, *rest):
     return found if found.rank == 4 else make_shape((None,) * 4)
 
 
-@op("FractionalAvgPoolGrad",
+@op(
+    "FractionalAvgPoolGrad",
     f"orig_input_tensor_shape: int64, out_backprop: T, {SEQUENCES} -> output: T",
-    shape=avg_grad_shape, overlapping=False, T=POOLED)  # fmt: skip
-def fractional_avg_pool_grad(orig_input_tensor_shape, out_backprop, row_pooling_sequence,
-                             col_pooling_sequence, *, overlapping):  # fmt: skip
+    shape=avg_grad_shape,
+    overlapping=False,
+    T=POOLED,
+)
+def fractional_avg_pool_grad(
+    orig_input_tensor_shape,
+    out_backprop,
+    row_pooling_sequence,
+    col_pooling_sequence,
+    *,
+    overlapping,
+):
     """The gradient of FractionalAvgPool: every element of a window gets an equal share."""
     require(
         orig_input_tensor_shape.shape == (4,),
@@ -263,9 +296,15 @@ def forward_samples(rng):
     for pseudo in (False, True):
         for overlapping in (False, True):
             yield Sample(
-                x, pooling_ratio=[1.0, 1.44, 1.73, 1.0], pseudo_random=pseudo,
-                overlapping=overlapping, deterministic=True, seed=3, seed2=5, grad=False,
-            )  # fmt: skip
+                x,
+                pooling_ratio=[1.0, 1.44, 1.73, 1.0],
+                pseudo_random=pseudo,
+                overlapping=overlapping,
+                deterministic=True,
+                seed=3,
+                seed2=5,
+                grad=False,
+            )
     yield Sample(x.astype(np.int64), pooling_ratio=[1.0, 2.0, 1.5, 1.0], grad=False)
     yield ErrorSample(x, pooling_ratio=[1.0, 0.5, 1.5, 1.0], raises="cannot be smaller than 1")
     yield ErrorSample(x, pooling_ratio=[1.0, 99.0, 1.5, 1.0], raises="ratio is higher than input")

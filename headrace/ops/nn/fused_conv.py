@@ -60,8 +60,12 @@ def pad_conv_shape(input, paddings, filter, *, strides, padding):
     return fused_shape(input, paddings, filter, strides, padding)
 
 
-@op("FusedPadConv2D", "input: T, paddings: int32, filter: T -> output: T", shape=pad_conv_shape,
-    attrs=ATTRS)  # fmt: skip
+@op(
+    "FusedPadConv2D",
+    "input: T, paddings: int32, filter: T -> output: T",
+    shape=pad_conv_shape,
+    attrs=ATTRS,
+)
 def fused_pad_conv2d(input, paddings, filter, *, mode, strides, padding):
     """Conv2D of images that are mirrored at their borders."""
     return mirrored_conv(input, paddings, filter, mode, strides, padding)
@@ -90,11 +94,15 @@ def resize_conv_shape(input, size, paddings, filter, *, strides, padding):
     return fused_shape(resize_shape(input, size), paddings, filter, strides, padding)
 
 
-@op("FusedResizeAndPadConv2D", "input: T, size: int32, paddings: int32, filter: T -> output: T",
+@op(
+    "FusedResizeAndPadConv2D",
+    "input: T, size: int32, paddings: int32, filter: T -> output: T",
     shape=resize_conv_shape,
-    attrs={"T": ATTRS["T"], "resize_align_corners": False} | ATTRS)  # fmt: skip
-def fused_resize_and_pad_conv2d(input, size, paddings, filter, *, mode, strides, padding,
-                                resize_align_corners):  # fmt: skip
+    attrs={"T": ATTRS["T"], "resize_align_corners": False} | ATTRS,
+)
+def fused_resize_and_pad_conv2d(
+    input, size, paddings, filter, *, mode, strides, padding, resize_align_corners
+):
     """Conv2D of images that are resized bilinearly and mirrored at their borders."""
     height, width = checked_size(input, size)
     rows = linear(input.shape[1], height, resize_align_corners, False)

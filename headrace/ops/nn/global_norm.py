@@ -39,10 +39,16 @@ def check(x, **vectors):
         )
 
 
-@op("BatchNormWithGlobalNormalization", "t: T, m: T, v: T, beta: T, gamma: T -> result: T",
-    shape=global_norm_shape, attrs=ATTRS, deprecated=OLD)  # fmt: skip
-def batch_norm_with_global_normalization(t, m, v, beta, gamma, *, variance_epsilon,
-                                         scale_after_normalization):  # fmt: skip
+@op(
+    "BatchNormWithGlobalNormalization",
+    "t: T, m: T, v: T, beta: T, gamma: T -> result: T",
+    shape=global_norm_shape,
+    attrs=ATTRS,
+    deprecated=OLD,
+)
+def batch_norm_with_global_normalization(
+    t, m, v, beta, gamma, *, variance_epsilon, scale_after_normalization
+):
     """(t - m) / sqrt(v + variance_epsilon), times gamma if it is asked for, plus beta."""
     check(t, mean=m, var=v, beta=beta, gamma=gamma)
     t, m, v, beta, gamma = (widen(a) for a in (t, m, v, beta, gamma))
@@ -73,11 +79,16 @@ def global_norm_grad_shape(t, m, v, gamma, backprop):
     return [replaced(t, 3, channels)] + [make_shape((channels,))] * 4
 
 
-@op("BatchNormWithGlobalNormalizationGrad",
+@op(
+    "BatchNormWithGlobalNormalizationGrad",
     "t: T, m: T, v: T, gamma: T, backprop: T -> dx: T, dm: T, dv: T, db: T, dg: T",
-    shape=global_norm_grad_shape, attrs=ATTRS, deprecated=OLD)  # fmt: skip
-def batch_norm_with_global_normalization_grad(t, m, v, gamma, backprop, *, variance_epsilon,
-                                              scale_after_normalization):  # fmt: skip
+    shape=global_norm_grad_shape,
+    attrs=ATTRS,
+    deprecated=OLD,
+)
+def batch_norm_with_global_normalization_grad(
+    t, m, v, gamma, backprop, *, variance_epsilon, scale_after_normalization
+):
     """The gradients of BatchNormWithGlobalNormalization."""
     check(t, mean=m, var=v, gamma=gamma)
     require(backprop.ndim == 4, f"out_backprop must be 4-dimensional{list(backprop.shape)}")

@@ -101,8 +101,12 @@ def grad_shape(x, h_prev, w_ru, *others):
     return [x.plain(), rows, rows, make_shape((rows.dim(0), gates))]
 
 
-@op("GRUBlockCellGrad", f"{_CELL}, r: T, u: T, c: T, d_h: T -> d_x: T, d_h_prev: T, d_c_bar: T, "
-    "d_r_bar_u_bar: T", T=Type((float32,)), shape=grad_shape)  # fmt: skip
+@op(
+    "GRUBlockCellGrad",
+    f"{_CELL}, r: T, u: T, c: T, d_h: T -> d_x: T, d_h_prev: T, d_c_bar: T, d_r_bar_u_bar: T",
+    T=Type((float32,)),
+    shape=grad_shape,
+)
 def gru_block_cell_grad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h):
     """The gradient of GRUBlockCell: of input and state, and of what goes into the gates."""
     _check(x, h_prev, w_ru, w_c, b_ru, b_c)

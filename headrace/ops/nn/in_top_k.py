@@ -21,8 +21,13 @@ def in_top_k_shape(predictions, targets, *k):
     return make_shape((rows,))
 
 
-@op("InTopK", "predictions: float32, targets: T -> precision: bool", k=Int(),
-    T=Type(INDEX, default=int32), shape=in_top_k_shape)  # fmt: skip
+@op(
+    "InTopK",
+    "predictions: float32, targets: T -> precision: bool",
+    k=Int(),
+    T=Type(INDEX, default=int32),
+    shape=in_top_k_shape,
+)
 def in_top_k(predictions, targets, *, k):
     """Per row: do fewer than k classes have a larger prediction than the target?  False where a
     prediction is not finite or the target is no class."""
@@ -42,8 +47,12 @@ def in_top_k(predictions, targets, *, k):
     return valid & (better < k)
 
 
-@op("InTopKV2", "predictions: float32, targets: T, k: T -> precision: bool",
-    T=Type(INDEX, default=int32), shape=in_top_k_shape)  # fmt: skip
+@op(
+    "InTopKV2",
+    "predictions: float32, targets: T, k: T -> precision: bool",
+    T=Type(INDEX, default=int32),
+    shape=in_top_k_shape,
+)
 def in_top_k_v2(predictions, targets, k):
     """InTopK with k as an input."""
     require(k.ndim == 0, f"k must be 0-D, got shape {list(k.shape)}")

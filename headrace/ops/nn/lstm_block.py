@@ -74,9 +74,14 @@ def backward(cs_prev, wci, wcf, wco, i, cs, f, o, ci, co, cs_grad, h_grad, layou
 
 def _check(batch, depth, cs_prev, h_prev, w, wci, wcf, wco, b):
     for name, array, rank in (
-        ("cs_prev", cs_prev, 2), ("h_prev", h_prev, 2), ("w", w, 2), ("wci", wci, 1),
-        ("wcf", wcf, 1), ("wco", wco, 1), ("b", b, 1),
-    ):  # fmt: skip
+        ("cs_prev", cs_prev, 2),
+        ("h_prev", h_prev, 2),
+        ("w", w, 2),
+        ("wci", wci, 1),
+        ("wcf", wcf, 1),
+        ("wco", wco, 1),
+        ("b", b, 1),
+    ):
         require(array.ndim == rank, f"{name} must be {rank}D")
     size = cs_prev.shape[1]
     for what, found, wanted, name in (
@@ -103,8 +108,15 @@ def _dim(x, axis):
     return None if x.rank is None else x.dim(axis)
 
 
-@op("LSTMBlockCell", f"x: T, cs_prev: T, h_prev: T, {_WEIGHTS} -> {_STATES}", forget_bias=1.0,
-    cell_clip=3.0, use_peephole=False, T=T, shape=cell_shape)  # fmt: skip
+@op(
+    "LSTMBlockCell",
+    f"x: T, cs_prev: T, h_prev: T, {_WEIGHTS} -> {_STATES}",
+    forget_bias=1.0,
+    cell_clip=3.0,
+    use_peephole=False,
+    T=T,
+    shape=cell_shape,
+)
 def lstm_block_cell(
     x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole
 ):
@@ -146,9 +158,15 @@ def cell_grad_shape(x, cs_prev, *others):
     return [rows, make_shape((_dim(x, 0), gates)), *[make_shape((size,))] * 3]
 
 
-@op("LSTMBlockCellGrad", f"x: T, cs_prev: T, h_prev: T, {_WEIGHTS}, i: T, cs: T, f: T, o: T, ci: T, "
+@op(
+    "LSTMBlockCellGrad",
+    f"x: T, cs_prev: T, h_prev: T, {_WEIGHTS}, i: T, cs: T, f: T, o: T, ci: T, "
     "co: T, cs_grad: T, h_grad: T -> cs_prev_grad: T, dicfo: T, wci_grad: T, wcf_grad: T, "
-    "wco_grad: T", use_peephole=Bool(), T=T, shape=cell_grad_shape)  # fmt: skip
+    "wco_grad: T",
+    use_peephole=Bool(),
+    T=T,
+    shape=cell_grad_shape,
+)
 def lstm_block_cell_grad(
     x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, cs_grad, h_grad, *, use_peephole
 ):
@@ -202,22 +220,45 @@ def _sequence(
 _SEQUENCE = f"seq_len_max: int64, x: T, cs_prev: T, h_prev: T, {_WEIGHTS}"
 
 
-@op("BlockLSTM", f"{_SEQUENCE} -> {_STATES}", forget_bias=1.0, cell_clip=3.0, use_peephole=False,
-    T=T, shape=sequence_shape)  # fmt: skip
+@op(
+    "BlockLSTM",
+    f"{_SEQUENCE} -> {_STATES}",
+    forget_bias=1.0,
+    cell_clip=3.0,
+    use_peephole=False,
+    T=T,
+    shape=sequence_shape,
+)
 def block_lstm(
     seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole
 ):
     """An LSTM over the first `seq_len_max` steps of x [time, batch, size]; zeros afterwards."""
-    return _sequence(seq_len_max, x, cs_prev, h_prev, (w, wci, wcf, wco, b), ICFO, forget_bias,
-                     cell_clip, use_peephole)  # fmt: skip
+    return _sequence(
+        seq_len_max,
+        x,
+        cs_prev,
+        h_prev,
+        (w, wci, wcf, wco, b),
+        ICFO,
+        forget_bias,
+        cell_clip,
+        use_peephole,
+    )
 
 
-@op("BlockLSTMV2", f"{_SEQUENCE} -> {_STATES}", cell_clip=0.0, use_peephole=False, T=T,
-    shape=sequence_shape)  # fmt: skip
+@op(
+    "BlockLSTMV2",
+    f"{_SEQUENCE} -> {_STATES}",
+    cell_clip=0.0,
+    use_peephole=False,
+    T=T,
+    shape=sequence_shape,
+)
 def block_lstm_v2(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, cell_clip, use_peephole):
     """The same without a forget bias, with the gates in the order IFCO."""
-    return _sequence(seq_len_max, x, cs_prev, h_prev, (w, wci, wcf, wco, b), IFCO, 0.0, cell_clip,
-                     use_peephole)  # fmt: skip
+    return _sequence(
+        seq_len_max, x, cs_prev, h_prev, (w, wci, wcf, wco, b), IFCO, 0.0, cell_clip, use_peephole
+    )
 
 
 @block_lstm.lower
@@ -244,9 +285,27 @@ def sequence_grad_shape(seq_len_max, *others):
 
 
 def _sequence_grad(
-    seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, i, cs, f, o, ci, co, h, cs_grad, h_grad,
-    layout, use_peephole,
-):  # fmt: skip
+    seq_len_max,
+    x,
+    cs_prev,
+    h_prev,
+    w,
+    wci,
+    wcf,
+    wco,
+    b,
+    i,
+    cs,
+    f,
+    o,
+    ci,
+    co,
+    h,
+    cs_grad,
+    h_grad,
+    layout,
+    use_peephole,
+):
     require(x.ndim == 3, "x must be 3D")
     _check(x.shape[1], x.shape[2], cs_prev, h_prev, w, wci, wcf, wco, b)
     x, cs_prev, h_prev, w, wci, wcf, wco = _wide(x, cs_prev, h_prev, w, wci, wcf, wco)
@@ -312,8 +371,16 @@ block_lstm_v2.gradient(_sequence_gradient(block_lstm_grad_v2))
 # -- samples --------------------------------------------------------------------------------------
 def _arrays(rng, *x_shape, size=3):
     batch, depth = x_shape[-2:]
-    shapes = [x_shape, (batch, size), (batch, size), (depth + size, 4 * size), (size,), (size,),
-              (size,), (4 * size,)]  # fmt: skip
+    shapes = [
+        x_shape,
+        (batch, size),
+        (batch, size),
+        (depth + size, 4 * size),
+        (size,),
+        (size,),
+        (size,),
+        (4 * size,),
+    ]
     return [rng.normal(size=s).astype(np.float32) for s in shapes]
 
 

@@ -110,8 +110,12 @@ def check_backprop(x, dy, windows):
     require(dy.shape == expected, f"out_backprop has shape {list(dy.shape)}, not {list(expected)}")
 
 
-@op("Dilation2DBackpropInput", "input: T, filter: T, out_backprop: T -> in_backprop: T",
-    shape=lambda input, filter, dy: input.plain(), attrs=ATTRS)  # fmt: skip
+@op(
+    "Dilation2DBackpropInput",
+    "input: T, filter: T, out_backprop: T -> in_backprop: T",
+    shape=lambda input, filter, dy: input.plain(),
+    attrs=ATTRS,
+)
 def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, padding):
     """The gradient of Dilation2D with respect to its input."""
     windows = windows_of(input, filter, strides, rates, padding)
@@ -126,8 +130,12 @@ def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, pa
     return unpadded(dx, windows)
 
 
-@op("Dilation2DBackpropFilter", "input: T, filter: T, out_backprop: T -> filter_backprop: T",
-    shape=lambda input, filter, dy: filter.plain(), attrs=ATTRS)  # fmt: skip
+@op(
+    "Dilation2DBackpropFilter",
+    "input: T, filter: T, out_backprop: T -> filter_backprop: T",
+    shape=lambda input, filter, dy: filter.plain(),
+    attrs=ATTRS,
+)
 def dilation2d_backprop_filter(input, filter, out_backprop, *, strides, rates, padding):
     """The gradient of Dilation2D with respect to its filter."""
     windows = windows_of(input, filter, strides, rates, padding)

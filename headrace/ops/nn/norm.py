@@ -113,8 +113,12 @@ def _(rng):
     yield ErrorSample(x[0], raises="must be rank 4 but is rank 3")
 
 
-@op("LRNGrad", "input_grads: T, input_image: T, output_image: T -> output: T",
-    shape=lambda dy, x, y: with_rank(merge(dy, merge(x, y)), 4), attrs=LRN_ATTRS)  # fmt: skip
+@op(
+    "LRNGrad",
+    "input_grads: T, input_image: T, output_image: T -> output: T",
+    shape=lambda dy, x, y: with_rank(merge(dy, merge(x, y)), 4),
+    attrs=LRN_ATTRS,
+)
 def lrn_grad(input_grads, input_image, output_image, *, depth_radius, bias, alpha, beta):
     """The gradient of LRN with respect to its input."""
     dy, x, y = (widen(a) for a in (input_grads, input_image, output_image))

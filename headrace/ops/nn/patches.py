@@ -85,9 +85,16 @@ def image_patches_shape(images, *, ksizes, strides, rates, padding):
     )
 
 
-@op("ExtractImagePatches", "images: T -> patches: T", shape=image_patches_shape,
-    ksizes=Ints(min=4), strides=Ints(min=4), rates=Ints(min=4), T=REALS,
-    padding=String("SAME", "VALID"))  # fmt: skip
+@op(
+    "ExtractImagePatches",
+    "images: T -> patches: T",
+    shape=image_patches_shape,
+    ksizes=Ints(min=4),
+    strides=Ints(min=4),
+    rates=Ints(min=4),
+    T=REALS,
+    padding=String("SAME", "VALID"),
+)
 def extract_image_patches(images, *, ksizes, strides, rates, padding):
     """What a window [height, width] over the images sees; `rates` spreads the window out."""
     require(images.ndim == 4, f"input must be 4-dimensional{list(images.shape)}")
@@ -111,11 +118,20 @@ def _(rng):
     yield Sample(x, ksizes=[1, 2, 2, 1], strides=one, rates=[1, 2, 2, 1], padding="SAME")
     yield Sample(x[:0], ksizes=[1, 2, 2, 1], strides=one, rates=one, padding="SAME", note="empty")
     yield Sample(
-        rng.integers(0, 9, size=(1, 3, 3, 1)), ksizes=[1, 2, 2, 1], strides=one, rates=one,
+        rng.integers(0, 9, size=(1, 3, 3, 1)),
+        ksizes=[1, 2, 2, 1],
+        strides=one,
+        rates=one,
         padding="VALID",
-    )  # fmt: skip
-    yield ErrorSample(x, ksizes=[2, 1, 1, 1], strides=one, rates=one, padding="SAME",
-                      raises="Only support ksizes across space")  # fmt: skip
+    )
+    yield ErrorSample(
+        x,
+        ksizes=[2, 1, 1, 1],
+        strides=one,
+        rates=one,
+        padding="SAME",
+        raises="Only support ksizes across space",
+    )
 
 
 # -- volumes ------------------------------------------------------------------------------------
@@ -123,8 +139,15 @@ def volume_patches_shape(input, *, ksizes, strides, padding):
     return patches_shape("ExtractVolumePatches", input, padding, 5, ksizes=ksizes, stride=strides)
 
 
-@op("ExtractVolumePatches", "input: T -> patches: T", shape=volume_patches_shape,
-    ksizes=Ints(min=5), strides=Ints(min=5), T=REALS, padding=String("SAME", "VALID"))  # fmt: skip
+@op(
+    "ExtractVolumePatches",
+    "input: T -> patches: T",
+    shape=volume_patches_shape,
+    ksizes=Ints(min=5),
+    strides=Ints(min=5),
+    T=REALS,
+    padding=String("SAME", "VALID"),
+)
 def extract_volume_patches(input, *, ksizes, strides, padding):
     """What a window [planes, height, width] over the volumes sees."""
     require(input.ndim == 5, f"input must be 5-dimensional{list(input.shape)}")

@@ -18,7 +18,7 @@ from headrace.core.dtypes import (
     qint8,
     uint8,
     uint16,
-)  # fmt: skip
+)
 from headrace.core.errors import UnimplementedError, require
 from headrace.core.shapes import make_shape
 from headrace.ops.array import fill, reshape, source
@@ -38,7 +38,7 @@ from headrace.ops.nn.window import (
     places,
     spatial,
     window,
-)  # fmt: skip
+)
 
 WINDOW = {
     "ksize": Ints(min=4),
@@ -180,9 +180,11 @@ def library_options(x, y, ksize, strides, padding, data_format):
 def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
-        "avg_pool", src=view(x, order), dst=view(out, order),
+        "avg_pool",
+        src=view(x, order),
+        dst=view(out, order),
         **library_options(x, out, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 # (shape, options)
@@ -194,12 +196,14 @@ CASES = (
     (
         (2, 3, 5, 6),
         {
-            "ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 1], "padding": "SAME",
+            "ksize": [1, 1, 2, 2],
+            "strides": [1, 1, 2, 1],
+            "padding": "SAME",
             "data_format": "NCHW",
         },
     ),
     ((0, 4, 4, 2), {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}),
-)  # fmt: skip
+)
 PLAIN = {"ksize": [1, 2, 2, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
 
 
@@ -220,8 +224,12 @@ def avg_pool_grad_shape(orig_input_shape, grad):
     return with_rank(described_by(orig_input_shape), 4)
 
 
-@op("AvgPoolGrad", "orig_input_shape: int32, grad: T -> output: T", shape=avg_pool_grad_shape,
-    attrs=WINDOW | {"T": FLOATS})  # fmt: skip
+@op(
+    "AvgPoolGrad",
+    "orig_input_shape: int32, grad: T -> output: T",
+    shape=avg_pool_grad_shape,
+    attrs=WINDOW | {"T": FLOATS},
+)
 def avg_pool_grad(orig_input_shape, grad, *, ksize, strides, padding, data_format):
     """The gradient of AvgPool, from the shape of its input."""
     require(
@@ -251,9 +259,11 @@ def _(node, ddx):
 def _(sizes, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
-        "avg_pool_data", src=view(out, order), dst=view(dy, order),
+        "avg_pool_data",
+        src=view(out, order),
+        dst=view(dy, order),
         **library_options(out, dy, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 def pooled_like(shape, chosen):
@@ -278,8 +288,12 @@ MAX_TYPES = (
 MAX_FORMATS = {"data_format": String("NHWC", "NCHW", "NCHW_VECT_C", default="NHWC")}
 
 
-@op("MaxPool", "input: T -> output: T", shape=max_pool_shape,
-    attrs={"T": Type(MAX_TYPES, default=float32)} | WINDOW | MAX_FORMATS)  # fmt: skip
+@op(
+    "MaxPool",
+    "input: T -> output: T",
+    shape=max_pool_shape,
+    attrs={"T": Type(MAX_TYPES, default=float32)} | WINDOW | MAX_FORMATS,
+)
 def max_pool(input, *, ksize, strides, padding, data_format):
     """The largest element under a window, or of a group of channels."""
     require(
@@ -304,9 +318,11 @@ def _(node, dy):
 def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
     return LibraryCall(
-        "max_pool", src=view(x, order), dst=view(out, order),
+        "max_pool",
+        src=view(x, order),
+        dst=view(out, order),
         **library_options(x, out, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 def distinct(rng, shape):
@@ -342,8 +358,12 @@ def grad_windows(x, y, ksize, strides, padding, data_format):
     return windows
 
 
-@op("MaxPoolGrad", "orig_input: T, orig_output: T, grad: T -> output: T", shape=like_input,
-    attrs=WINDOW | {"T": Type(REALS, default=float32)})  # fmt: skip
+@op(
+    "MaxPoolGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    shape=like_input,
+    attrs=WINDOW | {"T": Type(REALS, default=float32)},
+)
 def max_pool_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     """The gradient of MaxPool: grad, added up where the maxima were."""
     x, y, dy = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))
@@ -368,9 +388,13 @@ def _(x, y, dy, out, *, ksize, strides, padding, data_format):
     if y.shape != dy.shape:
         raise Decline("shapes that do not fit")
     return LibraryCall(
-        "max_pool_data", src=view(x, order), diff_dst=view(dy, order), diff_src=view(out, order),
-        dst=view(y, order), **library_options(x, y, ksize, strides, padding, data_format),
-    )  # fmt: skip
+        "max_pool_data",
+        src=view(x, order),
+        diff_dst=view(dy, order),
+        diff_src=view(out, order),
+        dst=view(y, order),
+        **library_options(x, y, ksize, strides, padding, data_format),
+    )
 
 
 def grad_samples(rng):
@@ -391,8 +415,12 @@ def _(rng):
 
 
 # -- and the gradient of that -------------------------------------------------------------------
-@op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T",
-    shape=grad_grad_shape, attrs=WINDOW | {"T": REALS})  # fmt: skip
+@op(
+    "MaxPoolGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    shape=grad_grad_shape,
+    attrs=WINDOW | {"T": REALS},
+)
 def max_pool_grad_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     """grad (like the input), read where the maxima were."""
     x, y, ddx = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))

@@ -33,7 +33,7 @@ from headrace.ops.nn.window import (
     taps,
     unpadded,
     window,
-)  # fmt: skip
+)
 
 WINDOW = {
     "ksize": Ints(min=5),
@@ -104,11 +104,13 @@ CASES = (
     (
         (1, 2, 3, 4, 3),
         {
-            "ksize": [1, 1, 2, 2, 2], "strides": [1, 1, 1, 2, 1], "padding": "SAME",
+            "ksize": [1, 1, 2, 2, 2],
+            "strides": [1, 1, 1, 2, 1],
+            "padding": "SAME",
             "data_format": "NCDHW",
         },
     ),
-)  # fmt: skip
+)
 
 
 def pooled_like(shape, chosen):
@@ -134,9 +136,11 @@ def _(node, dy):
 def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
     return LibraryCall(
-        "avg_pool", src=view(x, order), dst=view(out, order),
+        "avg_pool",
+        src=view(x, order),
+        dst=view(out, order),
         **library_options(x, out, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 @avg_pool3d.samples
@@ -146,8 +150,12 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3, 4, 5)), **CASES[0][1], raises="must be rank 5 but is rank 4")
 
 
-@op("AvgPool3DGrad", "orig_input_shape: int32, grad: T -> output: T",
-    shape=lambda sizes, dy: sizes_shape(sizes, 5), attrs=WINDOW | {"T": FLOATS})  # fmt: skip
+@op(
+    "AvgPool3DGrad",
+    "orig_input_shape: int32, grad: T -> output: T",
+    shape=lambda sizes, dy: sizes_shape(sizes, 5),
+    attrs=WINDOW | {"T": FLOATS},
+)
 def avg_pool3d_grad(orig_input_shape, grad, *, ksize, strides, padding, data_format):
     """The gradient of AvgPool3D, from the shape of its input."""
     require(orig_input_shape.shape == (5,), "orig_input_shape must be 1-dimensional and 5 elements")
@@ -175,9 +183,11 @@ def _(node, ddx):
 def _(sizes, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
     return LibraryCall(
-        "avg_pool_data", src=view(out, order), dst=view(dy, order),
+        "avg_pool_data",
+        src=view(out, order),
+        dst=view(dy, order),
         **library_options(out, dy, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 @avg_pool3d_grad.samples
@@ -206,9 +216,11 @@ def _(node, dy):
 def _(x, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
     return LibraryCall(
-        "max_pool", src=view(x, order), dst=view(out, order),
+        "max_pool",
+        src=view(x, order),
+        dst=view(out, order),
         **library_options(x, out, ksize, strides, padding, data_format),
-    )  # fmt: skip
+    )
 
 
 @max_pool3d.samples
@@ -217,10 +229,13 @@ def _(rng):
         yield Sample(distinct(rng, shape).astype(np.float32), **chosen)
 
 
-@op("MaxPool3DGrad", "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
+@op(
+    "MaxPool3DGrad",
+    "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
     shape=lambda x, y, dy: with_rank(x, 5),
-    attrs=WINDOW | {"T": Type(MAX_TYPES, default=float32),
-                    "TInput": Type(MAX_TYPES, default=float32)})  # fmt: skip
+    attrs=WINDOW
+    | {"T": Type(MAX_TYPES, default=float32), "TInput": Type(MAX_TYPES, default=float32)},
+)
 def max_pool3d_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     """The gradient of MaxPool3D: every element within NEAR of a window's maximum gets all of the
     window's gradient, as in TF (the pooling of images gives it to the first maximum alone)."""
@@ -309,8 +324,12 @@ def grad_grad_shape(orig_input, orig_output, grad, *, ksize, strides, padding, d
     return merge(orig_output, out)
 
 
-@op("MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T",
-    shape=grad_grad_shape, attrs=WINDOW | {"T": REALS})  # fmt: skip
+@op(
+    "MaxPool3DGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    shape=grad_grad_shape,
+    attrs=WINDOW | {"T": REALS},
+)
 def max_pool3d_grad_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     """grad (like the input), read where the maxima were."""
     x, y, ddx = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))

@@ -40,8 +40,12 @@ def spatial_windows(x, ksize, strides, padding):
     return windows_of(x.shape, ksize, strides, padding, "NHWC")
 
 
-@op("MaxPoolWithArgmax", "input: T -> output: T, argmax: Targmax", shape=argmax_shape,
-    attrs=WINDOW | {"Targmax": Type(INDEX, default=int64)} | PADDING | IN_BATCH | {"T": REALS})  # fmt: skip
+@op(
+    "MaxPoolWithArgmax",
+    "input: T -> output: T, argmax: Targmax",
+    shape=argmax_shape,
+    attrs=WINDOW | {"Targmax": Type(INDEX, default=int64)} | PADDING | IN_BATCH | {"T": REALS},
+)
 def max_pool_with_argmax(input, *, ksize, strides, padding, include_batch_in_index):
     """The largest element under a window, and its flat index."""
     require(input.ndim == 4, "tensor_in must be 4-dimensional (2)")
@@ -92,10 +96,15 @@ def require_pooled(x, ksize, strides, padding, **given):
         )
 
 
-@op("MaxPoolGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T",
-    shape=lambda input, grad, argmax: with_rank(input, 4), attrs=GRAD_ATTRS)  # fmt: skip
-def max_pool_grad_with_argmax(input, grad, argmax, *, ksize, strides, padding,
-                              include_batch_in_index):  # fmt: skip
+@op(
+    "MaxPoolGradWithArgmax",
+    "input: T, grad: T, argmax: Targmax -> output: T",
+    shape=lambda input, grad, argmax: with_rank(input, 4),
+    attrs=GRAD_ATTRS,
+)
+def max_pool_grad_with_argmax(
+    input, grad, argmax, *, ksize, strides, padding, include_batch_in_index
+):
     """grad, added up at the indices that MaxPoolWithArgmax gave."""
     require_pooled(input, ksize, strides, padding, grad=grad, argmax=argmax)
     dx = np.zeros(input.size, widen(grad).dtype)
@@ -116,10 +125,15 @@ def grad_grad_shape(input, grad, argmax, *, ksize, strides, padding):
     return merge(argmax, pooled_shape(input, ksize, strides, padding))
 
 
-@op("MaxPoolGradGradWithArgmax", "input: T, grad: T, argmax: Targmax -> output: T",
-    shape=grad_grad_shape, attrs=GRAD_ATTRS)  # fmt: skip
-def max_pool_grad_grad_with_argmax(input, grad, argmax, *, ksize, strides, padding,
-                                   include_batch_in_index):  # fmt: skip
+@op(
+    "MaxPoolGradGradWithArgmax",
+    "input: T, grad: T, argmax: Targmax -> output: T",
+    shape=grad_grad_shape,
+    attrs=GRAD_ATTRS,
+)
+def max_pool_grad_grad_with_argmax(
+    input, grad, argmax, *, ksize, strides, padding, include_batch_in_index
+):
     """grad (like the input), read at the indices that MaxPoolWithArgmax gave."""
     require_pooled(input, ksize, strides, padding, argmax=argmax)
     require(

@@ -39,9 +39,12 @@ def max_pool_v2_shape(input, ksize, strides, *, padding, data_format):
     if sizes is None or steps is None:
         return UNKNOWN
     return max_pool_shape(
-        input, ksize=sizes.tolist(), strides=steps.tolist(), padding=padding,
+        input,
+        ksize=sizes.tolist(),
+        strides=steps.tolist(),
+        padding=padding,
         data_format=data_format,
-    )  # fmt: skip
+    )
 
 
 def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
@@ -50,14 +53,21 @@ def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding
     return merge(orig_output, out)
 
 
-@op("MaxPoolV2", "input: T, ksize: int32, strides: int32 -> output: T", shape=max_pool_v2_shape,
-    attrs={"T": Type(MAX_TYPES, default=float32)} | V2 | MAX_FORMATS)  # fmt: skip
+@op(
+    "MaxPoolV2",
+    "input: T, ksize: int32, strides: int32 -> output: T",
+    shape=max_pool_v2_shape,
+    attrs={"T": Type(MAX_TYPES, default=float32)} | V2 | MAX_FORMATS,
+)
 def max_pool_v2(input, ksize, strides, *, padding, data_format):
     """MaxPool with its window as an input."""
     return max_pool.reference(
-        input, ksize=ksize.tolist(), strides=strides.tolist(), padding=padding,
+        input,
+        ksize=ksize.tolist(),
+        strides=strides.tolist(),
+        padding=padding,
         data_format=data_format,
-    )  # fmt: skip
+    )
 
 
 @max_pool_v2.gradient
@@ -80,15 +90,23 @@ def _(rng):
         yield Sample(distinct(rng, shape), *inputs, **attrs)
 
 
-@op("MaxPoolGradV2",
+@op(
+    "MaxPoolGradV2",
     "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
-    shape=like_input, attrs=V2 | {"T": Type(REALS, default=float32)})  # fmt: skip
+    shape=like_input,
+    attrs=V2 | {"T": Type(REALS, default=float32)},
+)
 def max_pool_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
     """MaxPoolGrad with its window as an input."""
     return max_pool_grad.reference(
-        orig_input, orig_output, grad, ksize=ksize.tolist(), strides=strides.tolist(),
-        padding=padding, data_format=data_format,
-    )  # fmt: skip
+        orig_input,
+        orig_output,
+        grad,
+        ksize=ksize.tolist(),
+        strides=strides.tolist(),
+        padding=padding,
+        data_format=data_format,
+    )
 
 
 @max_pool_grad_v2.gradient
@@ -105,15 +123,23 @@ def _(rng):
         yield Sample(x, y, rng.normal(size=y.shape), *inputs, **attrs, grad=False)
 
 
-@op("MaxPoolGradGradV2",
+@op(
+    "MaxPoolGradGradV2",
     "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
-    shape=grad_grad_v2_shape, attrs=V2 | {"T": REALS})  # fmt: skip
+    shape=grad_grad_v2_shape,
+    attrs=V2 | {"T": REALS},
+)
 def max_pool_grad_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
     """MaxPoolGradGrad with its window as an input."""
     return max_pool_grad_grad.reference(
-        orig_input, orig_output, grad, ksize=ksize.tolist(), strides=strides.tolist(),
-        padding=padding, data_format=data_format,
-    )  # fmt: skip
+        orig_input,
+        orig_output,
+        grad,
+        ksize=ksize.tolist(),
+        strides=strides.tolist(),
+        padding=padding,
+        data_format=data_format,
+    )
 
 
 @max_pool_grad_grad_v2.gradient

@@ -109,8 +109,12 @@ def cross_entropy_shape(features, labels):
     return [make_shape(out.sizes[:1]), out]
 
 
-@op("SoftmaxCrossEntropyWithLogits", "features: T, labels: T -> loss: T, backprop: T",
-    T=FLOATS, shape=cross_entropy_shape)  # fmt: skip
+@op(
+    "SoftmaxCrossEntropyWithLogits",
+    "features: T, labels: T -> loss: T, backprop: T",
+    T=FLOATS,
+    shape=cross_entropy_shape,
+)
 def softmax_cross_entropy_with_logits(features, labels):
     """Per row sum(labels * -log softmax(features)), and its gradient softmax(features) - labels."""
     try:
@@ -201,9 +205,13 @@ def sparse_cross_entropy_shape(features, labels):
     return [make_shape((rows,)), make_shape((rows, features.dim(1)))]
 
 
-@op("SparseSoftmaxCrossEntropyWithLogits",
+@op(
+    "SparseSoftmaxCrossEntropyWithLogits",
     "features: T, labels: Tlabels -> loss: T, backprop: T",
-    T=FLOATS, Tlabels=Type(INDEX, default=int64), shape=sparse_cross_entropy_shape)  # fmt: skip
+    T=FLOATS,
+    Tlabels=Type(INDEX, default=int64),
+    shape=sparse_cross_entropy_shape,
+)
 def sparse_softmax_cross_entropy_with_logits(features, labels):
     """The cross entropy of softmax(features) with one class per row, and its gradient."""
     _check_sparse(features, labels)

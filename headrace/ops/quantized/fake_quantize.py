@@ -65,8 +65,12 @@ def _fixed_grid(low, high, num_bits, narrow_range):
     return Grid(low, high, num_bits, narrow_range)
 
 
-@op("FakeQuantWithMinMaxArgs", "inputs: float32 -> outputs: float32",
-    attrs={"min": -6.0, "max": 6.0} | BITS, shape=same)  # fmt: skip
+@op(
+    "FakeQuantWithMinMaxArgs",
+    "inputs: float32 -> outputs: float32",
+    attrs={"min": -6.0, "max": 6.0} | BITS,
+    shape=same,
+)
 def fake_quant_with_min_max_args(inputs, *, min, max, num_bits, narrow_range):
     """Values as `num_bits` bits between fixed ends would hold them."""
     return _fixed_grid(min, max, num_bits, narrow_range).snapped(inputs)
@@ -81,8 +85,12 @@ def _merged(gradients, inputs):
     return merge(gradients, inputs)
 
 
-@op("FakeQuantWithMinMaxArgsGradient", "gradients: float32, inputs: float32 -> "
-    "backprops: float32", attrs={"min": -6.0, "max": 6.0} | BITS, shape=_merged)  # fmt: skip
+@op(
+    "FakeQuantWithMinMaxArgsGradient",
+    "gradients: float32, inputs: float32 -> backprops: float32",
+    attrs={"min": -6.0, "max": 6.0} | BITS,
+    shape=_merged,
+)
 def fake_quant_with_min_max_args_gradient(gradients, inputs, *, min, max, num_bits, narrow_range):
     """The gradient where the input lay within the range."""
     check_equal_sizes(gradients, inputs)
@@ -113,8 +121,12 @@ def vars_shape(inputs, min, max):
     return inputs.plain()
 
 
-@op("FakeQuantWithMinMaxVars", "inputs: float32, min: float32, max: float32 -> outputs: float32",
-    attrs=BITS, shape=vars_shape)  # fmt: skip
+@op(
+    "FakeQuantWithMinMaxVars",
+    "inputs: float32, min: float32, max: float32 -> outputs: float32",
+    attrs=BITS,
+    shape=vars_shape,
+)
 def fake_quant_with_min_max_vars(inputs, min, max, *, num_bits, narrow_range):
     """Values as `num_bits` bits between the given ends would hold them."""
     return Grid(min, max, num_bits, narrow_range).snapped(inputs)
@@ -131,9 +143,14 @@ def vars_gradient_shape(gradients, inputs, min, max):
     return [merge(gradients, inputs), SCALAR, SCALAR]
 
 
-@op("FakeQuantWithMinMaxVarsGradient", "gradients: float32, inputs: float32, min: float32, "
+@op(
+    "FakeQuantWithMinMaxVarsGradient",
+    "gradients: float32, inputs: float32, min: float32, "
     "max: float32 -> backprops_wrt_input: float32, backprop_wrt_min: float32, "
-    "backprop_wrt_max: float32", attrs=BITS, shape=vars_gradient_shape)  # fmt: skip
+    "backprop_wrt_max: float32",
+    attrs=BITS,
+    shape=vars_gradient_shape,
+)
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, *, num_bits, narrow_range):
     """Gradients: of the input within the range, of each end what lies beyond it."""
     check_equal_sizes(gradients, inputs)
@@ -174,8 +191,12 @@ def channel_shape(inputs, min, max):
     return make_shape((*shape.sizes[:-1], merge_sizes(shape.sizes[-1], depth)))
 
 
-@op("FakeQuantWithMinMaxVarsPerChannel", "inputs: float32, min: float32, max: float32 -> "
-    "outputs: float32", attrs=BITS, shape=channel_shape)  # fmt: skip
+@op(
+    "FakeQuantWithMinMaxVarsPerChannel",
+    "inputs: float32, min: float32, max: float32 -> outputs: float32",
+    attrs=BITS,
+    shape=channel_shape,
+)
 def fake_quant_with_min_max_vars_per_channel(inputs, min, max, *, num_bits, narrow_range):
     """As FakeQuantWithMinMaxVars, with other ends for each entry of the last dimension."""
     _check_channels(inputs, min, max)
@@ -193,9 +214,14 @@ def channel_gradient_shape(gradients, inputs, min, max):
     return [shape, make_shape((depth,)), make_shape((depth,))]
 
 
-@op("FakeQuantWithMinMaxVarsPerChannelGradient", "gradients: float32, inputs: float32, "
+@op(
+    "FakeQuantWithMinMaxVarsPerChannelGradient",
+    "gradients: float32, inputs: float32, "
     "min: float32, max: float32 -> backprops_wrt_input: float32, backprop_wrt_min: float32, "
-    "backprop_wrt_max: float32", attrs=BITS, shape=channel_gradient_shape)  # fmt: skip
+    "backprop_wrt_max: float32",
+    attrs=BITS,
+    shape=channel_gradient_shape,
+)
 def fake_quant_with_min_max_vars_per_channel_gradient(
     gradients, inputs, min, max, *, num_bits, narrow_range
 ):
@@ -257,9 +283,18 @@ def _largest(dtype):
     return ml_dtypes.finfo(dtype).max
 
 
-@op("QuantizeAndDequantize", "input: T -> output: T", signed_input=True, num_bits=8,
-    range_given=False, input_min=0.0, input_max=0.0, T=FLOATS, shape=same,
-    deprecated=(22, "Replaced by QuantizeAndDequantizeV2"))  # fmt: skip
+@op(
+    "QuantizeAndDequantize",
+    "input: T -> output: T",
+    signed_input=True,
+    num_bits=8,
+    range_given=False,
+    input_min=0.0,
+    input_max=0.0,
+    T=FLOATS,
+    shape=same,
+    deprecated=(22, "Replaced by QuantizeAndDequantizeV2"),
+)
 def quantize_and_dequantize(input, *, signed_input, num_bits, range_given, input_min, input_max):
     """Values as a few bits would hold them; kept for old graphs."""
     return _through(input, input_min, input_max, signed_input, num_bits, range_given)
@@ -276,10 +311,17 @@ def range_shape(input, low, high, *rest):
     return input.plain()
 
 
-@op("QuantizeAndDequantizeV2", "input: T, input_min: T, input_max: T -> output: T",
-    signed_input=True, num_bits=8, range_given=False, T=FLOATS,
-    round_mode=String("HALF_TO_EVEN", "HALF_UP", default="HALF_TO_EVEN"), narrow_range=False,
-    shape=range_shape)  # fmt: skip
+@op(
+    "QuantizeAndDequantizeV2",
+    "input: T, input_min: T, input_max: T -> output: T",
+    signed_input=True,
+    num_bits=8,
+    range_given=False,
+    T=FLOATS,
+    round_mode=String("HALF_TO_EVEN", "HALF_UP", default="HALF_TO_EVEN"),
+    narrow_range=False,
+    shape=range_shape,
+)
 def quantize_and_dequantize_v2(
     input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range
 ):
@@ -295,9 +337,15 @@ def _(node, dy):
     return dy, None, None
 
 
-@op("QuantizeAndDequantizeV3", "input: T, input_min: T, input_max: T, num_bits: int32 -> output: T",
-    signed_input=True, range_given=True, T=FLOATS, narrow_range=False, shape=range_shape,
-    )  # fmt: skip
+@op(
+    "QuantizeAndDequantizeV3",
+    "input: T, input_min: T, input_max: T, num_bits: int32 -> output: T",
+    signed_input=True,
+    range_given=True,
+    T=FLOATS,
+    narrow_range=False,
+    shape=range_shape,
+)
 def quantize_and_dequantize_v3(
     input, input_min, input_max, num_bits, *, signed_input, range_given, narrow_range
 ):
@@ -324,8 +372,16 @@ def _(rng):
     for signed in (True, False):
         for turn in ("HALF_TO_EVEN", "HALF_UP"):
             for given in (True, False):
-                yield Sample(VALUES, F(-1.5), F(3.0), signed_input=signed, num_bits=4,
-                             range_given=given, round_mode=turn, grad=False)  # fmt: skip
+                yield Sample(
+                    VALUES,
+                    F(-1.5),
+                    F(3.0),
+                    signed_input=signed,
+                    num_bits=4,
+                    range_given=given,
+                    round_mode=turn,
+                    grad=False,
+                )
     yield Sample(VALUES, F(-3.0), F(1.0), range_given=True, narrow_range=True, grad=False)
     yield ErrorSample(VALUES, F(1.0), F(0.0), range_given=True, raises="Invalid range: input_min 1")
 

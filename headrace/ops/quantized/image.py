@@ -34,21 +34,45 @@ def conv_shape(input, filter, *ranges, strides, padding, dilations):
     for part in ranges:
         with_rank(part, 0)
     shape = conv_geometry.conv_shape(
-        "QuantizedConv2D", input, filter, strides=strides, padding=padding,
-        data_format="NHWC", dilations=dilations,
-    )  # fmt: skip
+        "QuantizedConv2D",
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format="NHWC",
+        dilations=dilations,
+    )
     return [shape, SCALAR, SCALAR]
 
 
-@op("QuantizedConv2D", "input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, "
+@op(
+    "QuantizedConv2D",
+    "input: Tinput, filter: Tfilter, min_input: float32, max_input: float32, "
     "min_filter: float32, max_filter: float32 -> output: out_type, min_output: float32, "
-    "max_output: float32", Tinput=QUANTIZED, Tfilter=QUANTIZED,
-    out_type=Type(QUANTIZED, default=qint32), strides=Ints(), padding=PADDING,
-    dilations=Ints([1, 1, 1, 1]), shape=conv_shape)  # fmt: skip
+    "max_output: float32",
+    Tinput=QUANTIZED,
+    Tfilter=QUANTIZED,
+    out_type=Type(QUANTIZED, default=qint32),
+    strides=Ints(),
+    padding=PADDING,
+    dilations=Ints([1, 1, 1, 1]),
+    shape=conv_shape,
+)
 def quantized_conv2d(
-    input, filter, min_input, max_input, min_filter, max_filter,
-    *, Tinput, Tfilter, out_type, strides, padding, dilations,
-):  # fmt: skip
+    input,
+    filter,
+    min_input,
+    max_input,
+    min_filter,
+    max_filter,
+    *,
+    Tinput,
+    Tfilter,
+    out_type,
+    strides,
+    padding,
+    dilations,
+):
     """The convolution of an image with a filter."""
     require(input.ndim == 4, f"input must be 4-dimensional{show(input.shape)}")
     require(filter.ndim == 4, f"filter must be 4-dimensional: {show(filter.shape)}")
@@ -59,9 +83,13 @@ def quantized_conv2d(
     low, high = scalar(min_input, "min_input"), scalar(max_input, "max_input")
     low_f, high_f = scalar(min_filter, "min_filter"), scalar(max_filter, "max_filter")
     windows = conv_geometry.windows_of(
-        input.shape[1:3], filter.shape[:2], strides=strides, padding=padding,
-        data_format="NHWC", dilations=dilations,
-    )  # fmt: skip
+        input.shape[1:3],
+        filter.shape[:2],
+        strides=strides,
+        padding=padding,
+        data_format="NHWC",
+        dilations=dilations,
+    )
     # Zero stands for padding once the offsets are gone; sums are exact in float64.
     x = input.astype(np.float64) - zero_of(Tinput, low, high)
     w = filter.astype(np.float64) - zero_of(Tfilter, low_f, high_f)
@@ -74,10 +102,27 @@ def _(rng):
     w = quantized(np.arange(24).reshape(2, 2, 3, 2) * 10, quint8)
     for padding in ("SAME", "VALID"):
         for stride in (1, 2):
-            yield Sample(IMAGE, w, F(-1.0), F(2.0), F(-3.0), F(5.0), padding=padding,
-                         strides=[1, stride, stride, 1])  # fmt: skip
-    yield ErrorSample(IMAGE[..., :2], w, F(0.0), F(1.0), F(0.0), F(1.0), padding="SAME",
-                      strides=[1, 1, 1, 1], raises="depth|Depth")  # fmt: skip
+            yield Sample(
+                IMAGE,
+                w,
+                F(-1.0),
+                F(2.0),
+                F(-3.0),
+                F(5.0),
+                padding=padding,
+                strides=[1, stride, stride, 1],
+            )
+    yield ErrorSample(
+        IMAGE[..., :2],
+        w,
+        F(0.0),
+        F(1.0),
+        F(0.0),
+        F(1.0),
+        padding="SAME",
+        strides=[1, 1, 1, 1],
+        raises="depth|Depth",
+    )
 
 
 # -- pooling ------------------------------------------------------------------------------------
@@ -92,8 +137,10 @@ def pool_shape(name, depth):
 
 
 POOLING = {"T": QUANTIZED, "ksize": Ints(), "strides": Ints(), "padding": PADDING}
-POOLED = ("input: T, min_input: float32, max_input: float32 -> output: T, "
-          "min_output: float32, max_output: float32")  # fmt: skip
+POOLED = (
+    "input: T, min_input: float32, max_input: float32 -> output: T, "
+    "min_output: float32, max_output: float32"
+)
 
 
 @op("QuantizedAvgPool", POOLED, attrs=POOLING, shape=pool_shape("AvgPool", depth=False))
@@ -128,8 +175,9 @@ def quantized_max_pool(input, min_input, max_input, *, ksize, strides, padding):
 
 def _pool_samples(rng):
     for padding in ("SAME", "VALID"):
-        yield Sample(IMAGE, F(-1.0), F(2.0), ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1],
-                     padding=padding)  # fmt: skip
+        yield Sample(
+            IMAGE, F(-1.0), F(2.0), ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding=padding
+        )
 
 
 quantized_avg_pool.samples(_pool_samples)
@@ -143,14 +191,29 @@ def instance_shape(x, x_min, x_max):
     return [with_rank(x, 4), SCALAR, SCALAR]
 
 
-@op("QuantizedInstanceNorm", "x: T, x_min: float32, x_max: float32 -> y: T, y_min: float32, "
-    "y_max: float32", T=QUANTIZED, output_range_given=False, given_y_min=0.0, given_y_max=0.0,
-    variance_epsilon=9.999999747378752e-06, min_separation=0.0010000000474974513,
-    shape=instance_shape)  # fmt: skip
+@op(
+    "QuantizedInstanceNorm",
+    "x: T, x_min: float32, x_max: float32 -> y: T, y_min: float32, y_max: float32",
+    T=QUANTIZED,
+    output_range_given=False,
+    given_y_min=0.0,
+    given_y_max=0.0,
+    variance_epsilon=9.999999747378752e-06,
+    min_separation=0.0010000000474974513,
+    shape=instance_shape,
+)
 def quantized_instance_norm(
-    x, x_min, x_max,
-    *, T, output_range_given, given_y_min, given_y_max, variance_epsilon, min_separation,
-):  # fmt: skip
+    x,
+    x_min,
+    x_max,
+    *,
+    T,
+    output_range_given,
+    given_y_min,
+    given_y_max,
+    variance_epsilon,
+    min_separation,
+):
     """Each channel of each image with mean 0 and variance 1."""
     low, high = scalar(x_min, "x_min"), scalar(x_max, "x_max")
     require(low < high, "Input min must be less than input max.")
@@ -174,15 +237,16 @@ def quantized_instance_norm(
 @quantized_instance_norm.samples
 def _(rng):
     yield Sample(IMAGE, F(-1.0), F(2.0), tolerance=1e-5)
-    yield Sample(IMAGE, F(-1.0), F(2.0), output_range_given=True, given_y_min=-1.0,
-                 given_y_max=1.0)  # fmt: skip
+    yield Sample(IMAGE, F(-1.0), F(2.0), output_range_given=True, given_y_min=-1.0, given_y_max=1.0)
 
 
-BATCH_NORM = ("t: Tinput, t_min: float32, t_max: float32, m: Tinput, m_min: float32, "
-              "m_max: float32, v: Tinput, v_min: float32, v_max: float32, beta: Tinput, "
-              "beta_min: float32, beta_max: float32, gamma: Tinput, gamma_min: float32, "
-              "gamma_max: float32 -> result: out_type, result_min: float32, "
-              "result_max: float32")  # fmt: skip
+BATCH_NORM = (
+    "t: Tinput, t_min: float32, t_max: float32, m: Tinput, m_min: float32, "
+    "m_max: float32, v: Tinput, v_min: float32, v_max: float32, beta: Tinput, "
+    "beta_min: float32, beta_max: float32, gamma: Tinput, gamma_min: float32, "
+    "gamma_max: float32 -> result: out_type, result_min: float32, "
+    "result_max: float32"
+)
 
 
 def batch_norm_shape(*inputs):
@@ -196,13 +260,37 @@ def batch_norm_shape(*inputs):
     return [make_shape((*shape.sizes[:3], depth)), SCALAR, SCALAR]
 
 
-@op("QuantizedBatchNormWithGlobalNormalization", BATCH_NORM, Tinput=QUANTIZED, out_type=QUANTIZED,
-    variance_epsilon=Float(), scale_after_normalization=Bool(), shape=batch_norm_shape)  # fmt: skip
+@op(
+    "QuantizedBatchNormWithGlobalNormalization",
+    BATCH_NORM,
+    Tinput=QUANTIZED,
+    out_type=QUANTIZED,
+    variance_epsilon=Float(),
+    scale_after_normalization=Bool(),
+    shape=batch_norm_shape,
+)
 def quantized_batch_norm_with_global_normalization(
-    t, t_min, t_max, m, m_min, m_max, v, v_min, v_max, beta, beta_min, beta_max,
-    gamma, gamma_min, gamma_max,
-    *, Tinput, out_type, variance_epsilon, scale_after_normalization,
-):  # fmt: skip
+    t,
+    t_min,
+    t_max,
+    m,
+    m_min,
+    m_max,
+    v,
+    v_min,
+    v_max,
+    beta,
+    beta_min,
+    beta_max,
+    gamma,
+    gamma_min,
+    gamma_max,
+    *,
+    Tinput,
+    out_type,
+    variance_epsilon,
+    scale_after_normalization,
+):
     """Batch normalisation by given means and variances, in integers of a fixed range."""
     require(t.ndim == 4, f"input must be 4-dimensional{show(t.shape)}")
     parts = {}
@@ -247,9 +335,15 @@ def resize_shape(images, size, min, max):
     return [resize.resize_shape(images, size), SCALAR, SCALAR]
 
 
-@op("QuantizedResizeBilinear", "images: T, size: int32, min: float32, max: float32 -> "
-    "resized_images: T, out_min: float32, out_max: float32", T=(quint8, qint32, float32),
-    align_corners=False, half_pixel_centers=False, shape=resize_shape)  # fmt: skip
+@op(
+    "QuantizedResizeBilinear",
+    "images: T, size: int32, min: float32, max: float32 -> "
+    "resized_images: T, out_min: float32, out_max: float32",
+    T=(quint8, qint32, float32),
+    align_corners=False,
+    half_pixel_centers=False,
+    shape=resize_shape,
+)
 def quantized_resize_bilinear(images, size, min, max, *, T, align_corners, half_pixel_centers):
     """Images in another size, interpolated between four neighbours in fixed-point arithmetic."""
     low, high = scalar(min, "min"), scalar(max, "max")

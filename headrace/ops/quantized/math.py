@@ -106,10 +106,16 @@ def _(rng):
     yield ErrorSample(*LEFT, F(4.0), F(4.0), F(0.0), F(1.0), raises="max_x must be larger")
 
 
-@op("QuantizedBiasAdd", "input: T1, bias: T2, min_input: float32, max_input: float32, "
+@op(
+    "QuantizedBiasAdd",
+    "input: T1, bias: T2, min_input: float32, max_input: float32, "
     "min_bias: float32, max_bias: float32 -> output: out_type, min_out: float32, "
-    "max_out: float32", T1=QUANTIZED, T2=QUANTIZED, out_type=QUANTIZED,
-    shape=lambda input, bias, *ranges: bias_shape(input, bias, *ranges))  # fmt: skip
+    "max_out: float32",
+    T1=QUANTIZED,
+    T2=QUANTIZED,
+    out_type=QUANTIZED,
+    shape=lambda input, bias, *ranges: bias_shape(input, bias, *ranges),
+)
 def quantized_bias_add(input, bias, min_input, max_input, min_bias, max_bias, *, T1, T2, out_type):
     """The sum with a vector along the last dimension."""
     require(input.ndim >= 2, f"Input tensor must be at least 2D: {show(input.shape)}")
@@ -171,10 +177,18 @@ def product_shape(a, b, *ranges, transpose_a, transpose_b):
     return [make_shape((left[0], right[1])), SCALAR, SCALAR]
 
 
-@op("QuantizedMatMul", "a: T1, b: T2, min_a: float32, max_a: float32, min_b: float32, "
-    "max_b: float32 -> out: Toutput, min_out: float32, max_out: float32", T1=QUANTIZED,
-    T2=QUANTIZED, Toutput=Type(QUANTIZED, default=qint32), transpose_a=False, transpose_b=False,
-    Tactivation=Type(QUANTIZED, default=quint8), shape=product_shape)  # fmt: skip
+@op(
+    "QuantizedMatMul",
+    "a: T1, b: T2, min_a: float32, max_a: float32, min_b: float32, "
+    "max_b: float32 -> out: Toutput, min_out: float32, max_out: float32",
+    T1=QUANTIZED,
+    T2=QUANTIZED,
+    Toutput=Type(QUANTIZED, default=qint32),
+    transpose_a=False,
+    transpose_b=False,
+    Tactivation=Type(QUANTIZED, default=quint8),
+    shape=product_shape,
+)
 def quantized_mat_mul(
     a, b, min_a, max_a, min_b, max_b, *, T1, T2, Toutput, transpose_a, transpose_b
 ):
@@ -224,14 +238,19 @@ def clipped(name, top, extra=""):
     def samples(rng):
         given = (F(2.5),) if extra else ()
         yield Sample(LEFT[0], *given, F(-3.0), F(9.0))
-        yield Sample(quantized([-(2**31), 0, 10**9], qint32), *given, F(-3.0), F(9.0),
-                     out_type=qint32)  # fmt: skip
+        yield Sample(
+            quantized([-(2**31), 0, 10**9], qint32), *given, F(-3.0), F(9.0), out_type=qint32
+        )
 
     reference.__doc__ = f"{name[9:]} of quantized numbers: the range stays."
-    declared = op(name, f"features: Tinput, {extra}min_features: float32, max_features: float32 "
-                  "-> activations: out_type, min_activations: float32, max_activations: float32",
-                  Tinput=QUANTIZED, out_type=Type(QUANTIZED, default=quint8),
-                  shape=with_range)(reference)  # fmt: skip
+    declared = op(
+        name,
+        f"features: Tinput, {extra}min_features: float32, max_features: float32 "
+        "-> activations: out_type, min_activations: float32, max_activations: float32",
+        Tinput=QUANTIZED,
+        out_type=Type(QUANTIZED, default=quint8),
+        shape=with_range,
+    )(reference)
     declared.samples(samples)
     return declared
 
@@ -248,9 +267,14 @@ def concat_shape(concat_dim, values, input_mins, input_maxes):
     return [concat.concat.shape_rule(concat_dim, values), SCALAR, SCALAR]
 
 
-@op("QuantizedConcat", "concat_dim: int32, values: N*T, input_mins: N*float32, "
+@op(
+    "QuantizedConcat",
+    "concat_dim: int32, values: N*T, input_mins: N*float32, "
     "input_maxes: N*float32 -> output: T, output_min: float32, output_max: float32",
-    N=Int(min=2), T=Type(), shape=concat_shape)  # fmt: skip
+    N=Int(min=2),
+    T=Type(),
+    shape=concat_shape,
+)
 def quantized_concat(concat_dim, values, input_mins, input_maxes, *, T):
     """Quantized tensors, one after the other, in the range of all of them."""
     lows = [scalar(r, "input_mins") for r in input_mins]
@@ -278,9 +302,13 @@ def reshape_shape(tensor, shape, *ranges):
     return [reshape.reshape.shape_rule(tensor, shape), SCALAR, SCALAR]
 
 
-@op("QuantizedReshape", "tensor: T, shape: Tshape, input_min: float32, input_max: float32 -> "
-    "output: T, output_min: float32, output_max: float32", shape=reshape_shape,
-    attrs={"T": Type(), "Tshape": Type(INDEX, default=dtypes.int32)})  # fmt: skip
+@op(
+    "QuantizedReshape",
+    "tensor: T, shape: Tshape, input_min: float32, input_max: float32 -> "
+    "output: T, output_min: float32, output_max: float32",
+    shape=reshape_shape,
+    attrs={"T": Type(), "Tshape": Type(INDEX, default=dtypes.int32)},
+)
 def quantized_reshape(tensor, shape, input_min, input_max):
     """The same numbers in another shape; the range goes with them."""
     return reshape.reshape.reference(tensor, shape), input_min, input_max

@@ -104,10 +104,15 @@ def one_level(dtype, low, high):
 
 
 # -- QuantizeV2 ---------------------------------------------------------------------------------
-@op("QuantizeV2", "input: float32, min_range: float32, max_range: float32 -> output: T, "
-    "output_min: float32, output_max: float32", T=QUANTIZED, mode=MODES,
+@op(
+    "QuantizeV2",
+    "input: float32, min_range: float32, max_range: float32 -> output: T, "
+    "output_min: float32, output_max: float32",
+    T=QUANTIZED,
+    mode=MODES,
     round_mode=String("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN", default="HALF_AWAY_FROM_ZERO"),
-    shape=with_range)  # fmt: skip
+    shape=with_range,
+)
 def quantize_v2(input, min_range, max_range, *, T, mode, round_mode):
     """Floats as integers of a quantized type, and the range that these cover."""
     require(
@@ -170,8 +175,13 @@ def dequantize_shape(input, min_range, max_range):
     return input.plain()
 
 
-@op("Dequantize", "input: T, min_range: float32, max_range: float32 -> output: float32",
-    T=QUANTIZED, mode=MODES, shape=dequantize_shape)  # fmt: skip
+@op(
+    "Dequantize",
+    "input: T, min_range: float32, max_range: float32 -> output: float32",
+    T=QUANTIZED,
+    mode=MODES,
+    shape=dequantize_shape,
+)
 def dequantize(input, min_range, max_range, *, T, mode):
     """The floats that quantized integers stand for."""
     low, high = scalar(min_range, "min_range"), scalar(max_range, "max_range")
@@ -226,10 +236,15 @@ def _32_to_8(x, low, high, new_low, new_high):
     return np.clip(rounded, 0, 255).astype(np.uint8)
 
 
-@op("Requantize", "input: Tinput, input_min: float32, input_max: float32, "
+@op(
+    "Requantize",
+    "input: Tinput, input_min: float32, input_max: float32, "
     "requested_output_min: float32, requested_output_max: float32 -> output: out_type, "
-    "output_min: float32, output_max: float32", Tinput=QUANTIZED, out_type=QUANTIZED,
-    shape=with_range)  # fmt: skip
+    "output_min: float32, output_max: float32",
+    Tinput=QUANTIZED,
+    out_type=QUANTIZED,
+    shape=with_range,
+)
 def requantize(
     input, input_min, input_max, requested_output_min, requested_output_max, *, Tinput, out_type
 ):
@@ -253,13 +268,24 @@ WIDE = quantized([-(2**31), -(10**9), -256, 0, 1000, 10**6, 2**31 - 1], dtypes.q
 @requantize.samples
 def _(rng):
     yield Sample(WIDE, F(-256.0), F(256.0), F(-10.0), F(100.0), out_type=dtypes.quint8)
-    yield ErrorSample(WIDE, F(-1.0), F(1.0), F(0.5), F(1.0), out_type=dtypes.quint8,
-                      raises="requested_output_min must be <= 0")  # fmt: skip
+    yield ErrorSample(
+        WIDE,
+        F(-1.0),
+        F(1.0),
+        F(0.5),
+        F(1.0),
+        out_type=dtypes.quint8,
+        raises="requested_output_min must be <= 0",
+    )
 
 
-@op("RequantizationRange", "input: Tinput, input_min: float32, input_max: float32 -> "
-    "output_min: float32, output_max: float32", Tinput=QUANTIZED,
-    shape=lambda x, low, high: [with_rank(low, 0), with_rank(high, 0)])  # fmt: skip
+@op(
+    "RequantizationRange",
+    "input: Tinput, input_min: float32, input_max: float32 -> "
+    "output_min: float32, output_max: float32",
+    Tinput=QUANTIZED,
+    shape=lambda x, low, high: [with_rank(low, 0), with_rank(high, 0)],
+)
 def requantization_range(input, input_min, input_max, *, Tinput):
     """The range that the values really cover, for Requantize."""
     low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")
@@ -274,9 +300,14 @@ def _(rng):
     yield Sample(WIDE[1:5], F(-256.0), F(256.0))
 
 
-@op("QuantizeDownAndShrinkRange", "input: Tinput, input_min: float32, input_max: float32 -> "
-    "output: out_type, output_min: float32, output_max: float32", Tinput=QUANTIZED,
-    out_type=QUANTIZED, shape=with_range)  # fmt: skip
+@op(
+    "QuantizeDownAndShrinkRange",
+    "input: Tinput, input_min: float32, input_max: float32 -> "
+    "output: out_type, output_min: float32, output_max: float32",
+    Tinput=QUANTIZED,
+    out_type=QUANTIZED,
+    shape=with_range,
+)
 def quantize_down_and_shrink_range(input, input_min, input_max, *, Tinput, out_type):
     """Fewer bits: the range shrinks to the values that there are."""
     low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")

@@ -18,9 +18,12 @@ from headrace.ops.queues.queue import reference_to, referenced
 
 ACCUMULATOR = "accumulator"
 _ATTRS = {
-    "dtype": NUMBERS, "shape": ShapeAttr(), "container": "", "shared_name": "",
+    "dtype": NUMBERS,
+    "shape": ShapeAttr(),
+    "container": "",
+    "shared_name": "",
     "reduction_type": String("MEAN", "SUM", default="MEAN"),
-}  # fmt: skip
+}
 _DTYPE = {"dtype": NUMBERS}
 
 
@@ -36,8 +39,13 @@ def _make(ctx, kind, dtype, shape, container, shared_name, reduction_type):
     return found, container, name
 
 
-@op("ResourceConditionalAccumulator", "-> handle: resource", attrs=_ATTRS,
-    traits={STATEFUL, READS}, shape=lambda: Shape.of(2))  # fmt: skip
+@op(
+    "ResourceConditionalAccumulator",
+    "-> handle: resource",
+    attrs=_ATTRS,
+    traits={STATEFUL, READS},
+    shape=lambda: Shape.of(2),
+)
 def resource_conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients of one shape."""
     found, place, name = _make(
@@ -46,8 +54,13 @@ def resource_conditional_accumulator(ctx, *, dtype, shape, container, shared_nam
     return Handle(place, name, ACCUMULATOR, ctx.node.device, found)
 
 
-@op("ConditionalAccumulator", "-> handle: Ref(string)", attrs=_ATTRS,
-    traits={STATEFUL, READS}, shape=lambda: Shape.of(2))  # fmt: skip
+@op(
+    "ConditionalAccumulator",
+    "-> handle: Ref(string)",
+    attrs=_ATTRS,
+    traits={STATEFUL, READS},
+    shape=lambda: Shape.of(2),
+)
 def conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients of one shape, by reference."""
     return reference_to(
@@ -55,8 +68,13 @@ def conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduct
     )
 
 
-@op("SparseConditionalAccumulator", "-> handle: Ref(string)", attrs=_ATTRS,
-    traits={STATEFUL, READS}, shape=lambda: Shape.of(2))  # fmt: skip
+@op(
+    "SparseConditionalAccumulator",
+    "-> handle: Ref(string)",
+    attrs=_ATTRS,
+    traits={STATEFUL, READS},
+    shape=lambda: Shape.of(2),
+)
 def sparse_conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients that are rows with indices, by reference."""
     return reference_to(
@@ -129,31 +147,67 @@ def _declare(name, arguments, results, body, doc, shape, attrs, traits):
 
 
 resource_accumulator_apply_gradient, accumulator_apply_gradient = _declare(
-    "AccumulatorApplyGradient", ", local_step: int64, gradient: dtype", "", _apply,
-    "Add a gradient, unless its step is older than the accumulator's.", _step_shape, _DTYPE,
+    "AccumulatorApplyGradient",
+    ", local_step: int64, gradient: dtype",
+    "",
+    _apply,
+    "Add a gradient, unless its step is older than the accumulator's.",
+    _step_shape,
+    _DTYPE,
     {WRITES},
-)  # fmt: skip
+)
 resource_accumulator_num_accumulated, accumulator_num_accumulated = _declare(
-    "AccumulatorNumAccumulated", "", "num_accumulated: int32", _count,
-    "How many gradients were added.", scalar, {}, {READS},
-)  # fmt: skip
+    "AccumulatorNumAccumulated",
+    "",
+    "num_accumulated: int32",
+    _count,
+    "How many gradients were added.",
+    scalar,
+    {},
+    {READS},
+)
 resource_accumulator_set_global_step, accumulator_set_global_step = _declare(
-    "AccumulatorSetGlobalStep", ", new_global_step: int64", "", _set_step,
-    "Say which step it is; gradients of older ones are dropped.", _step_shape, {}, {WRITES},
-)  # fmt: skip
+    "AccumulatorSetGlobalStep",
+    ", new_global_step: int64",
+    "",
+    _set_step,
+    "Say which step it is; gradients of older ones are dropped.",
+    _step_shape,
+    {},
+    {WRITES},
+)
 resource_accumulator_take_gradient, accumulator_take_gradient = _declare(
-    "AccumulatorTakeGradient", ", num_required: int32", "average: dtype", _take,
+    "AccumulatorTakeGradient",
+    ", num_required: int32",
+    "average: dtype",
+    _take,
     "The mean or sum, when enough gradients were added; then it starts anew, one step later.",
-    _take_shape, _DTYPE, {WRITES, DEFERRED},
-)  # fmt: skip
+    _take_shape,
+    _DTYPE,
+    {WRITES, DEFERRED},
+)
 
 
-@op("SparseAccumulatorApplyGradient",
+@op(
+    "SparseAccumulatorApplyGradient",
     "handle: Ref(string), local_step: int64, gradient_indices: int64, gradient_values: dtype, "
-    "gradient_shape: int64 ->", dtype=NUMBERS, has_known_shape=Bool(), traits={WRITES},
-    shape=_step_shape)  # fmt: skip
-def sparse_accumulator_apply_gradient(ctx, handle, local_step, gradient_indices, gradient_values,
-                                      gradient_shape, *, dtype, has_known_shape):  # fmt: skip
+    "gradient_shape: int64 ->",
+    dtype=NUMBERS,
+    has_known_shape=Bool(),
+    traits={WRITES},
+    shape=_step_shape,
+)
+def sparse_accumulator_apply_gradient(
+    ctx,
+    handle,
+    local_step,
+    gradient_indices,
+    gradient_values,
+    gradient_shape,
+    *,
+    dtype,
+    has_known_shape,
+):
     """Add rows of a gradient, unless its step is older than the accumulator's."""
     found = _of(ctx, handle)
     _check_dtype(found, dtype)
@@ -167,9 +221,13 @@ def _sparse_shapes(handle, num_required):
     return [make_shape([None]), UNKNOWN, make_shape([None])]
 
 
-@op("SparseAccumulatorTakeGradient",
+@op(
+    "SparseAccumulatorTakeGradient",
     "handle: Ref(string), num_required: int32 -> indices: int64, values: dtype, shape: int64",
-    dtype=NUMBERS, traits={WRITES, DEFERRED}, shape=_sparse_shapes)  # fmt: skip
+    dtype=NUMBERS,
+    traits={WRITES, DEFERRED},
+    shape=_sparse_shapes,
+)
 def sparse_accumulator_take_gradient(ctx, handle, num_required, *, dtype):
     """The mean or sum of the rows, when enough gradients were added; then it starts anew."""
     return _take(ctx, handle, num_required, dtype=dtype)

@@ -244,8 +244,9 @@ class Accumulator:
             if step < self.gate.step:
                 log.warning(
                     "Attempt to set current_global_step_ to smaller value: %s >= %s",
-                    self.gate.step, step,
-                )  # fmt: skip
+                    self.gate.step,
+                    step,
+                )
             self.gate.step = step
 
     def close_resource(self) -> None:

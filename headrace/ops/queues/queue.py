@@ -100,8 +100,9 @@ def _padding(ctx, component_types, shapes, capacity, container, shared_name):
     return _make(ctx, "PaddingFIFOQueue", build, container, shared_name, settings)
 
 
-def _shuffle(ctx, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container,
-             shared_name):  # fmt: skip
+def _shuffle(
+    ctx, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container, shared_name
+):
     require(min_after_dequeue >= 0, f"min_after_dequeue {min_after_dequeue} must be >= 0")
     limit = capacity if capacity >= 0 else _UNBOUNDED
     require(
@@ -109,9 +110,11 @@ def _shuffle(ctx, component_types, shapes, capacity, min_after_dequeue, seed, se
         f"min_after_dequeue {min_after_dequeue} must be < capacity {limit}",
     )
     settings = _settings(
-        component_types, shapes, capacity,
+        component_types,
+        shapes,
+        capacity,
         **{"min_after_dequeue": min_after_dequeue, "random seeds": (seed, seed2)},
-    )  # fmt: skip
+    )
 
     def bag():
         seeds = (seed, seed2) if seed or seed2 else (secrets.randbits(64), secrets.randbits(64))
@@ -181,21 +184,31 @@ fifo_queue_v2, fifo_queue = _declare(
     "FIFOQueue", _fifo, _COMPONENTS | _PLACE, "A queue: first in, first out."
 )
 padding_fifo_queue_v2, padding_fifo_queue = _declare(
-    "PaddingFIFOQueue", _padding, _COMPONENTS | _PLACE,
+    "PaddingFIFOQueue",
+    _padding,
+    _COMPONENTS | _PLACE,
     "A queue, first in, first out, whose batches are filled up with zeros where sizes differ.",
-)  # fmt: skip
+)
 random_shuffle_queue_v2, random_shuffle_queue = _declare(
-    "RandomShuffleQueue", _shuffle, _COMPONENTS | _RANDOM | _PLACE,
+    "RandomShuffleQueue",
+    _shuffle,
+    _COMPONENTS | _RANDOM | _PLACE,
     "A queue whose elements leave in random order; `min_after_dequeue` stay to be mixed.",
-)  # fmt: skip
+)
 priority_queue_v2, priority_queue = _declare(
-    "PriorityQueue", _priority, _RANKED | _PLACE,
+    "PriorityQueue",
+    _priority,
+    _RANKED | _PLACE,
     "A queue whose elements leave in the order of their first component, an int64.",
-)  # fmt: skip
+)
 
 
-@op("FakeQueue", "resource: resource -> handle: Ref(string)", traits={STATEFUL, READS},
-    shape=lambda resource: Shape.of(2))  # fmt: skip
+@op(
+    "FakeQueue",
+    "resource: resource -> handle: Ref(string)",
+    traits={STATEFUL, READS},
+    shape=lambda resource: Shape.of(2),
+)
 def fake_queue(resource):
     """A reference to a queue's name, for older ops, from its handle."""
     return reference_to(resource.container, resource.name)
@@ -288,30 +301,65 @@ _TAKE = {"component_types": Types(min=1), "timeout_ms": -1}
 _WAITS = {WRITES, DEFERRED}
 
 queue_enqueue_v2, queue_enqueue = _declare_use(
-    "QueueEnqueue", "components: Tcomponents", "", _enqueue,
-    "Put a tuple into a queue, when it has room.", none, _PUT, _WAITS,
-)  # fmt: skip
+    "QueueEnqueue",
+    "components: Tcomponents",
+    "",
+    _enqueue,
+    "Put a tuple into a queue, when it has room.",
+    none,
+    _PUT,
+    _WAITS,
+)
 queue_enqueue_many_v2, queue_enqueue_many = _declare_use(
-    "QueueEnqueueMany", "components: Tcomponents", "", _enqueue_many,
-    "Put the slices of a tuple into a queue, as it has room.", none, _PUT, _WAITS,
-)  # fmt: skip
+    "QueueEnqueueMany",
+    "components: Tcomponents",
+    "",
+    _enqueue_many,
+    "Put the slices of a tuple into a queue, as it has room.",
+    none,
+    _PUT,
+    _WAITS,
+)
 queue_dequeue_v2, queue_dequeue = _declare_use(
-    "QueueDequeue", "", "components: component_types", _dequeue,
-    "Take a tuple out of a queue, when it has one.", _components, _TAKE, _WAITS,
-)  # fmt: skip
+    "QueueDequeue",
+    "",
+    "components: component_types",
+    _dequeue,
+    "Take a tuple out of a queue, when it has one.",
+    _components,
+    _TAKE,
+    _WAITS,
+)
 queue_dequeue_many_v2, queue_dequeue_many = _declare_use(
-    "QueueDequeueMany", "n: int32", "components: component_types", _dequeue_many,
-    "Take `n` tuples out of a queue and put them together.", _batch, _TAKE, _WAITS,
-)  # fmt: skip
+    "QueueDequeueMany",
+    "n: int32",
+    "components: component_types",
+    _dequeue_many,
+    "Take `n` tuples out of a queue and put them together.",
+    _batch,
+    _TAKE,
+    _WAITS,
+)
 queue_dequeue_up_to_v2, queue_dequeue_up_to = _declare_use(
-    "QueueDequeueUpTo", "n: int32", "components: component_types", _dequeue_up_to,
-    "Take `n` tuples out of a queue, or the rest of a closed one.", _components, _TAKE, _WAITS,
-)  # fmt: skip
+    "QueueDequeueUpTo",
+    "n: int32",
+    "components: component_types",
+    _dequeue_up_to,
+    "Take `n` tuples out of a queue, or the rest of a closed one.",
+    _components,
+    _TAKE,
+    _WAITS,
+)
 queue_close_v2, queue_close = _declare_use(
-    "QueueClose", "", "", _close,
-    "Let nothing more into a queue after what waits to get in.", none,
-    {"cancel_pending_enqueues": False}, _WAITS,
-)  # fmt: skip
+    "QueueClose",
+    "",
+    "",
+    _close,
+    "Let nothing more into a queue after what waits to get in.",
+    none,
+    {"cancel_pending_enqueues": False},
+    _WAITS,
+)
 queue_is_closed_v2, queue_is_closed = _declare_use(
     "QueueIsClosed", "", "is_closed: bool", _is_closed, "Is the queue closed?", scalar, {}, {READS}
 )

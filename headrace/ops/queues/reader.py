@@ -50,9 +50,13 @@ def _declare(name, make, attrs, doc, older=None, deprecated=26):
     traits = {STATEFUL, READS}
     new = op(f"{name}V2", "-> reader_handle: resource", attrs=attrs, traits=traits, shape=scalar)
     old = op(
-        name, "-> reader_handle: Ref(string)", attrs=older or attrs, traits=traits,
-        shape=lambda: Shape.of(2), deprecated=deprecated and (deprecated, f"Use {name}V2"),
-    )  # fmt: skip
+        name,
+        "-> reader_handle: Ref(string)",
+        attrs=older or attrs,
+        traits=traits,
+        shape=lambda: Shape.of(2),
+        deprecated=deprecated and (deprecated, f"Use {name}V2"),
+    )
     return new(with_handle), old(with_reference)
 
 
@@ -75,9 +79,11 @@ def _lines(skip_header_lines):
 
 def _fixed(header_bytes, record_bytes, footer_bytes, hop_bytes, encoding=""):
     for name, value in (
-        ("header_bytes", header_bytes), ("record_bytes", record_bytes),
-        ("footer_bytes", footer_bytes), ("hop_bytes", hop_bytes),
-    ):  # fmt: skip
+        ("header_bytes", header_bytes),
+        ("record_bytes", record_bytes),
+        ("footer_bytes", footer_bytes),
+        ("hop_bytes", hop_bytes),
+    ):
         require(value >= 0, f"{name} must be >= 0 not {value}")
     sizes = {"header": header_bytes, "footer": footer_bytes, "hop": hop_bytes}
     return partial(records.fixed, record=record_bytes, encoding=encoding, **sizes), False
@@ -91,24 +97,34 @@ _PLACE = {"container": "", "shared_name": ""}
 _SIZES = {"header_bytes": 0, "record_bytes": Int(), "footer_bytes": 0, "hop_bytes": 0}
 
 whole_file_reader_v2, whole_file_reader = _declare(
-    "WholeFileReader", _whole_file, _PLACE, "A reader whose records are whole files.",
+    "WholeFileReader",
+    _whole_file,
+    _PLACE,
+    "A reader whose records are whole files.",
     deprecated=None,
-)  # fmt: skip
+)
 identity_reader_v2, identity_reader = _declare(
     "IdentityReader", _identity, _PLACE, "A reader whose records are the names themselves."
 )
 text_line_reader_v2, text_line_reader = _declare(
-    "TextLineReader", _lines, {"skip_header_lines": 0} | _PLACE,
+    "TextLineReader",
+    _lines,
+    {"skip_header_lines": 0} | _PLACE,
     "A reader whose records are lines of text.",
-)  # fmt: skip
+)
 fixed_length_record_reader_v2, fixed_length_record_reader = _declare(
-    "FixedLengthRecordReader", _fixed, _SIZES | _PLACE | {"encoding": ""},
-    "A reader whose records are stretches of one length.", older=_SIZES | _PLACE,
-)  # fmt: skip
+    "FixedLengthRecordReader",
+    _fixed,
+    _SIZES | _PLACE | {"encoding": ""},
+    "A reader whose records are stretches of one length.",
+    older=_SIZES | _PLACE,
+)
 tf_record_reader_v2, tf_record_reader = _declare(
-    "TFRecordReader", _tfrecords, _PLACE | {"compression_type": ""},
+    "TFRecordReader",
+    _tfrecords,
+    _PLACE | {"compression_type": ""},
     "A reader whose records are those of TFRecord files.",
-)  # fmt: skip
+)
 
 
 # -- using ----------------------------------------------------------------------------------------
@@ -177,30 +193,59 @@ def _up_to_shape(reader_handle, queue_handle, num_records):
 
 _WAITS = {WRITES, DEFERRED}
 reader_read_v2, reader_read = _declare_use(
-    "ReaderRead", ", queue_handle: HANDLE", "key: string, value: string", _read,
+    "ReaderRead",
+    ", queue_handle: HANDLE",
+    "key: string, value: string",
+    _read,
     "The next record, of the next file in the queue when one is finished.",
-    lambda *inputs: [SCALAR, SCALAR], _WAITS,
-)  # fmt: skip
+    lambda *inputs: [SCALAR, SCALAR],
+    _WAITS,
+)
 reader_read_up_to_v2, reader_read_up_to = _declare_use(
-    "ReaderReadUpTo", ", queue_handle: HANDLE, num_records: int64", "keys: string, values: string",
-    _read_up_to, "The next records, of one file at most.", _up_to_shape, _WAITS,
-)  # fmt: skip
+    "ReaderReadUpTo",
+    ", queue_handle: HANDLE, num_records: int64",
+    "keys: string, values: string",
+    _read_up_to,
+    "The next records, of one file at most.",
+    _up_to_shape,
+    _WAITS,
+)
 reader_num_records_produced_v2, reader_num_records_produced = _declare_use(
-    "ReaderNumRecordsProduced", "", "records_produced: int64", _produced,
-    "How many records the reader has given.", scalar, {READS},
-)  # fmt: skip
+    "ReaderNumRecordsProduced",
+    "",
+    "records_produced: int64",
+    _produced,
+    "How many records the reader has given.",
+    scalar,
+    {READS},
+)
 reader_num_work_units_completed_v2, reader_num_work_units_completed = _declare_use(
-    "ReaderNumWorkUnitsCompleted", "", "units_completed: int64", _completed,
-    "How many files the reader has finished.", scalar, {READS},
-)  # fmt: skip
+    "ReaderNumWorkUnitsCompleted",
+    "",
+    "units_completed: int64",
+    _completed,
+    "How many files the reader has finished.",
+    scalar,
+    {READS},
+)
 reader_serialize_state_v2, reader_serialize_state = _declare_use(
-    "ReaderSerializeState", "", "state: string", _state,
-    "The reader's state, to be restored later.", scalar, {READS},
-)  # fmt: skip
+    "ReaderSerializeState",
+    "",
+    "state: string",
+    _state,
+    "The reader's state, to be restored later.",
+    scalar,
+    {READS},
+)
 reader_restore_state_v2, reader_restore_state = _declare_use(
-    "ReaderRestoreState", ", state: string", "", _restore,
-    "Give the reader a state that it had.", _restore_shape, {WRITES},
-)  # fmt: skip
+    "ReaderRestoreState",
+    ", state: string",
+    "",
+    _restore,
+    "Give the reader a state that it had.",
+    _restore_shape,
+    {WRITES},
+)
 reader_reset_v2, reader_reset = _declare_use(
     "ReaderReset", "", "", _reset, "Give the reader its first state.", none, {WRITES}
 )

@@ -51,28 +51,53 @@ def _epoch(pattern, seed, epoch, shift_ratio, shards, compression):
         shift = int(shift_ratio * len(names))
         names = names[shift:] + names[:shift]
     readers = [
-        (r[1] for name in islice(names, i, None, shards)
-         for r in records.tfrecords(name.encode(), compression))
+        (
+            r[1]
+            for name in islice(names, i, None, shards)
+            for r in records.tfrecords(name.encode(), compression)
+        )
         for i in range(min(shards, len(names)))
-    ]  # fmt: skip
+    ]
     return (r for r in chain.from_iterable(zip_longest(*readers)) if r is not None)
 
 
-@op("RecordInput", "-> records: string", file_pattern=String(), file_random_seed=301,
-    file_shuffle_shift_ratio=0.0, file_buffer_size=10000, file_parallelism=16, batch_size=32,
-    compression_type="", traits={STATEFUL, HOST},
-    shape=lambda *, batch_size: make_shape([batch_size]))  # fmt: skip
-def record_input(ctx, *, file_pattern, file_random_seed, file_shuffle_shift_ratio,
-                 file_buffer_size, file_parallelism, batch_size, compression_type):  # fmt: skip
+@op(
+    "RecordInput",
+    "-> records: string",
+    file_pattern=String(),
+    file_random_seed=301,
+    file_shuffle_shift_ratio=0.0,
+    file_buffer_size=10000,
+    file_parallelism=16,
+    batch_size=32,
+    compression_type="",
+    traits={STATEFUL, HOST},
+    shape=lambda *, batch_size: make_shape([batch_size]),
+)
+def record_input(
+    ctx,
+    *,
+    file_pattern,
+    file_random_seed,
+    file_shuffle_shift_ratio,
+    file_buffer_size,
+    file_parallelism,
+    batch_size,
+    compression_type,
+):
     """A batch of records, in random order, from the files that match a pattern."""
     require(file_parallelism > 0, f"file_parallelism must be positive, but is {file_parallelism}")
     with ctx.lock:
         found = ctx.state.get("records")
         if found is None:
             made = shuffled_records(
-                file_pattern, file_random_seed, file_shuffle_shift_ratio, file_buffer_size,
-                file_parallelism, compression_type,
-            )  # fmt: skip
+                file_pattern,
+                file_random_seed,
+                file_shuffle_shift_ratio,
+                file_buffer_size,
+                file_parallelism,
+                compression_type,
+            )
             found = ctx.state["records"] = made, threading.Lock()
     source, lock = found
     with lock:

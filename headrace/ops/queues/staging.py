@@ -156,5 +156,6 @@ def _declare(prefix, ordered):
     return {declared.name.removeprefix(prefix): declared for declared in found}
 
 
-MAP_OPS = {ordered: _declare("OrderedMap" if ordered else "Map", ordered)
-           for ordered in (False, True)}  # fmt: skip
+MAP_OPS = {
+    ordered: _declare("OrderedMap" if ordered else "Map", ordered) for ordered in (False, True)
+}

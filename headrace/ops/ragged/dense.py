@@ -55,10 +55,17 @@ def _combined(wanted, out):
     return make_shape(a if a is not None else b for a, b in zip(wanted.sizes, out.sizes))
 
 
-@op("RaggedTensorToTensor", "shape: Tshape, values: T, default_value: T, "
-    "row_partition_tensors: num_row_partition_tensors*Tindex -> result: T", T=Type(),
-    Tindex=INDEX, Tshape=INDEX, num_row_partition_tensors=Int(min=1),
-    row_partition_types=Strings(), shape=tensor_shape)  # fmt: skip
+@op(
+    "RaggedTensorToTensor",
+    "shape: Tshape, values: T, default_value: T, "
+    "row_partition_tensors: num_row_partition_tensors*Tindex -> result: T",
+    T=Type(),
+    Tindex=INDEX,
+    Tshape=INDEX,
+    num_row_partition_tensors=Int(min=1),
+    row_partition_types=Strings(),
+    shape=tensor_shape,
+)
 def ragged_tensor_to_tensor(
     shape, values, default_value, row_partition_tensors, *, row_partition_types
 ):
@@ -76,10 +83,11 @@ def ragged_tensor_to_tensor(
         out = np.array(np.broadcast_to(default_value, sizes))
     except ValueError:
         raise InvalidArgumentError(
-            None, None,
+            None,
+            None,
             f"Unable to broadcast default_value of shape {show(default_value.shape)} to tensor of "
             f"shape {show(sizes)}",
-        ) from None  # fmt: skip
+        ) from None
     index = [np.arange(count)]
     for s in splits:
         row = row_ids(s)
@@ -157,12 +165,23 @@ def _splits_of(parts, kinds):
 @ragged_tensor_to_tensor.samples
 def _(rng):
     splits, values = np.array([0, 2, 2, 5]), rng.normal(size=5)
-    yield Sample(np.int64(-1), values, np.array(0.0), [splits],
-                 row_partition_types=["ROW_SPLITS"])  # fmt: skip
-    yield Sample(np.array([4, 2]), values, np.array(-1.0), [splits],
-                 row_partition_types=["ROW_SPLITS"])  # fmt: skip
+    yield Sample(np.int64(-1), values, np.array(0.0), [splits], row_partition_types=["ROW_SPLITS"])
+    yield Sample(
+        np.array([4, 2]), values, np.array(-1.0), [splits], row_partition_types=["ROW_SPLITS"]
+    )
     rows = [np.int64(3), np.array([0, 0, 2])]
-    yield Sample(np.int64(-1), rng.normal(size=(3, 2)), np.array(0.0), rows,
-                 row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"])  # fmt: skip
-    yield ErrorSample(np.int64(-1), values, np.array(0.0), [splits],
-                      row_partition_types=["VALUE_ROWIDS"], raises="cannot be first")  # fmt: skip
+    yield Sample(
+        np.int64(-1),
+        rng.normal(size=(3, 2)),
+        np.array(0.0),
+        rows,
+        row_partition_types=["FIRST_DIM_SIZE", "VALUE_ROWIDS"],
+    )
+    yield ErrorSample(
+        np.int64(-1),
+        values,
+        np.array(0.0),
+        [splits],
+        row_partition_types=["VALUE_ROWIDS"],
+        raises="cannot be first",
+    )

@@ -70,9 +70,13 @@ def range_shape(starts, limits, deltas):
     return [make_shape((None if rows is None else rows + 1,)), VECTOR]
 
 
-@op("RaggedRange", "starts: T, limits: T, deltas: T -> rt_nested_splits: Tsplits, "
-    "rt_dense_values: T", T=Type((bfloat16, float32, float64, int32, int64), default=int32),
-    Tsplits=SPLITS, shape=range_shape)  # fmt: skip
+@op(
+    "RaggedRange",
+    "starts: T, limits: T, deltas: T -> rt_nested_splits: Tsplits, rt_dense_values: T",
+    T=Type((bfloat16, float32, float64, int32, int64), default=int32),
+    Tsplits=SPLITS,
+    shape=range_shape,
+)
 def ragged_range(starts, limits, deltas, *, Tsplits):
     """Row i counts from starts[i] up to limits[i] in steps of deltas[i]."""
     for name, x in (("starts", starts), ("limits", limits), ("deltas", deltas)):
@@ -115,11 +119,18 @@ def gather_shape(params_nested_splits, params_dense_values, indices, *, OUTPUT_R
     return [VECTOR] * OUTPUT_RAGGED_RANK + [concatenate(VECTOR, row)]
 
 
-@op("RaggedGather", "params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, "
+@op(
+    "RaggedGather",
+    "params_nested_splits: PARAMS_RAGGED_RANK*Tsplits, "
     "params_dense_values: Tvalues, indices: Tindices -> "
     "output_nested_splits: OUTPUT_RAGGED_RANK*Tsplits, output_dense_values: Tvalues",
-    Tvalues=Type(), Tindices=INDEX, Tsplits=SPLITS, PARAMS_RAGGED_RANK=Int(min=1),
-    OUTPUT_RAGGED_RANK=Int(min=0), shape=gather_shape)  # fmt: skip
+    Tvalues=Type(),
+    Tindices=INDEX,
+    Tsplits=SPLITS,
+    PARAMS_RAGGED_RANK=Int(min=1),
+    OUTPUT_RAGGED_RANK=Int(min=0),
+    shape=gather_shape,
+)
 def ragged_gather(params_nested_splits, params_dense_values, indices):
     """The rows of a ragged tensor that the indices name."""
     nested, values = params_nested_splits, params_dense_values
@@ -181,8 +192,13 @@ def _(rng):
     yield Sample([splits], values, np.array([[2], [1]]), OUTPUT_RAGGED_RANK=2)
     yield Sample([np.array([0, 1, 3]), splits], values, np.array([1, 1]), OUTPUT_RAGGED_RANK=2)
     yield Sample([splits], values, np.array(2), OUTPUT_RAGGED_RANK=0, note="one row")
-    yield ErrorSample([splits], values, np.array([3]), OUTPUT_RAGGED_RANK=1,
-                      raises="indices\\[0\\] = 3 is not in \\[0, 3\\)")  # fmt: skip
+    yield ErrorSample(
+        [splits],
+        values,
+        np.array([3]),
+        OUTPUT_RAGGED_RANK=1,
+        raises="indices\\[0\\] = 3 is not in \\[0, 3\\)",
+    )
 
 
 # -- RaggedTensorToSparse -----------------------------------------------------------------------
@@ -195,9 +211,15 @@ def sparse_shape(rt_nested_splits, rt_dense_values):
     return [make_shape(s) for s in ((count, rank), (count,), (rank,))]
 
 
-@op("RaggedTensorToSparse", "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T -> "
+@op(
+    "RaggedTensorToSparse",
+    "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: T -> "
     "sparse_indices: int64, sparse_values: T, sparse_dense_shape: int64",
-    RAGGED_RANK=Int(min=1), T=Type(), Tsplits=SPLITS, shape=sparse_shape)  # fmt: skip
+    RAGGED_RANK=Int(min=1),
+    T=Type(),
+    Tsplits=SPLITS,
+    shape=sparse_shape,
+)
 def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
     """The same elements, sparse; the dense shape has room for the longest rows."""
     nested, values = rt_nested_splits, rt_dense_values

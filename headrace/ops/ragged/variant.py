@@ -29,9 +29,15 @@ def variant_shape(rt_nested_splits, rt_dense_values, *, batched_input):
     return make_shape((None if count is None else count - 1,))
 
 
-@op("RaggedTensorToVariant", "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: Tvalues -> "
-    "encoded_ragged: variant", RAGGED_RANK=Int(min=1), Tvalues=Type(), Tsplits=INDEX,
-    batched_input=Bool(), shape=variant_shape)  # fmt: skip
+@op(
+    "RaggedTensorToVariant",
+    "rt_nested_splits: RAGGED_RANK*Tsplits, rt_dense_values: Tvalues -> encoded_ragged: variant",
+    RAGGED_RANK=Int(min=1),
+    Tvalues=Type(),
+    Tsplits=INDEX,
+    batched_input=Bool(),
+    shape=variant_shape,
+)
 def ragged_tensor_to_variant(rt_nested_splits, rt_dense_values, *, Tvalues, Tsplits, batched_input):
     """A ragged tensor as one element, or each of its rows as one."""
     nested, values = rt_nested_splits, rt_dense_values
@@ -70,10 +76,16 @@ def from_variant_shape(encoded_ragged, *, input_ragged_rank, output_ragged_rank)
     return [VECTOR] * output_ragged_rank + [UNKNOWN]
 
 
-@op("RaggedTensorFromVariant", "encoded_ragged: variant -> "
+@op(
+    "RaggedTensorFromVariant",
+    "encoded_ragged: variant -> "
     "output_nested_splits: output_ragged_rank*Tsplits, output_dense_values: Tvalues",
-    input_ragged_rank=Int(min=-1), output_ragged_rank=Int(min=1), Tvalues=Type(), Tsplits=INDEX,
-    shape=from_variant_shape)  # fmt: skip
+    input_ragged_rank=Int(min=-1),
+    output_ragged_rank=Int(min=1),
+    Tvalues=Type(),
+    Tsplits=INDEX,
+    shape=from_variant_shape,
+)
 def ragged_tensor_from_variant(
     encoded_ragged, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits
 ):
@@ -154,5 +166,11 @@ def _unboxed(element, index, rank, values_type, splits_type):
 
 @ragged_tensor_from_variant.samples
 def _(rng):
-    yield ErrorSample(strings([b"x"], ()), input_ragged_rank=1, output_ragged_rank=1,
-                      Tvalues=int64, Tsplits=int64, raises="variant|Variant")  # fmt: skip
+    yield ErrorSample(
+        strings([b"x"], ()),
+        input_ragged_rank=1,
+        output_ragged_rank=1,
+        Tvalues=int64,
+        Tsplits=int64,
+        raises="variant|Variant",
+    )

@@ -26,9 +26,13 @@ def known_sizes(shape: Operand) -> tuple[int, ...]:
 
 
 def draw(
-    e: Emitter, generator: Operand, shape: Operand, rule: Callable[..., list[Expr]], width: int = 4,
+    e: Emitter,
+    generator: Operand,
+    shape: Operand,
+    rule: Callable[..., list[Expr]],
+    width: int = 4,
     reserved: int | None = None,
-) -> Operand:  # fmt: skip
+) -> Operand:
     """rule(four words) is the `width` numbers that a block makes, one after the other.  Blocks are
     reserved by the count of numbers unless `reserved` says how many."""
     sizes = known_sizes(shape)

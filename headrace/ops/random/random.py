@@ -67,9 +67,15 @@ def _declare_drawn(name, draw, doc):
 
     body.__doc__ = doc
     declared = op(
-        name, "shape: T -> output: dtype", seed=0, seed2=0, dtype=FLOATS, T=INDEX,
-        traits=_RANDOM, shape=drawn_shape,
-    )(body)  # fmt: skip
+        name,
+        "shape: T -> output: dtype",
+        seed=0,
+        seed2=0,
+        dtype=FLOATS,
+        T=INDEX,
+        traits=_RANDOM,
+        shape=drawn_shape,
+    )(body)
     declared.no_gradient()
     declared.samples(_drawn_samples)
     return declared
@@ -115,8 +121,16 @@ def _check_range(minval, maxval):
     require(minval < maxval, f"Need minval < maxval, got {minval} >= {maxval}")
 
 
-@op("RandomUniformInt", "shape: T, minval: Tout, maxval: Tout -> output: Tout", seed=0, seed2=0,
-    Tout=INDEX, T=INDEX, traits=_RANDOM, shape=drawn_between_shape)  # fmt: skip
+@op(
+    "RandomUniformInt",
+    "shape: T, minval: Tout, maxval: Tout -> output: Tout",
+    seed=0,
+    seed2=0,
+    Tout=INDEX,
+    T=INDEX,
+    traits=_RANDOM,
+    shape=drawn_between_shape,
+)
 def random_uniform_int(ctx, shape, minval, maxval, *, seed, seed2, Tout):
     """Integers in [minval, maxval)."""
     sizes = sizes_of(shape)
@@ -146,8 +160,7 @@ def _(rng):
 
 
 # -- orders and categories -----------------------------------------------------------------------
-@op("RandomShuffle", "value: T -> output: T", seed=0, seed2=0, T=Type(), traits=_RANDOM,
-    shape=same)  # fmt: skip
+@op("RandomShuffle", "value: T -> output: T", seed=0, seed2=0, T=Type(), traits=_RANDOM, shape=same)
 def random_shuffle(ctx, value, *, seed, seed2):
     """The input, its rows in a random order."""
     if value.size <= 1 or value.shape[0] <= 1:
@@ -209,9 +222,16 @@ def _categories(logits, num_samples, reserved, output_dtype):
     return out
 
 
-@op("Multinomial", "logits: T, num_samples: int32 -> output: output_dtype", seed=0, seed2=0,
-    T=REALS, output_dtype=Type(INDEX, default=dtypes.int64), traits=_RANDOM,
-    shape=_categories_shape)  # fmt: skip
+@op(
+    "Multinomial",
+    "logits: T, num_samples: int32 -> output: output_dtype",
+    seed=0,
+    seed2=0,
+    T=REALS,
+    output_dtype=Type(INDEX, default=dtypes.int64),
+    traits=_RANDOM,
+    shape=_categories_shape,
+)
 def multinomial(ctx, logits, num_samples, *, seed, seed2, output_dtype):
     """Categories by the distribution that each row of unnormalised log-probabilities gives."""
     return _categories(
@@ -229,9 +249,13 @@ def _(e, generator, logits, num_samples, *, output_dtype):
         raise Decline("no samples, or an unknown number")
     count = int(count)
     drawn = draw(
-        e, generator, e.known([rows, count]), draw_rules.uniform(e, dtypes.float64), width=2,
+        e,
+        generator,
+        e.known([rows, count]),
+        draw_rules.uniform(e, dtypes.float64),
+        width=2,
         reserved=_blocks(rows, count),
-    )  # fmt: skip
+    )
     x = e.compute((rows, classes), lambda r, c: e.cast(logits[r, c], dtypes.float64))
 
     def finite(r, c, otherwise, value):
@@ -286,12 +310,16 @@ def _declare_stateless(name, draw, doc):
 
     body.__doc__ = f"{doc}  The same seed gives the same numbers."
     declared = op(
-        name, "shape: T, seed: Tseed -> output: dtype",
-        dtype=Type((dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
-                   default=dtypes.float32),
-        T=Type(INDEX, default=dtypes.int32), Tseed=Type(INDEX, default=dtypes.int64),
+        name,
+        "shape: T, seed: Tseed -> output: dtype",
+        dtype=Type(
+            (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
+            default=dtypes.float32,
+        ),
+        T=Type(INDEX, default=dtypes.int32),
+        Tseed=Type(INDEX, default=dtypes.int64),
         shape=_stateless_shape,
-    )(body)  # fmt: skip
+    )(body)
     declared.no_gradient()
     declared.samples(_stateless_samples)
     return declared
@@ -314,9 +342,14 @@ stateless_truncated_normal = _declare_stateless(
 )
 
 
-@op("StatelessRandomUniformInt",
-    "shape: T, seed: Tseed, minval: dtype, maxval: dtype -> output: dtype", dtype=INDEX, T=INDEX,
-    Tseed=Type(INDEX, default=dtypes.int64), shape=_stateless_shape)  # fmt: skip
+@op(
+    "StatelessRandomUniformInt",
+    "shape: T, seed: Tseed, minval: dtype, maxval: dtype -> output: dtype",
+    dtype=INDEX,
+    T=INDEX,
+    Tseed=Type(INDEX, default=dtypes.int64),
+    shape=_stateless_shape,
+)
 def stateless_random_uniform_int(shape, seed, minval, maxval, *, dtype):
     """Integers in [minval, maxval).  The same seed gives the same numbers."""
     sizes = sizes_of(shape)
@@ -342,9 +375,14 @@ def _stateless_categories_shape(logits, num_samples, seed):
     return _categories_shape(logits, num_samples)
 
 
-@op("StatelessMultinomial", "logits: T, num_samples: int32, seed: Tseed -> output: output_dtype",
-    T=REALS, Tseed=Type(INDEX, default=dtypes.int64),
-    output_dtype=Type(INDEX, default=dtypes.int64), shape=_stateless_categories_shape)  # fmt: skip
+@op(
+    "StatelessMultinomial",
+    "logits: T, num_samples: int32, seed: Tseed -> output: output_dtype",
+    T=REALS,
+    Tseed=Type(INDEX, default=dtypes.int64),
+    output_dtype=Type(INDEX, default=dtypes.int64),
+    shape=_stateless_categories_shape,
+)
 def stateless_multinomial(logits, num_samples, seed, *, output_dtype):
     """As Multinomial; the same seed gives the same categories."""
     generator = stateless_generator(seed)
@@ -361,9 +399,14 @@ def _(rng):
 
 
 # -- integers from the system --------------------------------------------------------------------
-@op("NonDeterministicInts", "shape: shape_dtype -> output: dtype", dtype=dtypes.int64,
-    shape_dtype=dtypes.int64, traits=_RANDOM,
-    shape=lambda shape: described_by(shape) if shape.rank is not None else UNKNOWN)  # fmt: skip
+@op(
+    "NonDeterministicInts",
+    "shape: shape_dtype -> output: dtype",
+    dtype=dtypes.int64,
+    shape_dtype=dtypes.int64,
+    traits=_RANDOM,
+    shape=lambda shape: described_by(shape) if shape.rank is not None else UNKNOWN,
+)
 def non_deterministic_ints(shape, *, dtype):
     """Integers over the whole range of the type, different at every run."""
     import secrets

@@ -65,8 +65,16 @@ def _sampled_shape(shape, parameter):
 
 
 # -- gamma ---------------------------------------------------------------------------------------
-@op("RandomGamma", "shape: S, alpha: T -> output: T", seed=0, seed2=0, S=INDEX, T=_HALF_TO_DOUBLE,
-    traits=_RANDOM, shape=_sampled_shape)  # fmt: skip
+@op(
+    "RandomGamma",
+    "shape: S, alpha: T -> output: T",
+    seed=0,
+    seed2=0,
+    S=INDEX,
+    T=_HALF_TO_DOUBLE,
+    traits=_RANDOM,
+    shape=_sampled_shape,
+)
 def random_gamma(ctx, shape, alpha, *, seed, seed2):
     """Numbers from gamma distributions of scale 1 (Marsaglia and Tsang): shape + alpha.shape."""
     sizes = sizes_of(shape)
@@ -132,8 +140,13 @@ def _(rng):
     yield Sample(np.array([0]), alpha, grad=False, note="empty")
 
 
-@op("RandomGammaGrad", "alpha: T, sample: T -> output: T", T=(dtypes.float32, dtypes.float64),
-    traits={ELEMENTWISE}, shape=broadcast)  # fmt: skip
+@op(
+    "RandomGammaGrad",
+    "alpha: T, sample: T -> output: T",
+    T=(dtypes.float32, dtypes.float64),
+    traits={ELEMENTWISE},
+    shape=broadcast,
+)
 def random_gamma_grad(alpha, sample):
     """How a gamma sample moves with its alpha (implicit reparameterisation)."""
     with np.errstate(all="ignore"):
@@ -206,9 +219,17 @@ def _poisson(ctx, shape, rate, seed, seed2, dtype):
         return _in_order(drawn, sizes, rate).astype(dtype.numpy)
 
 
-@op("RandomPoisson", "shape: S, rate: dtype -> output: dtype", seed=0, seed2=0, S=INDEX,
-    dtype=_HALF_TO_DOUBLE, traits=_RANDOM, deprecated=(25, "Replaced by RandomPoissonV2"),
-    shape=_sampled_shape)  # fmt: skip
+@op(
+    "RandomPoisson",
+    "shape: S, rate: dtype -> output: dtype",
+    seed=0,
+    seed2=0,
+    S=INDEX,
+    dtype=_HALF_TO_DOUBLE,
+    traits=_RANDOM,
+    deprecated=(25, "Replaced by RandomPoissonV2"),
+    shape=_sampled_shape,
+)
 def random_poisson(ctx, shape, rate, *, seed, seed2, dtype):
     """Numbers from Poisson distributions: shape + rate.shape."""
     return _poisson(ctx, shape, rate, seed, seed2, dtype)
@@ -217,9 +238,17 @@ def random_poisson(ctx, shape, rate, *, seed, seed2, dtype):
 _RATES = (*_HALF_TO_DOUBLE, dtypes.int32, dtypes.int64)
 
 
-@op("RandomPoissonV2", "shape: S, rate: R -> output: dtype", seed=0, seed2=0, S=INDEX,
-    R=Type(_RATES, default=dtypes.float64), dtype=Type(_RATES, default=dtypes.int64),
-    traits=_RANDOM, shape=_sampled_shape)  # fmt: skip
+@op(
+    "RandomPoissonV2",
+    "shape: S, rate: R -> output: dtype",
+    seed=0,
+    seed2=0,
+    S=INDEX,
+    R=Type(_RATES, default=dtypes.float64),
+    dtype=Type(_RATES, default=dtypes.int64),
+    traits=_RANDOM,
+    shape=_sampled_shape,
+)
 def random_poisson_v2(ctx, shape, rate, *, seed, seed2, dtype):
     """Numbers from Poisson distributions: shape + rate.shape."""
     return _poisson(ctx, shape, rate, seed, seed2, dtype)
@@ -375,9 +404,16 @@ def parameter_batches(sizes, parameters, one_size):
     return batches, total // batches if batches else 0
 
 
-@op("ParameterizedTruncatedNormal",
+@op(
+    "ParameterizedTruncatedNormal",
     "shape: T, means: dtype, stdevs: dtype, minvals: dtype, maxvals: dtype -> output: dtype",
-    seed=0, seed2=0, dtype=FLOATS, T=INDEX, traits=_RANDOM, shape=_bounded_shape)  # fmt: skip
+    seed=0,
+    seed2=0,
+    dtype=FLOATS,
+    T=INDEX,
+    traits=_RANDOM,
+    shape=_bounded_shape,
+)
 def parameterized_truncated_normal(
     ctx, shape, means, stdevs, minvals, maxvals, *, seed, seed2, dtype
 ):

@@ -88,9 +88,13 @@ def _declare(name, draw, default, doc):
 
     body.__doc__ = doc
     declared = op(
-        name, "resource: resource, algorithm: int64, shape: shape_dtype -> output: dtype",
-        dtype=default, shape_dtype=dtypes.int64, traits=_TRAITS, shape=_drawn_shape,
-    )(body)  # fmt: skip
+        name,
+        "resource: resource, algorithm: int64, shape: shape_dtype -> output: dtype",
+        dtype=default,
+        shape_dtype=dtypes.int64,
+        traits=_TRAITS,
+        shape=_drawn_shape,
+    )(body)
     declared.no_gradient()
     declared.samples(_drawn_samples)
     return declared
@@ -123,10 +127,15 @@ stateful_uniform_full_int = _declare(
 )
 
 
-@op("StatefulStandardNormal", "resource: resource, shape: shape_dtype -> output: dtype",
-    dtype=dtypes.float32, shape_dtype=dtypes.int64, traits=_TRAITS,
+@op(
+    "StatefulStandardNormal",
+    "resource: resource, shape: shape_dtype -> output: dtype",
+    dtype=dtypes.float32,
+    shape_dtype=dtypes.int64,
+    traits=_TRAITS,
     deprecated=(29, "Use StatefulStandardNormalV2 instead"),
-    shape=lambda resource, shape: described_by(shape))  # fmt: skip
+    shape=lambda resource, shape: described_by(shape),
+)
 def stateful_standard_normal(resource, shape, *, dtype):
     """Normal numbers; the state begins with the number of its algorithm."""
     sizes = sizes_of(shape)
@@ -138,10 +147,15 @@ def stateful_standard_normal(resource, shape, *, dtype):
 stateful_standard_normal.no_gradient()
 
 
-@op("StatefulUniformInt",
+@op(
+    "StatefulUniformInt",
     "resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype -> "
-    "output: dtype", dtype=dtypes.int64, shape_dtype=dtypes.int64, traits=_TRAITS,
-    shape=_drawn_shape)  # fmt: skip
+    "output: dtype",
+    dtype=dtypes.int64,
+    shape_dtype=dtypes.int64,
+    traits=_TRAITS,
+    shape=_drawn_shape,
+)
 def stateful_uniform_int(resource, algorithm, shape, minval, maxval, *, dtype):
     """Integers in [minval, maxval)."""
     sizes = sizes_of(shape)
@@ -161,8 +175,12 @@ def _skip_shape(resource, algorithm, delta):
     return []
 
 
-@op("RngSkip", "resource: resource, algorithm: int64, delta: int64 ->",
-    traits={STATEFUL, WRITES}, shape=_skip_shape)  # fmt: skip
+@op(
+    "RngSkip",
+    "resource: resource, algorithm: int64, delta: int64 ->",
+    traits={STATEFUL, WRITES},
+    shape=_skip_shape,
+)
 def rng_skip(resource, algorithm, delta):
     """Move a generator on, as if it had given `delta` outputs."""
     _advance(resource, _scalar(algorithm, 1), _scalar(delta, 2))
@@ -199,11 +217,20 @@ def _inversion(run, count, n, p):
 
 def _stirling_tail(k):
     """log k! minus Stirling's approximation."""
-    table = np.array([
-        0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509,
-        0.0166446911898211, 0.0138761288230707, 0.0118967099458917, 0.0104112652619720,
-        0.00925546218271273, 0.00833056343336287,
-    ])  # fmt: skip
+    table = np.array(
+        [
+            0.0810614667953272,
+            0.0413406959554092,
+            0.0276779256849983,
+            0.02079067210376509,
+            0.0166446911898211,
+            0.0138761288230707,
+            0.0118967099458917,
+            0.0104112652619720,
+            0.00925546218271273,
+            0.00833056343336287,
+        ]
+    )
     square = (k + 1) ** 2
     far = (1.0 / 12 - (1.0 / 360 + 1.0 / 1260 / square) / square) / (k + 1)
     return np.where(k <= 9, table[np.clip(k, 0, 9).astype(np.int64)], far)
@@ -265,10 +292,15 @@ def _binomial_shape(resource, algorithm, shape, counts, probs):
     return described_by(shape)
 
 
-@op("StatefulRandomBinomial",
+@op(
+    "StatefulRandomBinomial",
     "resource: resource, algorithm: int64, shape: S, counts: T, probs: T -> output: dtype",
-    S=INDEX, T=Type(_NUMBERS, default=dtypes.float64),
-    dtype=Type(_NUMBERS, default=dtypes.int64), traits=_TRAITS, shape=_binomial_shape)  # fmt: skip
+    S=INDEX,
+    T=Type(_NUMBERS, default=dtypes.float64),
+    dtype=Type(_NUMBERS, default=dtypes.int64),
+    traits=_TRAITS,
+    shape=_binomial_shape,
+)
 def stateful_random_binomial(resource, algorithm, shape, counts, probs, *, dtype):
     """Numbers from binomial distributions, with parameters per row of the output or for all."""
     sizes = sizes_of(shape)

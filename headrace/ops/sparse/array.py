@@ -38,9 +38,15 @@ def concat_shape(indices, values, shapes):
     return [make_shape((count, rank)), make_shape((count,)), dense]
 
 
-@op("SparseConcat", "indices: N*int64, values: N*T, shapes: N*int64 -> "
+@op(
+    "SparseConcat",
+    "indices: N*int64, values: N*T, shapes: N*int64 -> "
     "output_indices: int64, output_values: T, output_shape: int64",
-    concat_dim=Int(), N=Int(min=2), T=Type(), shape=concat_shape)  # fmt: skip
+    concat_dim=Int(),
+    N=Int(min=2),
+    T=Type(),
+    shape=concat_shape,
+)
 def sparse_concat(indices, values, shapes, *, concat_dim):
     """Sparse tensors, one after the other along a dimension."""
     for i, (places, elements, shape) in enumerate(zip(indices, values, shapes)):
@@ -91,8 +97,13 @@ def _(rng):
         yield Sample([places, places], [values, values], [shape, shape], concat_dim=axis)
     empty = np.zeros((0, 2), np.int64), np.zeros(0), shape
     yield Sample(*([a, b] for a, b in zip(SMALL, empty)), concat_dim=0, note="empty")
-    yield ErrorSample([places] * 2, [values] * 2, [shape] * 2, concat_dim=2,
-                      raises="Concat dimension must be in range")  # fmt: skip
+    yield ErrorSample(
+        [places] * 2,
+        [values] * 2,
+        [shape] * 2,
+        concat_dim=2,
+        raises="Concat dimension must be in range",
+    )
 
 
 # -- SparseSplit --------------------------------------------------------------------------------
@@ -102,9 +113,14 @@ def split_shape(split_dim, indices, values, shape, *, num_split):
     return [parts[0]] * num_split + [parts[1]] * num_split + [dense] * num_split
 
 
-@op("SparseSplit", "split_dim: int64, indices: int64, values: T, shape: int64 -> "
+@op(
+    "SparseSplit",
+    "split_dim: int64, indices: int64, values: T, shape: int64 -> "
     "output_indices: num_split*int64, output_values: num_split*T, output_shape: num_split*int64",
-    num_split=Int(min=1), T=Type(), shape=split_shape)  # fmt: skip
+    num_split=Int(min=1),
+    T=Type(),
+    shape=split_shape,
+)
 def sparse_split(split_dim, indices, values, shape, *, num_split):
     """A sparse tensor in parts along a dimension; the first ones may be larger by one."""
     require(
@@ -151,9 +167,13 @@ def slice_shape(indices, values, shape, start, size):
     return [parts[0], parts[1], with_rank(shape, 1)]
 
 
-@op("SparseSlice", "indices: int64, values: T, shape: int64, start: int64, size: int64 -> "
+@op(
+    "SparseSlice",
+    "indices: int64, values: T, shape: int64, start: int64, size: int64 -> "
     "output_indices: int64, output_values: T, output_shape: int64",
-    T=Type(), shape=slice_shape)  # fmt: skip
+    T=Type(),
+    shape=slice_shape,
+)
 def sparse_slice(indices, values, shape, start, size):
     """The elements in a box that begins at `start`, cut at the border of the tensor."""
     check_kinds(indices, values, shape)
@@ -194,8 +214,13 @@ def _rows(grad, indices, *rest):
     return make_shape((with_rank(indices, 2).sizes[0],))
 
 
-@op("SparseSliceGrad", "backprop_val_grad: T, input_indices: int64, input_start: int64, "
-    "output_indices: int64 -> val_grad: T", T=NUMBERS, shape=_rows)  # fmt: skip
+@op(
+    "SparseSliceGrad",
+    "backprop_val_grad: T, input_indices: int64, input_start: int64, "
+    "output_indices: int64 -> val_grad: T",
+    T=NUMBERS,
+    shape=_rows,
+)
 def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indices):
     """The gradient of a slice, at the places that it was cut from."""
     dy, inner = backprop_val_grad, output_indices
@@ -231,10 +256,11 @@ def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indi
             used += 1
     if used != len(dy):
         raise InternalError(
-            None, None,
+            None,
+            None,
             "Elements of backprop_val_grad aren't all propagated. Num elements:"
             f"{len(dy)}, used: {used}",
-        )  # fmt: skip
+        )
     return out
 
 
@@ -250,8 +276,13 @@ def reorder_shape(input_indices, input_values, input_shape):
     return [with_rank(input_indices, 2), with_rank(input_values, 1)]
 
 
-@op("SparseReorder", "input_indices: int64, input_values: T, input_shape: int64 -> "
-    "output_indices: int64, output_values: T", T=Type(), shape=reorder_shape)  # fmt: skip
+@op(
+    "SparseReorder",
+    "input_indices: int64, input_values: T, input_shape: int64 -> "
+    "output_indices: int64, output_values: T",
+    T=Type(),
+    shape=reorder_shape,
+)
 def sparse_reorder(input_indices, input_values, input_shape):
     """The elements in row-major order."""
     check_parts(input_indices, input_values, input_shape)
@@ -288,8 +319,12 @@ def reshape_shape(input_indices, input_shape, new_shape):
     return [make_shape((count, rank)), make_shape((rank,))]
 
 
-@op("SparseReshape", "input_indices: int64, input_shape: int64, new_shape: int64 -> "
-    "output_indices: int64, output_shape: int64", shape=reshape_shape)  # fmt: skip
+@op(
+    "SparseReshape",
+    "input_indices: int64, input_shape: int64, new_shape: int64 -> "
+    "output_indices: int64, output_shape: int64",
+    shape=reshape_shape,
+)
 def sparse_reshape(input_indices, input_shape, new_shape):
     """The places of the same elements in another dense shape; one size may be -1."""
     where = "should be a {} but received shape {}"

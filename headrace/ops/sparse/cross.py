@@ -70,12 +70,21 @@ def _as_hash(value):
     return fingerprint64(value) if isinstance(value, bytes) else value & M
 
 
-@op("SparseCross", "indices: N*int64, values: sparse_types, shapes: N*int64, "
+@op(
+    "SparseCross",
+    "indices: N*int64, values: sparse_types, shapes: N*int64, "
     "dense_inputs: dense_types -> output_indices: int64, output_values: out_type, "
-    "output_shape: int64", N=Int(min=0), hashed_output=Bool(), num_buckets=Int(min=0),
-    hash_key=Int(), sparse_types=Types(KINDS, min=0), dense_types=Types(KINDS, min=0),
-    out_type=KINDS, internal_type=KINDS,
-    shape=lambda *inputs: [make_shape(s) for s in ((None, 2), (None,), (2,))])  # fmt: skip
+    "output_shape: int64",
+    N=Int(min=0),
+    hashed_output=Bool(),
+    num_buckets=Int(min=0),
+    hash_key=Int(),
+    sparse_types=Types(KINDS, min=0),
+    dense_types=Types(KINDS, min=0),
+    out_type=KINDS,
+    internal_type=KINDS,
+    shape=lambda *inputs: [make_shape(s) for s in ((None, 2), (None,), (2,))],
+)
 def sparse_cross(indices, values, shapes, dense_inputs, *, hashed_output, num_buckets, hash_key):
     """All combinations of the values that features have in a row, the last feature fastest.
 
@@ -114,11 +123,27 @@ def _(rng):
     places, shape = np.array([[0, 0], [0, 1], [1, 0]]), np.array([2, 2])
     numbers = np.array([[1, 2], [3, 4]])
     common = {"num_buckets": 0, "hash_key": 1, "internal_type": string}
-    yield Sample([places], [words], [shape], [numbers], hashed_output=False, out_type=string,
-                 **common)  # fmt: skip
+    yield Sample(
+        [places], [words], [shape], [numbers], hashed_output=False, out_type=string, **common
+    )
     hashed = common | {"internal_type": int64, "num_buckets": 100}
-    yield Sample([places] * 2, [words, np.arange(3)], [shape] * 2, [], hashed_output=True,
-                 out_type=int64, **hashed)  # fmt: skip
+    yield Sample(
+        [places] * 2,
+        [words, np.arange(3)],
+        [shape] * 2,
+        [],
+        hashed_output=True,
+        out_type=int64,
+        **hashed,
+    )
     yield Sample([], [], [], [numbers, numbers], hashed_output=True, out_type=int64, **hashed)
-    yield ErrorSample([places] * 2, [words] * 2, [shape, np.array([3, 2])], [], out_type=string,
-                      hashed_output=False, raises="batch size 2 got 3", **common)  # fmt: skip
+    yield ErrorSample(
+        [places] * 2,
+        [words] * 2,
+        [shape, np.array([3, 2])],
+        [],
+        out_type=string,
+        hashed_output=False,
+        raises="batch size 2 got 3",
+        **common,
+    )

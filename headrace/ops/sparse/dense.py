@@ -20,9 +20,15 @@ from headrace.ops.sparse.layout import check_order, check_sizes, flat_places
 
 
 # -- SparseToDense ------------------------------------------------------------------------------
-@op("SparseToDense", "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, "
-    "default_value: T -> dense: T", validate_indices=True, T=Type(), Tindices=INDEX,
-    shape=lambda i, output_shape, v, d: described_by(output_shape))  # fmt: skip
+@op(
+    "SparseToDense",
+    "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, "
+    "default_value: T -> dense: T",
+    validate_indices=True,
+    T=Type(),
+    Tindices=INDEX,
+    shape=lambda i, output_shape, v, d: described_by(output_shape),
+)
 def sparse_to_dense(
     sparse_indices, output_shape, sparse_values, default_value, *, validate_indices
 ):
@@ -123,20 +129,25 @@ def _(rng):
     yield Sample(
         np.array([1, 3]), np.array([5]), np.array([2.0, 3.0]), np.array(0.0), note="vector"
     )
-    yield Sample(np.array(4), np.array([7]), np.array(1.0), np.array(-1.0), note="one place")  # fmt: skip
+    yield Sample(np.array(4), np.array([7]), np.array(1.0), np.array(-1.0), note="one place")
     yield Sample(places[::-1], shape, values, np.array(0.0), validate_indices=False)
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([[0], [2]]), np.array([3]), words, np.array(b"-", object))
     yield ErrorSample(places[::-1], shape, values, np.array(0.0), raises="is out of order")
     yield ErrorSample(places, np.array([4, 3]), values, np.array(0.0), raises="is out of bounds")
-    yield ErrorSample(places, np.array([4]), values, np.array(0.0),
-                      raises="incorrect number of elements")  # fmt: skip
+    yield ErrorSample(
+        places, np.array([4]), values, np.array(0.0), raises="incorrect number of elements"
+    )
 
 
 # -- SparseTensorDenseAdd -----------------------------------------------------------------------
-@op("SparseTensorDenseAdd", "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T -> "
-    "output: T", T=NUMBERS, Tindices=INDEX,
-    shape=lambda i, v, s, b: b.plain())  # fmt: skip
+@op(
+    "SparseTensorDenseAdd",
+    "a_indices: Tindices, a_values: T, a_shape: Tindices, b: T -> output: T",
+    T=NUMBERS,
+    Tindices=INDEX,
+    shape=lambda i, v, s, b: b.plain(),
+)
 def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
     """The sum, dense.  Places that occur twice add up."""
     require(
@@ -197,9 +208,15 @@ def product_shape(a_indices, a_values, a_shape, b, *, adjoint_a, adjoint_b):
     return make_shape((left[0], right[1]))
 
 
-@op("SparseTensorDenseMatMul", "a_indices: Tindices, a_values: T, a_shape: int64, b: T -> "
-    "product: T", T=Type(), Tindices=Type(INDEX, default=dtypes.int64), adjoint_a=False,
-    adjoint_b=False, shape=product_shape)  # fmt: skip
+@op(
+    "SparseTensorDenseMatMul",
+    "a_indices: Tindices, a_values: T, a_shape: int64, b: T -> product: T",
+    T=Type(),
+    Tindices=Type(INDEX, default=dtypes.int64),
+    adjoint_a=False,
+    adjoint_b=False,
+    shape=product_shape,
+)
 def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, adjoint_b):
     """The matrix product of a sparse and a dense matrix."""
     require(b.ndim == 2, "Tensor 'b' is not a matrix")
@@ -309,8 +326,14 @@ def _(rng):
             b = rng.normal(size=(4 if adjoint_a else 5, 3))
             yield Sample(*SMALL, b.T if adjoint_b else b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
     yield Sample(np.zeros((0, 2), np.int64), np.zeros(0), np.array([4, 5]), np.ones((5, 2)))
-    yield Sample(SMALL[0], np.array([1j, 2, 3, 4]), SMALL[2], np.ones((4, 2)) * 1j,
-                 adjoint_a=True, grad=False)  # fmt: skip
+    yield Sample(
+        SMALL[0],
+        np.array([1j, 2, 3, 4]),
+        SMALL[2],
+        np.ones((4, 2)) * 1j,
+        adjoint_a=True,
+        grad=False,
+    )
     yield ErrorSample(*SMALL, np.ones((4, 3)), raises="must be equal|inner dimension")
 
 
@@ -322,9 +345,12 @@ def cwise(name, combine, doc):
         return combine(sp_values, _gathered(sp_indices, sp_values, sp_shape, dense))
 
     reference.__doc__ = doc
-    return op(name, "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",
-              T=NUMBERS, shape=lambda i, v, s, d: make_shape((with_rank(i, 2).sizes[0],)),
-              )(reference)  # fmt: skip
+    return op(
+        name,
+        "sp_indices: int64, sp_values: T, sp_shape: int64, dense: T -> output: T",
+        T=NUMBERS,
+        shape=lambda i, v, s, d: make_shape((with_rank(i, 2).sizes[0],)),
+    )(reference)
 
 
 def _gathered(indices, values, shape, dense):

@@ -67,9 +67,14 @@ def add_shape(ai, av, a_shape, bi, bv, b_shape, thresh):
     return sparse_shapes(rank)
 
 
-@op("SparseAdd", "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
+@op(
+    "SparseAdd",
+    "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
     "b_shape: int64, thresh: Treal -> sum_indices: int64, sum_values: T, sum_shape: int64",
-    T=NUMBERS, Treal=REALS, shape=add_shape)  # fmt: skip
+    T=NUMBERS,
+    Treal=REALS,
+    shape=add_shape,
+)
 def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     """The sum, sparse; where both have an element, a sum below `thresh` in magnitude is left out."""
     check_pair((a_indices, a_values, a_shape), (b_indices, b_values, b_shape))
@@ -102,10 +107,13 @@ def _(rng):
     yield ErrorSample(*SMALL, *OTHER[:2], np.array([4, 6]), np.array(0.0), raises="do not match")
 
 
-@op("SparseAddGrad", "backprop_val_grad: T, a_indices: int64, b_indices: int64, "
-    "sum_indices: int64 -> a_val_grad: T, b_val_grad: T", T=NUMBERS,
+@op(
+    "SparseAddGrad",
+    "backprop_val_grad: T, a_indices: int64, b_indices: int64, "
+    "sum_indices: int64 -> a_val_grad: T, b_val_grad: T",
+    T=NUMBERS,
     shape=lambda g, a, b, s: [make_shape((with_rank(x, 2).sizes[0],)) for x in (a, b)],
-    )  # fmt: skip
+)
 def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
     """Each term gets the gradient at its place in the sum, zero where that was left out."""
     dy = backprop_val_grad
@@ -170,9 +178,13 @@ def pairwise(name, combine, types, doc):
         yield ErrorSample(*SMALL, *OTHER[:2], np.array([4, 6]), raises="do not match")
 
     reference.__doc__ = doc
-    declared = op(name, "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, "
-                  "b_values: T, b_shape: int64 -> output_indices: int64, output_values: T",
-                  T=types, shape=pair_shape)(reference)  # fmt: skip
+    declared = op(
+        name,
+        "a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, "
+        "b_values: T, b_shape: int64 -> output_indices: int64, output_values: T",
+        T=types,
+        shape=pair_shape,
+    )(reference)
     declared.gradient(gradient)
     declared.samples(samples)
     return declared
@@ -284,9 +296,13 @@ def reduction(name, combine, types, doc):
     sparse.__doc__ = f"{doc}, sparse."
     one = op(name, inputs + "output: T", keep_dims=False, T=types, shape=reduce_shape)(dense)
     one.samples(samples(name == "SparseReduceSum"))
-    three = op(name + "Sparse", inputs + "output_indices: int64, output_values: T, "
-               "output_shape: int64", keep_dims=False, T=types,
-               shape=lambda *inputs: [UNKNOWN] * 3)(sparse)  # fmt: skip
+    three = op(
+        name + "Sparse",
+        inputs + "output_indices: int64, output_values: T, output_shape: int64",
+        keep_dims=False,
+        T=types,
+        shape=lambda *inputs: [UNKNOWN] * 3,
+    )(sparse)
     three.samples(samples(False))
     return one, three
 
@@ -295,9 +311,11 @@ sparse_reduce_sum, sparse_reduce_sum_sparse = reduction(
     "SparseReduceSum", np.add, NUMBERS, "The sums of the elements along axes"
 )
 sparse_reduce_max, sparse_reduce_max_sparse = reduction(
-    "SparseReduceMax", np.maximum, REALS,
+    "SparseReduceMax",
+    np.maximum,
+    REALS,
     "The largest of the given elements along axes, zero where there are none",
-)  # fmt: skip
+)
 
 
 @sparse_reduce_sum.gradient
@@ -320,8 +338,12 @@ def softmax_shape(sp_indices, sp_values, sp_shape):
     return with_rank(sp_values, 1)
 
 
-@op("SparseSoftmax", "sp_indices: int64, sp_values: T, sp_shape: int64 -> output: T",
-    T=(float32, float64), shape=softmax_shape)  # fmt: skip
+@op(
+    "SparseSoftmax",
+    "sp_indices: int64, sp_values: T, sp_shape: int64 -> output: T",
+    T=(float32, float64),
+    shape=softmax_shape,
+)
 def sparse_softmax(sp_indices, sp_values, sp_shape):
     """Softmax over the elements that are given in each row of the last dimension."""
     require(

@@ -19,9 +19,17 @@ from headrace.ops.math import cast
 SPARSE_TYPES = (float32, bfloat16)
 
 
-@op("SparseMatMul", "a: Ta, b: Tb -> product: float32", transpose_a=False, transpose_b=False,
-    a_is_sparse=False, b_is_sparse=False, Ta=Type(SPARSE_TYPES, default=float32),
-    Tb=Type(SPARSE_TYPES, default=float32), shape=matmul_shape)  # fmt: skip
+@op(
+    "SparseMatMul",
+    "a: Ta, b: Tb -> product: float32",
+    transpose_a=False,
+    transpose_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    Ta=Type(SPARSE_TYPES, default=float32),
+    Tb=Type(SPARSE_TYPES, default=float32),
+    shape=matmul_shape,
+)
 def sparse_matmul(a, b, *, transpose_a, transpose_b):
     """The product of two matrices in float32, either of them transposed first."""
     return matrix.matmul.reference(
@@ -73,9 +81,14 @@ def _(rng):
     for ta in (False, True):
         for tb in (False, True):
             yield Sample(
-                a.T if ta else a, b.T if tb else b, transpose_a=ta, transpose_b=tb,
-                a_is_sparse=True, dtypes=False, tolerance=1e-2,
-            )  # fmt: skip
+                a.T if ta else a,
+                b.T if tb else b,
+                transpose_a=ta,
+                transpose_b=tb,
+                a_is_sparse=True,
+                dtypes=False,
+                tolerance=1e-2,
+            )
     half = bfloat16.numpy
     yield Sample(a.astype(half), b, dtypes=False, note="mixed", grad=False)
     yield ErrorSample(a, a, raises="must be equal|size-incompatible")

@@ -29,9 +29,13 @@ def fill_shape(indices, values, dense_shape, default_value):
     return [out[0], out[1], make_shape((rows,)), make_shape((count,))]
 
 
-@op("SparseFillEmptyRows", "indices: int64, values: T, dense_shape: int64, default_value: T -> "
+@op(
+    "SparseFillEmptyRows",
+    "indices: int64, values: T, dense_shape: int64, default_value: T -> "
     "output_indices: int64, output_values: T, empty_row_indicator: bool, reverse_index_map: int64",
-    T=Type(), shape=fill_shape)  # fmt: skip
+    T=Type(),
+    shape=fill_shape,
+)
 def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     """A row without elements gets `default_value` in its first place.
 
@@ -91,9 +95,12 @@ def _(rng):
     yield ErrorSample(SMALL[0], SMALL[1], np.array([2, 5]), np.array(0.0), raises="is invalid: 3")
 
 
-@op("SparseFillEmptyRowsGrad", "reverse_index_map: int64, grad_values: T -> "
-    "d_values: T, d_default_value: T", T=Type(),
-    shape=lambda m, g: [with_rank(m, 1), (with_rank(g, 1), SCALAR)[1]])  # fmt: skip
+@op(
+    "SparseFillEmptyRowsGrad",
+    "reverse_index_map: int64, grad_values: T -> d_values: T, d_default_value: T",
+    T=Type(),
+    shape=lambda m, g: [with_rank(m, 1), (with_rank(g, 1), SCALAR)[1]],
+)
 def sparse_fill_empty_rows_grad(reverse_index_map, grad_values):
     """Gradients of the elements, and of the filler: the sum over the rows that it went to."""
     for name, part in (("reverse_index_map", reverse_index_map), ("grad_values", grad_values)):

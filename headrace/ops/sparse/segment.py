@@ -84,8 +84,13 @@ def _samples(*more):
         yield Sample(data, np.zeros(0, np.int32), np.zeros(0, np.int32), *more, note="empty")
         yield ErrorSample(data, np.array([4, 0, 0]), ids, *more, raises=r"indices\[0\] == 4 out of")
         yield ErrorSample(data, np.array([1, 0]), ids, *more, raises="same size|must be equal")
-        yield ErrorSample(data, np.array([1, 0]), ids[[1, 2]][::-1], *more,
-                          raises="not increasing|not sorted|num_segments")  # fmt: skip
+        yield ErrorSample(
+            data,
+            np.array([1, 0]),
+            ids[[1, 2]][::-1],
+            *more,
+            raises="not increasing|not sorted|num_segments",
+        )
 
     return samples
 
@@ -106,9 +111,13 @@ def _counted(name, doc, T, power):
 
     reference.__doc__ = doc
     declared = op(
-        name, f"{_INPUTS}, num_segments: Tnumsegments -> output: T", T=T, Tidx=_TIDX,
-        Tnumsegments=Type(INDEX, default=int32), shape=counted_shape,
-    )(reference)  # fmt: skip
+        name,
+        f"{_INPUTS}, num_segments: Tnumsegments -> output: T",
+        T=T,
+        Tidx=_TIDX,
+        Tnumsegments=Type(INDEX, default=int32),
+        shape=counted_shape,
+    )(reference)
     declared.samples(_samples(np.array(4, np.int32)))
     return declared
 
@@ -126,9 +135,11 @@ sparse_segment_mean_with_num_segments = _counted(
     "SparseSegmentMeanWithNumSegments", "SparseSegmentMean with so many segments.", _FLOATS, 1
 )
 sparse_segment_sqrt_n = _plain(
-    "SparseSegmentSqrtN", "The sums of the chosen rows of each segment, divided by the square root "
-    "of their number.", _FLOATS, 0.5,
-)  # fmt: skip
+    "SparseSegmentSqrtN",
+    "The sums of the chosen rows of each segment, divided by the square root of their number.",
+    _FLOATS,
+    0.5,
+)
 sparse_segment_sqrt_n_with_num_segments = _counted(
     "SparseSegmentSqrtNWithNumSegments", "SparseSegmentSqrtN with so many segments.", _FLOATS, 0.5
 )
@@ -177,9 +188,12 @@ def _gradient_op(name, doc, power):
 
     reference.__doc__ = doc
     declared = op(
-        name, "grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32 -> output: T",
-        T=_FLOATS, Tidx=_TIDX, shape=grad_shape,
-    )(reference)  # fmt: skip
+        name,
+        "grad: T, indices: Tidx, segment_ids: int32, output_dim0: int32 -> output: T",
+        T=_FLOATS,
+        Tidx=_TIDX,
+        shape=grad_shape,
+    )(reference)
     declared.samples(_gradient_samples)
     return declared
 

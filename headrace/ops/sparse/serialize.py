@@ -95,8 +95,13 @@ def _rows(indices, values, shape):
         yield indices[start:stop, 1:], values[start:stop], shape[1:]
 
 
-@op("SerializeSparse", PARTS + "serialized_sparse: out_type", T=Type(),
-    out_type=Type((string, variant), default=string), shape=_checked((3,)))  # fmt: skip
+@op(
+    "SerializeSparse",
+    PARTS + "serialized_sparse: out_type",
+    T=Type(),
+    out_type=Type((string, variant), default=string),
+    shape=_checked((3,)),
+)
 def serialize_sparse(sparse_indices, sparse_values, sparse_shape, *, T, out_type):
     """A sparse tensor as a vector of three elements."""
     check_kinds(sparse_indices, sparse_values, sparse_shape)
@@ -109,8 +114,13 @@ def _(rng):
     yield ErrorSample(SMALL[0][0], *SMALL[1:], raises="rank 2|should be a matrix")
 
 
-@op("SerializeManySparse", PARTS + "serialized_sparse: out_type", T=Type(),
-    out_type=Type((string, variant), default=string), shape=_checked((None, 3)))  # fmt: skip
+@op(
+    "SerializeManySparse",
+    PARTS + "serialized_sparse: out_type",
+    T=Type(),
+    out_type=Type((string, variant), default=string),
+    shape=_checked((None, 3)),
+)
 def serialize_many_sparse(sparse_indices, sparse_values, sparse_shape, *, T, out_type):
     """Every row of a sparse tensor as three elements."""
     rows = [
@@ -225,8 +235,13 @@ def _deserialized_shape(serialized_sparse):
     return sparse_shapes()
 
 
-@op("DeserializeSparse", "serialized_sparse: Tserialized " + OUT, dtype=Type(),
-    Tserialized=Type((string, variant), default=string), shape=_deserialized_shape)  # fmt: skip
+@op(
+    "DeserializeSparse",
+    "serialized_sparse: Tserialized " + OUT,
+    dtype=Type(),
+    Tserialized=Type((string, variant), default=string),
+    shape=_deserialized_shape,
+)
 def deserialize_sparse(serialized_sparse, *, dtype):
     """The sparse tensor of three elements; further dimensions in front become dimensions of it."""
     return _deserialize(serialized_sparse, dtype)
@@ -241,8 +256,9 @@ def _serialized_samples(rng):
 
 @deserialize_sparse.samples
 def _(rng):
-    yield Sample(serialize_sparse.reference(*SMALL, T=dtypes.float64, out_type=string),
-                 dtype=dtypes.float64)  # fmt: skip
+    yield Sample(
+        serialize_sparse.reference(*SMALL, T=dtypes.float64, out_type=string), dtype=dtypes.float64
+    )
     yield from _serialized_samples(rng)
 
 
@@ -251,8 +267,7 @@ def _many_shape(serialized_sparse):
     return sparse_shapes()
 
 
-@op("DeserializeManySparse", "serialized_sparse: string " + OUT, dtype=Type(),
-    shape=_many_shape)  # fmt: skip
+@op("DeserializeManySparse", "serialized_sparse: string " + OUT, dtype=Type(), shape=_many_shape)
 def deserialize_many_sparse(serialized_sparse, *, dtype):
     """The sparse tensor whose rows were serialised."""
     return _deserialize(serialized_sparse, dtype)
@@ -291,8 +306,15 @@ def _map(ctx, container, shared_name, default):
     return ctx.resources.get_or_make(container, "SparseTensorsMap", name, lambda: TensorsMap(name))
 
 
-@op("AddSparseToTensorsMap", PARTS + "sparse_handle: int64", T=Type(), container="",
-    shared_name="", traits={STATEFUL}, shape=_checked(()))  # fmt: skip
+@op(
+    "AddSparseToTensorsMap",
+    PARTS + "sparse_handle: int64",
+    T=Type(),
+    container="",
+    shared_name="",
+    traits={STATEFUL},
+    shape=_checked(()),
+)
 def add_sparse_to_tensors_map(
     ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name
 ):
@@ -308,8 +330,15 @@ def _(rng):
     yield Sample(*SMALL, grad=False)
 
 
-@op("AddManySparseToTensorsMap", PARTS + "sparse_handles: int64", T=Type(), container="",
-    shared_name="", traits={STATEFUL}, shape=_checked((None,)))  # fmt: skip
+@op(
+    "AddManySparseToTensorsMap",
+    PARTS + "sparse_handles: int64",
+    T=Type(),
+    container="",
+    shared_name="",
+    traits={STATEFUL},
+    shape=_checked((None,)),
+)
 def add_many_sparse_to_tensors_map(
     ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name
 ):
@@ -332,8 +361,15 @@ def _taken_shape(sparse_handles):
     return sparse_shapes()
 
 
-@op("TakeManySparseFromTensorsMap", "sparse_handles: int64 " + OUT, dtype=Type(), container="",
-    shared_name="", traits={STATEFUL}, shape=_taken_shape)  # fmt: skip
+@op(
+    "TakeManySparseFromTensorsMap",
+    "sparse_handles: int64 " + OUT,
+    dtype=Type(),
+    container="",
+    shared_name="",
+    traits={STATEFUL},
+    shape=_taken_shape,
+)
 def take_many_sparse_from_tensors_map(ctx, sparse_handles, *, dtype, container, shared_name):
     """The kept sparse tensors of these handles, stacked; the map forgets them."""
     require(
@@ -358,5 +394,9 @@ def take_many_sparse_from_tensors_map(ctx, sparse_handles, *, dtype, container, 
 
 @take_many_sparse_from_tensors_map.samples
 def _(rng):
-    yield ErrorSample(np.array([7]), dtype=dtypes.float64, shared_name="no map",
-                      raises="Unable to find SparseTensor: 7")  # fmt: skip
+    yield ErrorSample(
+        np.array([7]),
+        dtype=dtypes.float64,
+        shared_name="no map",
+        raises="Unable to find SparseTensor: 7",
+    )

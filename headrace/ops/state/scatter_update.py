@@ -139,8 +139,13 @@ def _resource_scatter_shape(resource, indices, updates, *, dtype):
 
 
 _ORDERED = (
-    dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64,
-)  # fmt: skip
+    dtypes.float16,
+    dtypes.bfloat16,
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.int32,
+    dtypes.int64,
+)
 
 
 def _declare_scatter(kind):
@@ -156,14 +161,22 @@ def _declare_scatter(kind):
     by_reference.__doc__ = by_handle.__doc__ = _DOCS[kind].format("rows")
     name = f"Scatter{kind.title()}"
     reference = op(
-        name, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)", T=types,
-        Tindices=INDEX, use_locking=kind == "update", traits={WRITES}, shape=_scatter_shape,
-    )(by_reference)  # fmt: skip
+        name,
+        "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
+        T=types,
+        Tindices=INDEX,
+        use_locking=kind == "update",
+        traits={WRITES},
+        shape=_scatter_shape,
+    )(by_reference)
     resource = op(
-        f"Resource{name}", "resource: resource, indices: Tindices, updates: dtype ->",
-        dtype=Type() if kind == "update" else NUMBERS, Tindices=INDEX, traits={STATEFUL, WRITES},
+        f"Resource{name}",
+        "resource: resource, indices: Tindices, updates: dtype ->",
+        dtype=Type() if kind == "update" else NUMBERS,
+        Tindices=INDEX,
+        traits={STATEFUL, WRITES},
         shape=_resource_scatter_shape,
-    )(by_handle)  # fmt: skip
+    )(by_handle)
     for declared in (reference, resource):
         declared.no_gradient()
         declared.samples(_scatter_samples)
@@ -305,15 +318,23 @@ def _declare_scatter_nd(kind):
     by_reference.__doc__ = by_handle.__doc__ = _DOCS[kind].format("places that the vectors name")
     name = f"ScatterNd{kind.title()}"
     reference = op(
-        name, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
-        T=Type() if kind == "update" else NUMBERS, Tindices=INDEX, use_locking=kind == "update",
-        traits={WRITES}, shape=_scatter_nd_shape,
-    )(by_reference)  # fmt: skip
+        name,
+        "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
+        T=Type() if kind == "update" else NUMBERS,
+        Tindices=INDEX,
+        use_locking=kind == "update",
+        traits={WRITES},
+        shape=_scatter_nd_shape,
+    )(by_reference)
     resource = op(
-        f"Resource{name}", "ref: resource, indices: Tindices, updates: T ->", T=Type(),
-        Tindices=INDEX, use_locking=True, traits={STATEFUL, WRITES},
+        f"Resource{name}",
+        "ref: resource, indices: Tindices, updates: T ->",
+        T=Type(),
+        Tindices=INDEX,
+        use_locking=True,
+        traits={STATEFUL, WRITES},
         shape=_resource_scatter_nd_shape,
-    )(by_handle)  # fmt: skip
+    )(by_handle)
     for declared in (reference, resource):
         declared.no_gradient()
         declared.samples(_scatter_nd_samples)

@@ -42,23 +42,37 @@ def reference_shape(*, shape):
 _ATTRS = {"shape": ShapeAttr(), "dtype": Type(), "container": "", "shared_name": ""}
 
 
-@op("VariableV2", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS, VARIABLE},
-    shape=lambda *, shape: as_shape(shape))  # fmt: skip
+@op(
+    "VariableV2",
+    "-> ref: Ref(dtype)",
+    attrs=_ATTRS,
+    traits={STATEFUL, READS, VARIABLE},
+    shape=lambda *, shape: as_shape(shape),
+)
 def variable_v2(ctx, *, shape, dtype, container, shared_name):
     """A reference to a variable's state."""
     return slot_of(ctx, container, shared_name, dtype, shape)
 
 
-@op("Variable", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS, VARIABLE},
-    shape=reference_shape)  # fmt: skip
+@op(
+    "Variable",
+    "-> ref: Ref(dtype)",
+    attrs=_ATTRS,
+    traits={STATEFUL, READS, VARIABLE},
+    shape=reference_shape,
+)
 def variable(ctx, *, shape, dtype, container, shared_name):
     """A reference to a variable's state (the form before VariableV2)."""
     return slot_of(ctx, container, shared_name, dtype, shape)
 
 
-@op("TemporaryVariable", "-> ref: Ref(dtype)", traits={STATEFUL, READS},
+@op(
+    "TemporaryVariable",
+    "-> ref: Ref(dtype)",
+    traits={STATEFUL, READS},
     attrs={"shape": ShapeAttr(), "dtype": Type(), "var_name": ""},
-    shape=lambda *, shape: as_shape(shape))  # fmt: skip
+    shape=lambda *, shape: as_shape(shape),
+)
 def temporary_variable(ctx, *, shape, dtype, var_name):
     """A variable that lives for one step, until DestroyTemporaryVariable."""
     name = f"{var_name or ctx.node.name}/{ctx.step_id}"
@@ -69,8 +83,14 @@ def temporary_variable(ctx, *, shape, dtype, var_name):
     return new
 
 
-@op("DestroyTemporaryVariable", "ref: Ref(T) -> value: T", T=Type(), var_name=String(),
-    traits={WRITES}, shape=lambda ref: ref.plain())  # fmt: skip
+@op(
+    "DestroyTemporaryVariable",
+    "ref: Ref(T) -> value: T",
+    T=Type(),
+    var_name=String(),
+    traits={WRITES},
+    shape=lambda ref: ref.plain(),
+)
 def destroy_temporary_variable(ctx, ref, *, var_name):
     """The final value of a temporary variable, which is gone afterwards."""
     name = f"{var_name}/{ctx.step_id}"
@@ -79,8 +99,13 @@ def destroy_temporary_variable(ctx, ref, *, var_name):
     return ref.read()
 
 
-@op("IsVariableInitialized", "ref: Ref(dtype) -> is_initialized: bool", dtype=Type(),
-    traits={ALLOWS_UNINITIALIZED, READS}, shape=scalar)  # fmt: skip
+@op(
+    "IsVariableInitialized",
+    "ref: Ref(dtype) -> is_initialized: bool",
+    dtype=Type(),
+    traits={ALLOWS_UNINITIALIZED, READS},
+    shape=scalar,
+)
 def is_variable_initialized(ref):
     """Has the variable a value?"""
     return np.array(ref.value is not None)
@@ -93,8 +118,15 @@ def assign_shape(ref, value, *, validate_shape):
     return merge(ref, value) if validate_shape else value.plain()
 
 
-@op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=Type(), validate_shape=True,
-    use_locking=True, traits={ALLOWS_UNINITIALIZED, WRITES}, shape=assign_shape)  # fmt: skip
+@op(
+    "Assign",
+    "ref: Ref(T), value: T -> output_ref: Ref(T)",
+    T=Type(),
+    validate_shape=True,
+    use_locking=True,
+    traits={ALLOWS_UNINITIALIZED, WRITES},
+    shape=assign_shape,
+)
 def assign(ref, value, *, validate_shape):
     """Give the variable a new value."""
     require(
@@ -130,8 +162,14 @@ def _same_shape(slot, value):
     )
 
 
-@op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
-    traits={WRITES}, shape=merge)  # fmt: skip
+@op(
+    "AssignAdd",
+    "ref: Ref(T), value: T -> output_ref: Ref(T)",
+    T=NUMBERS,
+    use_locking=False,
+    traits={WRITES},
+    shape=merge,
+)
 def assign_add(ref, value):
     """Add to the variable."""
     _same_shape(ref, value)
@@ -139,8 +177,14 @@ def assign_add(ref, value):
     return ref
 
 
-@op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=NUMBERS, use_locking=False,
-    traits={WRITES}, shape=merge)  # fmt: skip
+@op(
+    "AssignSub",
+    "ref: Ref(T), value: T -> output_ref: Ref(T)",
+    T=NUMBERS,
+    use_locking=False,
+    traits={WRITES},
+    shape=merge,
+)
 def assign_sub(ref, value):
     """Subtract from the variable."""
     _same_shape(ref, value)
@@ -163,8 +207,13 @@ def _(e, ref, value):
 
 
 # -- resources ----------------------------------------------------------------------------------
-@op("VarHandleOp", "-> resource: resource", traits={STATEFUL, READS, VARIABLE}, shape=scalar,
-    attrs={"container": "", "shared_name": "", "dtype": Type(), "shape": ShapeAttr()})  # fmt: skip
+@op(
+    "VarHandleOp",
+    "-> resource: resource",
+    traits={STATEFUL, READS, VARIABLE},
+    shape=scalar,
+    attrs={"container": "", "shared_name": "", "dtype": Type(), "shape": ShapeAttr()},
+)
 def var_handle(ctx, *, container, shared_name, dtype, shape):
     """A handle to a variable's state."""
     slot = slot_of(ctx, container, shared_name, dtype, shape)
@@ -211,8 +260,13 @@ def read_slot(resource, dtype=None):
     return value
 
 
-@op("ReadVariableOp", "resource: resource -> value: dtype", dtype=Type(), traits={STATEFUL, READS},
-    shape=read_shape)  # fmt: skip
+@op(
+    "ReadVariableOp",
+    "resource: resource -> value: dtype",
+    dtype=Type(),
+    traits={STATEFUL, READS},
+    shape=read_shape,
+)
 def read_variable(resource, *, dtype):
     """The variable's value."""
     return read_slot(resource, dtype)
@@ -236,8 +290,13 @@ def assign_variable_shape(resource, value, *, dtype):
     return []
 
 
-@op("AssignVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
-    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+@op(
+    "AssignVariableOp",
+    "resource: resource, value: dtype ->",
+    dtype=Type(),
+    traits={STATEFUL, WRITES},
+    shape=assign_variable_shape,
+)
 def assign_variable(resource, value, *, dtype):
     """Give the variable a new value."""
     slot_behind(resource, dtype).assign(value)
@@ -260,8 +319,13 @@ def _update(resource, value, dtype, function):
     return ()
 
 
-@op("AssignAddVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
-    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+@op(
+    "AssignAddVariableOp",
+    "resource: resource, value: dtype ->",
+    dtype=Type(),
+    traits={STATEFUL, WRITES},
+    shape=assign_variable_shape,
+)
 def assign_add_variable(resource, value, *, dtype):
     """Add to the variable."""
     return _update(resource, value, dtype, np.add)
@@ -272,8 +336,13 @@ def _(e, resource, value):
     e.assign(resource, lambda *i: resource[i] + value[i])
 
 
-@op("AssignSubVariableOp", "resource: resource, value: dtype ->", dtype=Type(),
-    traits={STATEFUL, WRITES}, shape=assign_variable_shape)  # fmt: skip
+@op(
+    "AssignSubVariableOp",
+    "resource: resource, value: dtype ->",
+    dtype=Type(),
+    traits={STATEFUL, WRITES},
+    shape=assign_variable_shape,
+)
 def assign_sub_variable(resource, value, *, dtype):
     """Subtract from the variable."""
     return _update(resource, value, dtype, np.subtract)
@@ -284,8 +353,12 @@ def _(e, resource, value):
     e.assign(resource, lambda *i: resource[i] - value[i])
 
 
-@op("VarIsInitializedOp", "resource: resource -> is_initialized: bool",
-    traits={STATEFUL, READS}, shape=scalar)  # fmt: skip
+@op(
+    "VarIsInitializedOp",
+    "resource: resource -> is_initialized: bool",
+    traits={STATEFUL, READS},
+    shape=scalar,
+)
 def var_is_initialized(resource):
     """Has the variable a value?"""
     return np.array(resource.target is not None and resource.get(Slot).value is not None)
@@ -298,8 +371,13 @@ def variable_shape_rule(input, *, out_type):
     return make_shape((input.handle[1].rank if input.handle else None,))
 
 
-@op("VariableShape", "input: resource -> output: out_type", traits={STATEFUL, READS},
-    out_type=Type(INDEX, default=dtypes.int32), shape=variable_shape_rule)  # fmt: skip
+@op(
+    "VariableShape",
+    "input: resource -> output: out_type",
+    traits={STATEFUL, READS},
+    out_type=Type(INDEX, default=dtypes.int32),
+    shape=variable_shape_rule,
+)
 def variable_shape(input, *, out_type):
     """The shape of the variable's value."""
     return np.array(input.variable().value.shape, out_type.numpy)
@@ -313,8 +391,13 @@ def _(e, input, *, out_type):
     return e.known(np.array(input.shape, out_type.numpy))
 
 
-@op("DestroyResourceOp", "resource: resource ->", ignore_lookup_error=True,
-    traits={STATEFUL, WRITES}, shape=none)  # fmt: skip
+@op(
+    "DestroyResourceOp",
+    "resource: resource ->",
+    ignore_lookup_error=True,
+    traits={STATEFUL, WRITES},
+    shape=none,
+)
 def destroy_resource(ctx, resource, *, ignore_lookup_error):
     """Forget a resource."""
     found = ctx.resources.remove(resource.container, resource.kind, resource.name)
@@ -340,8 +423,14 @@ def _counter_shape(ref):
     return SCALAR
 
 
-@op("CountUpTo", "ref: Ref(T) -> output: T", limit=Int(), T=INDEX, traits={WRITES},
-    shape=_counter_shape)  # fmt: skip
+@op(
+    "CountUpTo",
+    "ref: Ref(T) -> output: T",
+    limit=Int(),
+    T=INDEX,
+    traits={WRITES},
+    shape=_counter_shape,
+)
 def count_up_to(ref, *, limit):
     """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
     return _count(ref, limit)
@@ -351,8 +440,14 @@ def resource_count_shape(resource, *, T):
     return with_rank(held_shape(resource, T), 0)
 
 
-@op("ResourceCountUpTo", "resource: resource -> output: T", limit=Int(), T=INDEX,
-    traits={STATEFUL, WRITES}, shape=resource_count_shape)  # fmt: skip
+@op(
+    "ResourceCountUpTo",
+    "resource: resource -> output: T",
+    limit=Int(),
+    T=INDEX,
+    traits={STATEFUL, WRITES},
+    shape=resource_count_shape,
+)
 def resource_count_up_to(resource, *, limit):
     """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
     return _count(resource.variable(), limit)

@@ -105,8 +105,9 @@ def _(e, var, accum, lr, epsilon, grad, *, update_slots):
     return e.assign(var, lambda *i: var[i] - grad[i] * lr[()] / (e.sqrt(accum[i]) + epsilon[()]))
 
 
-@update("ProximalAdagrad", "accum", "lr l1 l2 grad",
-        signs={"positive": "lr", "non-negative": "l1 l2"})  # fmt: skip
+@update(
+    "ProximalAdagrad", "accum", "lr l1 l2 grad", signs={"positive": "lr", "non-negative": "l1 l2"}
+)
 def proximal_adagrad(var, accum, lr, l1, l2, grad):
     """FOBOS with Adagrad's step size."""
     accum = accum + np.square(grad)
@@ -125,8 +126,9 @@ def _(e, var, accum, lr, l1, l2, grad):
     return e.assign(var, element)
 
 
-@update("AdagradDA", "gradient_accumulator gradient_squared_accumulator",
-        "grad lr l1 l2 global_step")  # fmt: skip
+@update(
+    "AdagradDA", "gradient_accumulator gradient_squared_accumulator", "grad lr l1 l2 global_step"
+)
 def adagrad_da(
     var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step
 ):
@@ -217,8 +219,13 @@ def _(e, var, accum, lr, grad, momentum, *, use_nesterov):
     return e.assign(var, lambda *i: var[i] + moved[i])
 
 
-@update("Adam", "m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", sparse=False,
-        use_nesterov=False)  # fmt: skip
+@update(
+    "Adam",
+    "m v",
+    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+    sparse=False,
+    use_nesterov=False,
+)
 def adam(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *, use_nesterov):
     """Adam: steps from bias-corrected averages of gradients and of squared gradients."""
     rate = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)
@@ -240,8 +247,13 @@ def _(e, var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *
     return e.assign(var, lambda *i: var[i] - ahead(i) * rate[()] / (e.sqrt(new_v[i]) + epsilon[()]))
 
 
-@update("AdamWithAmsgrad", "m v vhat", "beta1_power beta2_power lr beta1 beta2 epsilon grad",
-        sparse=False, reference=False)  # fmt: skip
+@update(
+    "AdamWithAmsgrad",
+    "m v vhat",
+    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
+    sparse=False,
+    reference=False,
+)
 def adam_with_amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
     """Adam whose second average never shrinks."""
     rate = lr * np.sqrt(1 - beta2_power) / (1 - beta1_power)

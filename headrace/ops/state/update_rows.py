@@ -46,9 +46,13 @@ class RowEmitter:
 
 
 def apply_to_rows(
-    e: Any, rule: Callable[..., Any], states: list[Any], others: list[Any], gradient: int,
+    e: Any,
+    rule: Callable[..., Any],
+    states: list[Any],
+    others: list[Any],
+    gradient: int,
     attrs: dict[str, Any],
-) -> Any:  # fmt: skip
+) -> Any:
     """The new variable.  `others` holds the indices right after the gradient.  Rows that occur twice
     are left to the reference, unless their gradients were added up already."""
     indices = others.pop(gradient + 1)

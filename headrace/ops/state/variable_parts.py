@@ -37,9 +37,16 @@ def _gather_shape(resource, indices, *, batch_dims):
     )
 
 
-@op("ResourceGather", "resource: resource, indices: Tindices -> output: dtype", batch_dims=0,
-    validate_indices=True, dtype=Type(), Tindices=INDEX, traits={STATEFUL, READS},
-    shape=_gather_shape)  # fmt: skip
+@op(
+    "ResourceGather",
+    "resource: resource, indices: Tindices -> output: dtype",
+    batch_dims=0,
+    validate_indices=True,
+    dtype=Type(),
+    Tindices=INDEX,
+    traits={STATEFUL, READS},
+    shape=_gather_shape,
+)
 def resource_gather(resource, indices, *, batch_dims, dtype):
     """The rows of a variable at `indices`, batch by batch over the first dimensions."""
     params = state.variable_behind(resource, dtype).value
@@ -108,8 +115,14 @@ def _gather_nd_shape(resource, indices):
     return make_shape((*indices.sizes[:-1], *params.sizes[depth:]))
 
 
-@op("ResourceGatherNd", "resource: resource, indices: Tindices -> output: dtype", dtype=Type(),
-    Tindices=INDEX, traits={STATEFUL, READS}, shape=_gather_nd_shape)  # fmt: skip
+@op(
+    "ResourceGatherNd",
+    "resource: resource, indices: Tindices -> output: dtype",
+    dtype=Type(),
+    Tindices=INDEX,
+    traits={STATEFUL, READS},
+    shape=_gather_nd_shape,
+)
 def resource_gather_nd(resource, indices, *, dtype):
     """The elements or slices of a variable that the vectors in `indices` name."""
     params = state.variable_behind(resource, dtype).value

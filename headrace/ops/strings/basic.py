@@ -59,10 +59,12 @@ def _change_case(input, encoding, plain, unicode):
     return each(lambda s: unicode(s.decode("utf-8", "replace")).encode(), input)
 
 
-string_lower = unary("StringLower", _lower, "Lower case: ASCII letters, or all of UTF-8's.",
-                     encoding="")  # fmt: skip
-string_upper = unary("StringUpper", _upper, "Upper case: ASCII letters, or all of UTF-8's.",
-                     encoding="")  # fmt: skip
+string_lower = unary(
+    "StringLower", _lower, "Lower case: ASCII letters, or all of UTF-8's.", encoding=""
+)
+string_upper = unary(
+    "StringUpper", _upper, "Upper case: ASCII letters, or all of UTF-8's.", encoding=""
+)
 
 
 @string_lower.samples
@@ -108,8 +110,13 @@ def substr_shape(input, pos, len):
     return broadcast(input, pos)
 
 
-@op("Substr", "input: string, pos: T, len: T -> output: string", T=INDEX, unit=UNIT,
-    shape=substr_shape)  # fmt: skip
+@op(
+    "Substr",
+    "input: string, pos: T, len: T -> output: string",
+    T=INDEX,
+    unit=UNIT,
+    shape=substr_shape,
+)
 def substr(input, pos, len, *, unit):
     """`len` units of every string from `pos` on; a negative `pos` counts from the end."""
     require(
@@ -171,8 +178,9 @@ def join_shape(inputs):
     return out
 
 
-@op("StringJoin", "inputs: N*string -> output: string", N=Int(min=1), separator="",
-    shape=join_shape)  # fmt: skip
+@op(
+    "StringJoin", "inputs: N*string -> output: string", N=Int(min=1), separator="", shape=join_shape
+)
 def string_join(inputs, *, separator):
     """The strings at the same place, one after the other; scalars go to every place."""
     shapes = {x.shape for x in inputs if x.ndim}
@@ -197,17 +205,23 @@ def _(rng):
 
 
 # -- ReduceJoin ---------------------------------------------------------------------------------
-@op("ReduceJoin", "inputs: string, reduction_indices: int32 -> output: string", keep_dims=False,
-    separator="", shape=reduced)  # fmt: skip
+@op(
+    "ReduceJoin",
+    "inputs: string, reduction_indices: int32 -> output: string",
+    keep_dims=False,
+    separator="",
+    shape=reduced,
+)
 def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
     """The strings along axes, joined; the axis that is named first varies fastest."""
     rank, seen = inputs.ndim, []
     for axis in reduction_indices.reshape(-1).tolist():
         if not -rank <= axis < rank:
             raise OutOfRangeError(
-                None, None,
+                None,
+                None,
                 f"Invalid reduction dimension {axis} for input with {rank} dimension(s)",
-            )  # fmt: skip
+            )
         require(axis % rank not in seen, f"Duplicate reduction dimension {axis}")
         seen.append(axis % rank)
     kept = [i for i in range(rank) if i not in seen]
@@ -260,8 +274,12 @@ def _check_split(input, delimiter, name):
     require(delimiter.ndim == 0, f"{name} must be a scalar, got shape: {show(delimiter.shape)}")
 
 
-@op("StringSplit", "input: string, delimiter: string -> indices: int64, values: string, "
-    "shape: int64", skip_empty=True, shape=split_shape)  # fmt: skip
+@op(
+    "StringSplit",
+    "input: string, delimiter: string -> indices: int64, values: string, shape: int64",
+    skip_empty=True,
+    shape=split_shape,
+)
 def string_split(input, delimiter, *, skip_empty):
     """The parts of every string between the characters of `delimiter`; single bytes without one."""
     _check_split(input, delimiter, "delimiter")
@@ -289,8 +307,12 @@ def _(rng):
     yield Sample(lines, strings([b" "], ()), skip_empty=False)
 
 
-@op("StringSplitV2", "input: string, sep: string -> indices: int64, values: string, shape: int64",
-    maxsplit=-1, shape=split_shape)  # fmt: skip
+@op(
+    "StringSplitV2",
+    "input: string, sep: string -> indices: int64, values: string, shape: int64",
+    maxsplit=-1,
+    shape=split_shape,
+)
 def string_split_v2(input, sep, *, maxsplit):
     """The parts of every string around `sep`, or around runs of white space, as Python splits."""
     _check_split(input, sep, "sep")

@@ -32,8 +32,17 @@ PRINTABLE = (int8, int16, int32, int64, complex64, complex128, float32, float64,
 
 
 # -- AsString -----------------------------------------------------------------------------------
-@op("AsString", "input: T -> output: string", T=PRINTABLE, precision=-1, scientific=False,
-    shortest=False, width=-1, fill="", shape=same)  # fmt: skip
+@op(
+    "AsString",
+    "input: T -> output: string",
+    T=PRINTABLE,
+    precision=-1,
+    scientific=False,
+    shortest=False,
+    width=-1,
+    fill="",
+    shape=same,
+)
 def as_string(input, *, T, precision, scientific, shortest, width, fill):
     """Numbers as text, in the way of C's printf."""
     is_float = T.kind in "fc"
@@ -90,14 +99,21 @@ def _(rng):
 _INTEGER = re.compile(rb"[ \t\n\v\f\r]*(-?[0-9]+)[ \t\n\v\f\r]*\Z")
 _SPACE = rb"[ \t\n\v\f\r]*"
 _FLOAT = re.compile(
-    _SPACE + rb"([+-]?)(?:(0x[0-9a-f]+)|(inf|nan)|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))"
-    + _SPACE + rb"\Z", re.IGNORECASE
-)  # fmt: skip
+    _SPACE
+    + rb"([+-]?)(?:(0x[0-9a-f]+)|(inf|nan)|((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?))"
+    + _SPACE
+    + rb"\Z",
+    re.IGNORECASE,
+)
 _LONGEST = 32  # TF reads into a buffer of this many bytes
 
 
-@op("StringToNumber", "string_tensor: string -> output: out_type",
-    out_type=Type((float32, float64, int32, int64), default=float32), shape=same)  # fmt: skip
+@op(
+    "StringToNumber",
+    "string_tensor: string -> output: out_type",
+    out_type=Type((float32, float64, int32, int64), default=float32),
+    shape=same,
+)
 def string_to_number(string_tensor, *, out_type):
     """The number that every string says; white space around it is allowed."""
     flat = string_tensor.reshape(-1)
@@ -151,22 +167,30 @@ def _buckets(function, input, num_buckets, *args):
 NAMES = strings([b"a", b"", b"ccc" * 9, b"d" * 100] + [b"n%02d" % i for i in range(20)], (4, 6))
 
 
-@op("StringToHashBucket", "string_tensor: string -> output: int64", num_buckets=Int(min=1),
-    shape=same)  # fmt: skip
+@op(
+    "StringToHashBucket",
+    "string_tensor: string -> output: int64",
+    num_buckets=Int(min=1),
+    shape=same,
+)
 def string_to_hash_bucket(string_tensor, *, num_buckets):
     """A number below `num_buckets` for every string; kept for old graphs."""
     return _buckets(hash64, string_tensor, num_buckets)
 
 
-@op("StringToHashBucketFast", "input: string -> output: int64", num_buckets=Int(min=1),
-    shape=same)  # fmt: skip
+@op("StringToHashBucketFast", "input: string -> output: int64", num_buckets=Int(min=1), shape=same)
 def string_to_hash_bucket_fast(input, *, num_buckets):
     """A number below `num_buckets` for every string: quick, easy to collide on purpose."""
     return _buckets(fingerprint64, input, num_buckets)
 
 
-@op("StringToHashBucketStrong", "input: string -> output: int64", num_buckets=Int(min=1),
-    key=Ints(), shape=same)  # fmt: skip
+@op(
+    "StringToHashBucketStrong",
+    "input: string -> output: int64",
+    num_buckets=Int(min=1),
+    key=Ints(),
+    shape=same,
+)
 def string_to_hash_bucket_strong(input, *, num_buckets, key):
     """A number below `num_buckets` for every string that can not be foreseen without the key."""
     require(len(key) == 2, "Key must have 2 elements")

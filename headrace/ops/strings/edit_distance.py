@@ -37,8 +37,11 @@ def distance_shape(h_indices, h_values, h_shape, t_indices, t_values, t_shape):
     known = h_shape.value, t_shape.value
     if any(k is None for k in known):
         return UNKNOWN
-    require(known[0].size == known[1].size, "Num elements of hypothesis_shape does not match truth_shape: "
-            f"{known[0].size} vs. {known[1].size}")  # fmt: skip
+    require(
+        known[0].size == known[1].size,
+        "Num elements of hypothesis_shape does not match truth_shape: "
+        f"{known[0].size} vs. {known[1].size}",
+    )
     return make_shape(int(max(a, b)) for a, b in zip(known[0][:-1], known[1][:-1]))
 
 
@@ -85,12 +88,23 @@ _ARGUMENTS = (
 )
 
 
-@op("EditDistance", f"{_ARGUMENTS} -> output: float32", normalize=True, T=Type(),
-    shape=distance_shape)  # fmt: skip
+@op(
+    "EditDistance",
+    f"{_ARGUMENTS} -> output: float32",
+    normalize=True,
+    T=Type(),
+    shape=distance_shape,
+)
 def edit_distance(
-    hypothesis_indices, hypothesis_values, hypothesis_shape, truth_indices, truth_values,
-    truth_shape, *, normalize,
-):  # fmt: skip
+    hypothesis_indices,
+    hypothesis_values,
+    hypothesis_shape,
+    truth_indices,
+    truth_values,
+    truth_shape,
+    *,
+    normalize,
+):
     """The Levenshtein distance of sequences in two sparse tensors; divided by the length of the
     truth if `normalize` (infinite where the truth is empty and the hypothesis is not)."""
     _check("hypothesis", hypothesis_indices, hypothesis_values, hypothesis_shape)
@@ -133,7 +147,9 @@ def _(rng):
     sizes = np.array([2, 2])
     for normalize in (True, False):
         yield Sample(places, words, sizes, places, words[::-1].copy(), sizes, normalize=normalize)
-    yield Sample(places[:1], np.array([1]), sizes, places[2:], np.array([1]), sizes,
-                 note="one missing")  # fmt: skip
-    yield ErrorSample(places, words[:2], sizes, places, words, sizes,
-                      raises="must be equal|NumElements")  # fmt: skip
+    yield Sample(
+        places[:1], np.array([1]), sizes, places[2:], np.array([1]), sizes, note="one missing"
+    )
+    yield ErrorSample(
+        places, words[:2], sizes, places, words, sizes, raises="must be equal|NumElements"
+    )

@@ -38,8 +38,15 @@ def format_shape(inputs, *, template, placeholder):
     return SCALAR
 
 
-@op("StringFormat", "inputs: T -> output: string", T=Types(min=0), template="%s",
-    placeholder="%s", summarize=3, shape=format_shape)  # fmt: skip
+@op(
+    "StringFormat",
+    "inputs: T -> output: string",
+    T=Types(min=0),
+    template="%s",
+    placeholder="%s",
+    summarize=3,
+    shape=format_shape,
+)
 def string_format(inputs, *, template, placeholder, summarize):
     """The template with the first and last elements of each input in place of a placeholder."""
     first, *rest = _pieces(template, placeholder, len(inputs))
@@ -56,8 +63,12 @@ string_format.no_gradient()
 def _(rng):
     many = np.arange(20).reshape(4, 5)
     yield Sample([many], template="<%s>")
-    yield Sample([many, np.array(1.5), strings([b'a"b\n', b"c"])], template="{} {} {}",
-                 placeholder="{}", summarize=-1)  # fmt: skip
+    yield Sample(
+        [many, np.array(1.5), strings([b'a"b\n', b"c"])],
+        template="{} {} {}",
+        placeholder="{}",
+        summarize=-1,
+    )
     yield Sample([np.array([0.1, 1e10, np.nan], np.float32)], template="x%s", summarize=2)
     yield Sample([np.array([True, False]), np.zeros((2, 0))], template="%s%s")
     yield Sample([], template="nothing")
@@ -65,8 +76,17 @@ def _(rng):
 
 
 # -- Print --------------------------------------------------------------------------------------
-@op("Print", "input: T, data: U -> output: T", T=Type(), U=Types(min=0), message="", first_n=-1,
-    summarize=3, traits={STATEFUL}, shape=lambda input, data: input.plain())  # fmt: skip
+@op(
+    "Print",
+    "input: T, data: U -> output: T",
+    T=Type(),
+    U=Types(min=0),
+    message="",
+    first_n=-1,
+    summarize=3,
+    traits={STATEFUL},
+    shape=lambda input, data: input.plain(),
+)
 def print_(ctx, input, data, *, message, first_n, summarize):
     """The input; the data are printed on the way, in the first `first_n` steps."""
     if first_n >= 0:

@@ -126,16 +126,26 @@ def replace_shape(input, pattern, rewrite):
     return input.plain()
 
 
-@op("RegexReplace", "input: string, pattern: string, rewrite: string -> output: string",
-    replace_global=True, shape=replace_shape)  # fmt: skip
+@op(
+    "RegexReplace",
+    "input: string, pattern: string, rewrite: string -> output: string",
+    replace_global=True,
+    shape=replace_shape,
+)
 def regex_replace(input, pattern, rewrite, *, replace_global):
     """Every match, or the first one, replaced by `rewrite`."""
     pattern, rewrite = _scalar(pattern, "Pattern"), _scalar(rewrite, "Rewrite")
     return _replaced(input, pattern, rewrite, replace_global)
 
 
-@op("StaticRegexReplace", "input: string -> output: string", pattern=String(), rewrite=String(),
-    replace_global=True, shape=same)  # fmt: skip
+@op(
+    "StaticRegexReplace",
+    "input: string -> output: string",
+    pattern=String(),
+    rewrite=String(),
+    replace_global=True,
+    shape=same,
+)
 def static_regex_replace(input, *, pattern, rewrite, replace_global):
     """As RegexReplace, with pattern and rewrite as attributes."""
     return _replaced(input, as_bytes(pattern), as_bytes(rewrite), replace_global)
@@ -145,8 +155,9 @@ def static_regex_replace(input, *, pattern, rewrite, replace_global):
 def _(rng):
     for pattern, rewrite in ((b"a.*a", rb"(\0)"), (b"", b"x"), (b"(b)|(c)", rb"\2-\1\\")):
         for everywhere in (True, False):
-            yield Sample(LINES, strings([pattern], ()), strings([rewrite], ()),
-                         replace_global=everywhere)  # fmt: skip
+            yield Sample(
+                LINES, strings([pattern], ()), strings([rewrite], ()), replace_global=everywhere
+            )
     yield ErrorSample(LINES, strings([b"("], ()), strings([b""], ()), raises="missing \\)")
 
 

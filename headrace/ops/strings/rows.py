@@ -33,18 +33,24 @@ def segment_shape(inputs, segment_ids, num_segments):
     return concatenate(make_shape((count,)), inputs[segment_ids.rank :])
 
 
-@op("UnsortedSegmentJoin", "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments -> "
-    "output: string", separator="", Tindices=INDEX, Tnumsegments=Type(INDEX, default=int32),
-    shape=segment_shape)  # fmt: skip
+@op(
+    "UnsortedSegmentJoin",
+    "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments -> output: string",
+    separator="",
+    Tindices=INDEX,
+    Tnumsegments=Type(INDEX, default=int32),
+    shape=segment_shape,
+)
 def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
     """The strings of each segment, joined in their order."""
     ids, count = segment_ids, int(num_segments)
     require(ids.ndim, "Segment_id cannot have rank 0")
     if ids.ndim > inputs.ndim:
         raise OutOfRangeError(
-            None, None,
+            None,
+            None,
             f"Invalid segment_id rank {ids.ndim} for input with {inputs.ndim} dimension(s)",
-        )  # fmt: skip
+        )
     for i, (a, b) in enumerate(zip(ids.shape, inputs.shape)):
         require(
             a == b,
@@ -81,15 +87,29 @@ def _(rng):
 
 
 # -- StringNGrams -------------------------------------------------------------------------------
-@op("StringNGrams", "data: string, data_splits: Tsplits -> ngrams: string, ngrams_splits: Tsplits",
-    separator=String(), ngram_widths=Ints(min=0), left_pad=String(), right_pad=String(),
-    pad_width=Int(), preserve_short_sequences=Bool(), Tsplits=Type(INDEX, default=int64),
-    shape=lambda data, splits: [(with_rank(data, 1), make_shape((None,)))[1],
-                                with_rank(splits, 1)])  # fmt: skip
+@op(
+    "StringNGrams",
+    "data: string, data_splits: Tsplits -> ngrams: string, ngrams_splits: Tsplits",
+    separator=String(),
+    ngram_widths=Ints(min=0),
+    left_pad=String(),
+    right_pad=String(),
+    pad_width=Int(),
+    preserve_short_sequences=Bool(),
+    Tsplits=Type(INDEX, default=int64),
+    shape=lambda data, splits: [(with_rank(data, 1), make_shape((None,)))[1], with_rank(splits, 1)],
+)
 def string_n_grams(
-    data, data_splits, *, separator, ngram_widths, left_pad, right_pad, pad_width,
+    data,
+    data_splits,
+    *,
+    separator,
+    ngram_widths,
+    left_pad,
+    right_pad,
+    pad_width,
     preserve_short_sequences,
-):  # fmt: skip
+):
     """Runs of neighbouring strings of each row, joined, with padding around the row."""
     require(all(w > 0 for w in ngram_widths), "ngram_widths must contain positive values")
     for split in data_splits[(data_splits < 0) | (data_splits > len(data))][:1]:
@@ -125,7 +145,19 @@ def _(rng):
     data, splits = strings([b"aa", b"bb", b"cc", b"dd", b"ee", b"ff"]), np.array([0, 4, 4, 6])
     common = {"separator": "|", "left_pad": "LP", "right_pad": "RP"}
     for width, pad, short in (((3,), -1, False), ((5,), 0, True), ((2, 1), 1, False)):
-        yield Sample(data, splits, ngram_widths=width, pad_width=pad,
-                     preserve_short_sequences=short, **common)  # fmt: skip
-    yield Sample(data[:0], splits[:1], ngram_widths=(2,), pad_width=0,
-                 preserve_short_sequences=False, **common)  # fmt: skip
+        yield Sample(
+            data,
+            splits,
+            ngram_widths=width,
+            pad_width=pad,
+            preserve_short_sequences=short,
+            **common,
+        )
+    yield Sample(
+        data[:0],
+        splits[:1],
+        ngram_widths=(2,),
+        pad_width=0,
+        preserve_short_sequences=False,
+        **common,
+    )

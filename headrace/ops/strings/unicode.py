@@ -120,13 +120,25 @@ def encode(codes, encoding):
 
 
 # -- UnicodeTranscode ---------------------------------------------------------------------------
-@op("UnicodeTranscode", "input: string -> output: string", input_encoding=String(),
-    output_encoding=OUTPUTS, errors=ERRORS, replacement_char=65533,
-    replace_control_characters=False, shape=same)  # fmt: skip
+@op(
+    "UnicodeTranscode",
+    "input: string -> output: string",
+    input_encoding=String(),
+    output_encoding=OUTPUTS,
+    errors=ERRORS,
+    replacement_char=65533,
+    replace_control_characters=False,
+    shape=same,
+)
 def unicode_transcode(
-    input, *, input_encoding, output_encoding, errors, replacement_char,
+    input,
+    *,
+    input_encoding,
+    output_encoding,
+    errors,
+    replacement_char,
     replace_control_characters,
-):  # fmt: skip
+):
     """Strings from one encoding to another."""
     policy = Policy(errors, replacement_char, replace_control_characters)
     decoder = Decoder(input_encoding)
@@ -153,14 +165,32 @@ TEXTS = strings(["héllo €𐐷".encode(), b"a\xf0", b"\x00\xff\n", b""])
 def _(rng):
     for out in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
         yield Sample(TEXTS, input_encoding="UTF-8", output_encoding=out)
-    yield Sample(TEXTS, input_encoding="UTF-8", output_encoding="UTF-8", errors="ignore",
-                 replace_control_characters=True)  # fmt: skip
-    yield Sample(strings([b"\xff\xfea\x00", b"\x00a"]), input_encoding="UTF-16",
-                 output_encoding="UTF-8", replacement_char=63)  # fmt: skip
-    yield ErrorSample(TEXTS, input_encoding="UTF-8", output_encoding="UTF-8", errors="strict",
-                      raises="Invalid formatting on input string")  # fmt: skip
-    yield ErrorSample(TEXTS, input_encoding="nonsense", output_encoding="UTF-8",
-                      raises="Could not create converter for input encoding: nonsense")  # fmt: skip
+    yield Sample(
+        TEXTS,
+        input_encoding="UTF-8",
+        output_encoding="UTF-8",
+        errors="ignore",
+        replace_control_characters=True,
+    )
+    yield Sample(
+        strings([b"\xff\xfea\x00", b"\x00a"]),
+        input_encoding="UTF-16",
+        output_encoding="UTF-8",
+        replacement_char=63,
+    )
+    yield ErrorSample(
+        TEXTS,
+        input_encoding="UTF-8",
+        output_encoding="UTF-8",
+        errors="strict",
+        raises="Invalid formatting on input string",
+    )
+    yield ErrorSample(
+        TEXTS,
+        input_encoding="nonsense",
+        output_encoding="UTF-8",
+        raises="Could not create converter for input encoding: nonsense",
+    )
 
 
 # -- UnicodeDecode ------------------------------------------------------------------------------
@@ -194,13 +224,20 @@ def _splits_shape(input):
 
 
 DECODING = {
-    "input_encoding": String(), "errors": ERRORS, "replacement_char": 65533,
-    "replace_control_characters": False, "Tsplits": Type(INDEX, default=int64),
-}  # fmt: skip
+    "input_encoding": String(),
+    "errors": ERRORS,
+    "replacement_char": 65533,
+    "replace_control_characters": False,
+    "Tsplits": Type(INDEX, default=int64),
+}
 
 
-@op("UnicodeDecode", "input: string -> row_splits: Tsplits, char_values: int32", attrs=DECODING,
-    shape=lambda input: [_splits_shape(input), make_shape((None,))])  # fmt: skip
+@op(
+    "UnicodeDecode",
+    "input: string -> row_splits: Tsplits, char_values: int32",
+    attrs=DECODING,
+    shape=lambda input: [_splits_shape(input), make_shape((None,))],
+)
 def unicode_decode(
     input, *, input_encoding, errors, replacement_char, replace_control_characters, Tsplits
 ):
@@ -209,9 +246,12 @@ def unicode_decode(
     return _decoded(input, input_encoding, policy, Tsplits)[:2]
 
 
-@op("UnicodeDecodeWithOffsets", "input: string -> row_splits: Tsplits, char_values: int32, "
-    "char_to_byte_starts: int64", attrs=DECODING,
-    shape=lambda input: [_splits_shape(input)] + [make_shape((None,))] * 2)  # fmt: skip
+@op(
+    "UnicodeDecodeWithOffsets",
+    "input: string -> row_splits: Tsplits, char_values: int32, char_to_byte_starts: int64",
+    attrs=DECODING,
+    shape=lambda input: [_splits_shape(input)] + [make_shape((None,))] * 2,
+)
 def unicode_decode_with_offsets(
     input, *, input_encoding, errors, replacement_char, replace_control_characters, Tsplits
 ):
@@ -225,8 +265,12 @@ def _decode_samples(rng):
         yield Sample(TEXTS, input_encoding="UTF-8", errors=errors)
     yield Sample(strings([b"\x00a\xd8\x01\xdc\x37"]), input_encoding="UTF-16-BE")
     yield ErrorSample(TEXTS, input_encoding="UTF-8", errors="strict", raises="Invalid formatting")
-    yield ErrorSample(TEXTS, input_encoding="UTF-8", replacement_char=2**21,
-                      raises="replacement_char out of unicode codepoint range")  # fmt: skip
+    yield ErrorSample(
+        TEXTS,
+        input_encoding="UTF-8",
+        replacement_char=2**21,
+        raises="replacement_char out of unicode codepoint range",
+    )
 
 
 unicode_decode.samples(_decode_samples)
@@ -240,9 +284,15 @@ def encode_shape(input_values, input_splits):
     return make_shape((None if count is None else count - 1,))
 
 
-@op("UnicodeEncode", "input_values: int32, input_splits: Tsplits -> output: string",
-    errors=String("ignore", "replace", "strict", default="replace"), output_encoding=OUTPUTS,
-    replacement_char=65533, Tsplits=Type(INDEX, default=int64), shape=encode_shape)  # fmt: skip
+@op(
+    "UnicodeEncode",
+    "input_values: int32, input_splits: Tsplits -> output: string",
+    errors=String("ignore", "replace", "strict", default="replace"),
+    output_encoding=OUTPUTS,
+    replacement_char=65533,
+    Tsplits=Type(INDEX, default=int64),
+    shape=encode_shape,
+)
 def unicode_encode(input_values, input_splits, *, errors, output_encoding, replacement_char):
     """Every row of code points as a string."""
     policy = Policy(errors, replacement_char)
@@ -251,11 +301,12 @@ def unicode_encode(input_values, input_splits, *, errors, output_encoding, repla
         "Input_splits should contain elements, but given input_values has 0 elements",
     )
     require(
-        input_splits[0] == 0 and np.all(np.diff(input_splits) >= 0)
+        input_splits[0] == 0
+        and np.all(np.diff(input_splits) >= 0)
         and input_splits[-1] <= len(input_values),
         "Values in input_splits must be in increasing order, from 0 to at most the number of "
         "input_values",
-    )  # fmt: skip
+    )
     codes = input_values
     outside = (codes < 0) | (codes > LAST)
     if outside.any():
@@ -271,8 +322,13 @@ def _(rng):
     for out in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
         yield Sample(codes, splits, output_encoding=out)
     yield Sample(codes, splits, output_encoding="UTF-8", errors="ignore")
-    yield ErrorSample(codes, splits, output_encoding="UTF-8", errors="strict",
-                      raises="Code point value out of valid Unicode range")  # fmt: skip
+    yield ErrorSample(
+        codes,
+        splits,
+        output_encoding="UTF-8",
+        errors="strict",
+        raises="Code point value out of valid Unicode range",
+    )
 
 
 # -- UnicodeScript ------------------------------------------------------------------------------

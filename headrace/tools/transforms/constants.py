@@ -94,10 +94,15 @@ def _fixed(
     def may(node: Any) -> bool:
         op = REGISTRY.get(node.op)
         return not (
-            op is None or op.is_stateful or op.traits & {CONTROL_FLOW, DIFFERENT_EACH_TIME}
-            or op.name.startswith("Placeholder") or node.op in ops or node.name in names
-            or any(is_control(text) for text in node.input) or not op.signature.outputs
-        )  # fmt: skip
+            op is None
+            or op.is_stateful
+            or op.traits & {CONTROL_FLOW, DIFFERENT_EACH_TIME}
+            or op.name.startswith("Placeholder")
+            or node.op in ops
+            or node.name in names
+            or any(is_control(text) for text in node.input)
+            or not op.signature.outputs
+        )
 
     for start in nodes:
         stack = [start]
@@ -123,9 +128,10 @@ def _border(nodes: Nodes, fixed: dict[str, bool], call: Call) -> set[tuple[str, 
     used = {tensor(text) for node in nodes if not fixed[node.name] for text in node.input}
     used |= {tensor(name) for name in call.outputs}
     return {
-        (name, index) for name, index in used
+        (name, index)
+        for name, index in used
         if index >= 0 and fixed.get(name, False) and nodes[name].op != "Const"
-    }  # fmt: skip
+    }
 
 
 def _values(

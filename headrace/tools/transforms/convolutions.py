@@ -41,9 +41,12 @@ def flatten_atrous_conv(graph: Any, call: Call) -> Any:
         keys = ["T", "strides", "data_format"]
         keys += ["use_cudnn_on_gpu"] if conv.op == "Conv2D" else []
         flat = made(
-            back.name, conv.op, [spread.input[0], wide.name], padding="SAME",
+            back.name,
+            conv.op,
+            [spread.input[0], wide.name],
+            padding="SAME",
             **{key: conv.attr[key] for key in keys if key in conv.attr},
-        )  # fmt: skip
+        )
         flat.device = conv.device
         new[back.name] = [wide, flat]
         if not name:

@@ -142,9 +142,12 @@ def _quantized(text: str, name: str) -> list[Any]:
         for op in ("Min", "Max")
     ]
     bytes_ = made(
-        f"{name}/quantize", "QuantizeV2", [text, *(end.name for end in ends)], T=_BYTE,
+        f"{name}/quantize",
+        "QuantizeV2",
+        [text, *(end.name for end in ends)],
+        T=_BYTE,
         mode="MIN_FIRST",
-    )  # fmt: skip
+    )
     return [dims, axes, flat, *ends, bytes_]
 
 
@@ -188,9 +191,12 @@ def _byte_placeholders(graph: Any, ranges: tuple[float, float] | None) -> Any:
             for end, value in zip(("min", "max"), ranges)
         ]
         floats = made(
-            f"{node.name}_eightbit/dequantize", "Dequantize",
-            [node.name, *(end.name for end in ends)], T=_BYTE, mode="MIN_FIRST",
-        )  # fmt: skip
+            f"{node.name}_eightbit/dequantize",
+            "Dequantize",
+            [node.name, *(end.name for end in ends)],
+            T=_BYTE,
+            mode="MIN_FIRST",
+        )
         out += [new, *ends, floats]
         targets[f"{node.name}:0"] = floats.name
         spared.append(floats.name)
@@ -248,9 +254,12 @@ def _trained_ranges(graph: Any) -> Any:
     for bytes_, (_, (narrow, *_), *_), *_ in nodes.matches(pattern):
         if nodes[node_of(narrow.input[3])].op == "RequantizationRange":
             new[bytes_.name] = made(
-                bytes_.name, "Requantize", [*narrow.input[:3], *bytes_.input[1:3]], Tinput=_WIDE,
+                bytes_.name,
+                "Requantize",
+                [*narrow.input[:3], *bytes_.input[1:3]],
+                Tinput=_WIDE,
                 out_type=_BYTE,
-            )  # fmt: skip
+            )
     return graph_of(new.get(node.name, node) for node in nodes)
 
 

@@ -113,9 +113,10 @@ def without_unused(old: Nodes, new: Iterable[Any], kept: Iterable[str]) -> Any:
     while gone:
         uses = left.uses()
         gone = {
-            node.name for node in left
+            node.name
+            for node in left
             if not uses[node.name] and before.get(node.name) and node.name not in wanted
-        }  # fmt: skip
+        }
         left = Nodes(node for node in left if node.name not in gone)
     return graph_of(left)
 

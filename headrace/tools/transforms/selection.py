@@ -184,12 +184,16 @@ def insert_logging(graph: Any, call: Call) -> Any:
         indices = sorted(used[node.name])
         out.append(
             made(
-                printer, "Print",
+                printer,
+                "Print",
                 [f"{node.name}:0", *(f"{node.name}:{i}" for i in indices)],
-                T=types[0], U=[types[i] for i in indices], message=text + call.one("message", ""),
-                first_n=call.integer("first_n", -1), summarize=call.integer("summarize", 1024),
+                T=types[0],
+                U=[types[i] for i in indices],
+                message=text + call.one("message", ""),
+                first_n=call.integer("first_n", -1),
+                summarize=call.integer("summarize", 1024),
             )
-        )  # fmt: skip
+        )
         spared.append(printer)
         targets[f"{node.name}:0"] = f"{printer}:0"
     return redirected(out, targets, spared)

@@ -96,7 +96,9 @@ def _look_up(gather: Any, weights: str) -> list[Any]:
         constant(f"{name}/ExpandDims/Const", -1, dtypes.int32),
         made(f"{name}/LookupTableFind", "LookupTableFind", inputs, **kinds),
         made(
-            name, "ExpandDims", [f"{name}/LookupTableFind", f"{name}/ExpandDims/Const"],
+            name,
+            "ExpandDims",
+            [f"{name}/LookupTableFind", f"{name}/ExpandDims/Const"],
             T=dtypes.float32,
         ),
-    ]  # fmt: skip
+    ]

@@ -90,10 +90,13 @@ def update_checkpoint_state(
       RuntimeError: the checkpoint has the name of the file.
     """
     write_state(
-        save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        latest_filename,
         all_model_checkpoint_timestamps=all_model_checkpoint_timestamps,
         last_preserved_timestamp=last_preserved_timestamp,
-    )  # fmt: skip
+    )
 
 
 def write_state(

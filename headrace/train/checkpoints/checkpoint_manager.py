@@ -60,8 +60,9 @@ class CheckpointManager:
         if now < self._last_preserved:
             log.warning(
                 "time.time() returned a value %f seconds behind the last preserved checkpoint "
-                "timestamp.", self._last_preserved - now,
-            )  # fmt: skip
+                "timestamp.",
+                self._last_preserved - now,
+            )
             self._last_preserved = now
         paths = list(state.all_model_checkpoint_paths)
         times = list(state.all_model_checkpoint_timestamps) or [self._last_preserved] * len(paths)
@@ -103,10 +104,13 @@ class CheckpointManager:
 
     def _write_state(self) -> None:
         checkpoint_files.write_state(
-            self._directory, self._latest, list(self._kept), relative=True,
+            self._directory,
+            self._latest,
+            list(self._kept),
+            relative=True,
             all_model_checkpoint_timestamps=list(self._kept.values()),
             last_preserved_timestamp=self._last_preserved,
-        )  # fmt: skip
+        )
 
     def _sweep(self) -> None:
         while self._max_to_keep and len(self._kept) > self._max_to_keep:

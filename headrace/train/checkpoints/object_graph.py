@@ -135,9 +135,10 @@ class ObjectGraph:
             )
         for number, attribute, one in self.saveables():
             message.nodes[number].attributes.add(
-                name=attribute, full_name=full_name(self.objects[number]),
+                name=attribute,
+                full_name=full_name(self.objects[number]),
                 checkpoint_key=one.name,
-            )  # fmt: skip
+            )
         return message
 
 

@@ -55,9 +55,12 @@ def load_matrix(
     present_rows: Any = rows
     if words.new_rows:
         row_map, present_rows = generate_vocab_remapping(
-            words.new_rows, words.old_rows, new_vocab_offset=offset, num_new_vocab=rows,
+            words.new_rows,
+            words.old_rows,
+            new_vocab_offset=offset,
+            num_new_vocab=rows,
             old_vocab_size=old_row_vocab_size,
-        )  # fmt: skip
+        )
     else:
         row_map = range_(*(convert_to_tensor(n, dtypes.int64) for n in (offset, offset + rows, 1)))
     present_cols: Any = cols
@@ -68,9 +71,15 @@ def load_matrix(
         )
     missing = initializer([rows * cols - present_rows * present_cols, 1])
     matrix = load_and_remap_matrix(
-        ckpt_path, name, row_map, col_map, missing, num_rows=rows, num_cols=cols,
+        ckpt_path,
+        name,
+        row_map,
+        col_map,
+        missing,
+        num_rows=rows,
+        num_cols=cols,
         max_rows_in_memory=max_rows_in_memory,
-    )  # fmt: skip
+    )
     if row_oov:
         matrix = concat([matrix, convert_to_tensor(initializer([row_oov, cols]))], 0)
     if col_oov:
@@ -127,8 +136,17 @@ def matrix_initializer(
         if offset > new_rows:
             return initializer(shape)
         return load_matrix(
-            ckpt_path, name, offset, shape[0] - buckets, new_cols, initializer, vocabularies,
-            old_row_vocab_size, buckets, col_oov, max_rows_in_memory,
-        )  # fmt: skip
+            ckpt_path,
+            name,
+            offset,
+            shape[0] - buckets,
+            new_cols,
+            initializer,
+            vocabularies,
+            old_row_vocab_size,
+            buckets,
+            col_oov,
+            max_rows_in_memory,
+        )
 
     return initialize

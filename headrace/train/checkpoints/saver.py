@@ -139,11 +139,15 @@ class Saver:
             self._is_empty = True
             return False
         self.saver_def = self._builder.build(
-            self._var_list, reshape=self._reshape, sharded=self._sharded,
-            max_to_keep=self._max_to_keep, keep_checkpoint_every_n_hours=self._keep_hours,
-            name=self._name, restore_sequentially=self._restore_sequentially,
+            self._var_list,
+            reshape=self._reshape,
+            sharded=self._sharded,
+            max_to_keep=self._max_to_keep,
+            keep_checkpoint_every_n_hours=self._keep_hours,
+            name=self._name,
+            restore_sequentially=self._restore_sequentially,
             filename=self._filename,
-        )  # fmt: skip
+        )
         return True
 
     def _check_saver_def(self) -> None:
@@ -273,9 +277,12 @@ class Saver:
         if saved is not None and write_state:
             self._remember(saved)
             checkpoint_files.write_state(
-                os.path.dirname(save_path), saved, self.last_checkpoints, latest_filename,
+                os.path.dirname(save_path),
+                saved,
+                self.last_checkpoints,
+                latest_filename,
                 relative=self._save_relative_paths,
-            )  # fmt: skip
+            )
             self._delete_old(meta_graph_suffix)
         return saved
 
@@ -340,12 +347,17 @@ class Saver:
         Args: see `tf.train.export_meta_graph`.
         """
         return export_meta_graph(
-            filename=filename, graph_def=get_default_graph().as_graph_def(add_shapes=True),
-            saver_def=self.saver_def, collection_list=collection_list, as_text=as_text,
-            export_scope=export_scope, clear_devices=clear_devices,
+            filename=filename,
+            graph_def=get_default_graph().as_graph_def(add_shapes=True),
+            saver_def=self.saver_def,
+            collection_list=collection_list,
+            as_text=as_text,
+            export_scope=export_scope,
+            clear_devices=clear_devices,
             clear_extraneous_savers=clear_extraneous_savers,
-            strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info,
-        )  # fmt: skip
+            strip_default_attrs=strip_default_attrs,
+            save_debug_info=save_debug_info,
+        )
 
     # -- restoring -------------------------------------------------------------------------------
     def restore(self, sess: Any, save_path: Any) -> None:

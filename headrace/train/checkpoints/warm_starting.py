@@ -60,9 +60,15 @@ class VocabInfo(_VocabInfo):
                 f"{axis}"
             )
         return super().__new__(
-            cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size,
-            backup_initializer, axis,
-        )  # fmt: skip
+            cls,
+            new_vocab,
+            new_vocab_size,
+            num_oov_buckets,
+            old_vocab,
+            old_vocab_size,
+            backup_initializer,
+            axis,
+        )
 
 
 def warm_start(
@@ -204,12 +210,22 @@ def _initializer(info: VocabInfo, checkpoint: Any, name: str, rows: int, cols: i
     path = checkpoint_path(checkpoint)
     if info.axis == 0:
         return matrix_initializer(
-            path, name, info.new_vocab_size, cols, Vocabularies(info.old_vocab, info.new_vocab),
-            old_row_vocab_size=info.old_vocab_size, row_oov=info.num_oov_buckets,
+            path,
+            name,
+            info.new_vocab_size,
+            cols,
+            Vocabularies(info.old_vocab, info.new_vocab),
+            old_row_vocab_size=info.old_vocab_size,
+            row_oov=info.num_oov_buckets,
             initializer=info.backup_initializer,
-        )  # fmt: skip
+        )
     words = Vocabularies(old_cols=info.old_vocab, new_cols=info.new_vocab)
     return matrix_initializer(
-        path, name, rows, info.new_vocab_size, words, col_oov=info.num_oov_buckets,
+        path,
+        name,
+        rows,
+        info.new_vocab_size,
+        words,
+        col_oov=info.num_oov_buckets,
         initializer=info.backup_initializer,
-    )  # fmt: skip
+    )

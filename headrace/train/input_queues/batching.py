@@ -13,10 +13,19 @@ from headrace.train.input_queues.batch_queues import batches, in_order, one, sev
 
 
 def _in_line(
-    tensors_list: list[Any], default: str, threads: int, batch_size: Any, keep_input: Any,
-    capacity: int, enqueue_many: bool, shapes: Any, dynamic_pad: bool,
-    allow_smaller_final_batch: bool, shared_name: str | None, name: str | None,
-) -> Any:  # fmt: skip
+    tensors_list: list[Any],
+    default: str,
+    threads: int,
+    batch_size: Any,
+    keep_input: Any,
+    capacity: int,
+    enqueue_many: bool,
+    shapes: Any,
+    dynamic_pad: bool,
+    allow_smaller_final_batch: bool,
+    shared_name: str | None,
+    name: str | None,
+) -> Any:
     kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
 
     def make(dtypes: list[Any], found: Any) -> QueueBase:
@@ -29,9 +38,17 @@ def _in_line(
     values = [t for tensors in tensors_list for t in in_order(tensors)]
     with name_scope(name, default, [*values, keep_input]) as scope:
         return batches(
-            tensors_list, threads, batch_size, keep_input, make, report, enqueue_many, shapes,
-            allow_smaller_final_batch, scope,
-        )  # fmt: skip
+            tensors_list,
+            threads,
+            batch_size,
+            keep_input,
+            make,
+            report,
+            enqueue_many,
+            shapes,
+            allow_smaller_final_batch,
+            scope,
+        )
 
 
 def batch(

@@ -112,9 +112,12 @@ def input_producer(
             rows = random_shuffle(rows, seed=seed)
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(
-            capacity=capacity, dtypes=[rows.dtype.base_dtype], shapes=[shape],
-            shared_name=shared_name, name=name,
-        )  # fmt: skip
+            capacity=capacity,
+            dtypes=[rows.dtype.base_dtype],
+            shapes=[shape],
+            shared_name=shared_name,
+            name=name,
+        )
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
         if summary_name is not None:
             summary.scalar(summary_name, cast(queue.size(), float32) * (1.0 / capacity))
@@ -155,10 +158,17 @@ def string_input_producer(
         with control_dependencies([check]):
             strings = identity(strings)
         return input_producer(
-            input_tensor=strings, element_shape=[], num_epochs=num_epochs, shuffle=shuffle,
-            seed=seed, capacity=capacity, shared_name=shared_name, name=scope,
-            summary_name=f"fraction_of_{capacity}_full", cancel_op=cancel_op,
-        )  # fmt: skip
+            input_tensor=strings,
+            element_shape=[],
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+            name=scope,
+            summary_name=f"fraction_of_{capacity}_full",
+            cancel_op=cancel_op,
+        )
 
 
 def _has_strings(value: Any) -> bool:
@@ -187,9 +197,16 @@ def range_input_producer(
     """
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
-            range_(limit), [], num_epochs, shuffle, seed, capacity, shared_name,
-            f"fraction_of_{capacity}_full", scope,
-        )  # fmt: skip
+            range_(limit),
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+        )
 
 
 def slice_input_producer(
@@ -221,8 +238,12 @@ def slice_input_producer(
             raise ValueError("Expected at least one tensor in slice_input_producer().")
         count = shape_of(tensors[0])[0]
         queue = range_input_producer(
-            count, num_epochs=num_epochs, shuffle=shuffle, seed=seed, capacity=capacity,
+            count,
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
             shared_name=shared_name,
-        )  # fmt: skip
+        )
         row = queue.dequeue()
         return [gather(t, row) for t in tensors]

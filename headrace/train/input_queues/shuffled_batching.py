@@ -14,15 +14,29 @@ from headrace.train.input_queues.batch_queues import batches, in_order, one, sev
 
 
 def _shuffled(
-    tensors_list: list[Any], default: str, threads: int, batch_size: Any, keep_input: Any,
-    capacity: int, min_after_dequeue: int, seed: int | None, enqueue_many: bool, shapes: Any,
-    allow_smaller_final_batch: bool, shared_name: str | None, name: str | None,
-) -> Any:  # fmt: skip
+    tensors_list: list[Any],
+    default: str,
+    threads: int,
+    batch_size: Any,
+    keep_input: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None,
+    enqueue_many: bool,
+    shapes: Any,
+    allow_smaller_final_batch: bool,
+    shared_name: str | None,
+    name: str | None,
+) -> Any:
     def make(dtypes: list[Any], found: Any) -> QueueBase:
         return RandomShuffleQueue(
-            capacity=capacity, min_after_dequeue=min_after_dequeue, seed=seed, dtypes=dtypes,
-            shapes=found, shared_name=shared_name,
-        )  # fmt: skip
+            capacity=capacity,
+            min_after_dequeue=min_after_dequeue,
+            seed=seed,
+            dtypes=dtypes,
+            shapes=found,
+            shared_name=shared_name,
+        )
 
     def report(queue: QueueBase) -> None:
         room = capacity - min_after_dequeue
@@ -36,9 +50,17 @@ def _shuffled(
                 f"capacity {capacity} must be bigger than min_after_dequeue {min_after_dequeue}."
             )
         return batches(
-            tensors_list, threads, batch_size, keep_input, make, report, enqueue_many, shapes,
-            allow_smaller_final_batch, scope,
-        )  # fmt: skip
+            tensors_list,
+            threads,
+            batch_size,
+            keep_input,
+            make,
+            report,
+            enqueue_many,
+            shapes,
+            allow_smaller_final_batch,
+            scope,
+        )
 
 
 def shuffle_batch(

@@ -105,13 +105,14 @@ def restore(dequeued: Any, kept: Sequence[Kept]) -> Any:
     is_one = not isinstance(dequeued, Sequence)
     found = [
         take_many_sparse_from_tensors_map(
-            sparse_map_op=place.map_op, sparse_handles=reshape.squeeze(tensor, [1]),
+            sparse_map_op=place.map_op,
+            sparse_handles=reshape.squeeze(tensor, [1]),
             rank=None if place.rank is None else place.rank + 1,
         )
         if place.map_op is not None
         else tensor
         for tensor, place in zip([dequeued] if is_one else dequeued, kept)
-    ]  # fmt: skip
+    ]
     if is_one:
         return found[0]
     if not any(isinstance(x, SparseTensor) for x in found):

@@ -182,11 +182,20 @@ def export_meta_graph(
       save_debug_info: also write which lines made the nodes.
     """
     return export_scoped_meta_graph(
-        filename, graph_def, graph, export_scope, as_text, clear_devices=clear_devices,
-        saver_def=saver_def, clear_extraneous_savers=clear_extraneous_savers,
-        strip_default_attrs=strip_default_attrs, save_debug_info=save_debug_info,
-        meta_info_def=meta_info_def, collection_list=collection_list, **kwargs,
-    )[0]  # fmt: skip
+        filename,
+        graph_def,
+        graph,
+        export_scope,
+        as_text,
+        clear_devices=clear_devices,
+        saver_def=saver_def,
+        clear_extraneous_savers=clear_extraneous_savers,
+        strip_default_attrs=strip_default_attrs,
+        save_debug_info=save_debug_info,
+        meta_info_def=meta_info_def,
+        collection_list=collection_list,
+        **kwargs,
+    )[0]
 
 
 def import_meta_graph(

@@ -66,10 +66,15 @@ def export_scoped_meta_graph(
         if _is_included(v.name, export_scope, dropped)
     }
     message = create_meta_graph_def(
-        graph_def=graph_def, graph=graph, export_scope=export_scope, exclude_nodes=dropped,
-        clear_extraneous_savers=clear_extraneous_savers, saver_def=saver_def,
-        strip_default_attrs=strip_default_attrs, **kwargs,
-    )  # fmt: skip
+        graph_def=graph_def,
+        graph=graph,
+        export_scope=export_scope,
+        exclude_nodes=dropped,
+        clear_extraneous_savers=clear_extraneous_savers,
+        saver_def=saver_def,
+        strip_default_attrs=strip_default_attrs,
+        **kwargs,
+    )
     if filename:
         write_graph(message, os.path.dirname(filename), os.path.basename(filename), as_text)
         if save_debug_info:
@@ -236,8 +241,10 @@ def add_collection_def(
     except (TypeError, ValueError, AttributeError) as error:
         log.warning(
             "The collection %s is left out of the file: its items are of no kind that a CollectionDef "
-            "can hold (%s).", key, error,
-        )  # fmt: skip
+            "can hold (%s).",
+            key,
+            error,
+        )
         del meta_graph_def.collection_def[key]
 
 

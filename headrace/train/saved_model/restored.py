@@ -41,9 +41,13 @@ class Concrete:
     """A function of a loaded model, for arguments of certain types."""
 
     def __init__(
-        self, function: Function, library: dict[str, Function], captured: Sequence[Any],
-        signature: Any, outputs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        function: Function,
+        library: dict[str, Function],
+        captured: Sequence[Any],
+        signature: Any,
+        outputs: Any,
+    ) -> None:
         self.function, self.captured_inputs = function, list(captured)
         self.structured_input_signature, self.structured_outputs = signature, outputs
         self._library = library
@@ -235,8 +239,11 @@ class _Loading:
                 return constant(self.assets[node.asset.asset_file_def_index])
             case "user_object":
                 kind = node.user_object.identifier
-                return {"trackable_list_wrapper": [], "trackable_dict_wrapper": {},
-                        "signature_map": {}}.get(kind, Restored())  # fmt: skip
+                return {
+                    "trackable_list_wrapper": [],
+                    "trackable_dict_wrapper": {},
+                    "signature_map": {},
+                }.get(kind, Restored())
             case _:
                 return Restored()
 

@@ -152,9 +152,11 @@ class _Model:
         node.variable.trainable = bool(getattr(variable, "trainable", True))
         node.variable.name = full_name(variable)
         handle = state.var_handle(
-            dtype=dtype, shape=variable.shape, shared_name=full_name(variable),
+            dtype=dtype,
+            shape=variable.shape,
+            shared_name=full_name(variable),
             name=full_name(variable),
-        )  # fmt: skip
+        )
         old = getattr(variable, "handle", None)
         if old is not None:
             self.handles[id(old)], self.ids[id(old)] = handle, number
@@ -256,9 +258,10 @@ class _Model:
             result.set_shape(shapes[name].shape)
             outputs[name] = build_tensor_info(result)
         return build_signature_def(
-            {name: build_tensor_info(t) for name, t in inputs.items()}, outputs,
+            {name: build_tensor_info(t) for name, t in inputs.items()},
+            outputs,
             names.PREDICT_METHOD_NAME,
-        )  # fmt: skip
+        )
 
     # -- variables -----------------------------------------------------------------------------
     def _saver(self) -> Any:
@@ -282,9 +285,11 @@ class _Model:
         ]
         restore = group(*assigns, name="restore_all")
         return proto.SaverDef(
-            filename_tensor_name=file.name, save_tensor_name=saved.name,
-            restore_op_name=restore.name, version=proto.SaverDef.V2,
-        )  # fmt: skip
+            filename_tensor_name=file.name,
+            save_tensor_name=saved.name,
+            restore_op_name=restore.name,
+            version=proto.SaverDef.V2,
+        )
 
     def _object_graph(self) -> bytes:
         return bytes(self.objects.to_proto().SerializeToString(deterministic=True))

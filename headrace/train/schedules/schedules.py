@@ -126,8 +126,13 @@ class PolynomialDecay(LearningRateSchedule):
     """From the initial to the end rate along (1 - step / decay_steps) ^ power."""
 
     _fields = (
-        "initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle", "name",
-    )  # fmt: skip
+        "initial_learning_rate",
+        "decay_steps",
+        "end_learning_rate",
+        "power",
+        "cycle",
+        "name",
+    )
 
     def __init__(
         self,
@@ -289,9 +294,15 @@ class NoisyLinearCosineDecay(LinearCosineDecay):
     """LinearCosineDecay with noise on the line, whose variance falls with the steps."""
 
     _fields: ClassVar[tuple[str, ...]] = (
-        "initial_learning_rate", "decay_steps", "initial_variance", "variance_decay",
-        "num_periods", "alpha", "beta", "name",
-    )  # fmt: skip
+        "initial_learning_rate",
+        "decay_steps",
+        "initial_variance",
+        "variance_decay",
+        "num_periods",
+        "alpha",
+        "beta",
+        "name",
+    )
 
     def __init__(
         self,

@@ -120,9 +120,14 @@ def audio(
 
     def write(writer: Any, tag: str, scope: str) -> Any:
         return ops.write_audio_summary(
-            writer, _step(step), tag, identity(tensor), sample_rate, max_outputs=max_outputs,
+            writer,
+            _step(step),
+            tag,
+            identity(tensor),
+            sample_rate,
+            max_outputs=max_outputs,
             name=scope,
-        )  # fmt: skip
+        )
 
     return _recorded(name, tensor, write, family)
 

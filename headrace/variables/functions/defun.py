@@ -162,9 +162,12 @@ class DefinedFunction:
             self._body = _body_of(self)
             base = self._func_name or _base_name(self._func, self._grad_func)
             definition = function_def.to_function_def(
-                self._body, base, self._func_name is None, self._out_names or (),
+                self._body,
+                base,
+                self._func_name is None,
+                self._out_names or (),
                 self._func.__doc__,
-            )  # fmt: skip
+            )
             for key, value in _call_attrs(base, self._extra_kwargs).items():
                 fill(definition.attr[key], kind_of(value), value)
             self._function = Function(
@@ -226,9 +229,11 @@ def _body_of(defined: DefinedFunction) -> FunctionGraph:
     """Call the Python function on placeholders, in a graph that shares the outer one's variables."""
     outer = get_default_graph()
     graph = FunctionGraph(
-        defined._func_name or _base_name(defined._func, None), outer, defined._capture_by_value,
+        defined._func_name or _base_name(defined._func, None),
+        outer,
+        defined._capture_by_value,
         defined._stateful_allowed,
-    )  # fmt: skip
+    )
     for key in (*GraphKeys._VARIABLE_COLLECTIONS, store._KEY):
         graph._collections[key] = outer.get_collection_ref(key)
     getter = _Getter(graph, defined._reads_resources)
@@ -270,10 +275,16 @@ class _Getter:
     ) -> Any:
         with self._graph.outer_graph.as_default():
             variable = self._scope.get_variable(
-                store.default_store(), name, shape=shape, dtype=dtype, initializer=initializer,
-                reuse=reuse, trainable=trainable, collections=collections,
+                store.default_store(),
+                name,
+                shape=shape,
+                dtype=dtype,
+                initializer=initializer,
+                reuse=reuse,
+                trainable=trainable,
+                collections=collections,
                 use_resource=use_resource,
-            )  # fmt: skip
+            )
             self._graph.extra_vars.append(variable)
             # The value goes in, not the handle: so the function is pure and has a gradient.
             if self._reads and isinstance(variable, ResourceVariable):
@@ -310,9 +321,15 @@ class OverloadedFunction:
         if defined is None:
             name = None if self._func_name is None else f"{self._func_name}_{key}"
             defined = DefinedFunction(
-                self._func, self._argnames, types, name, None, self._python_grad_func,
-                self._out_names, **self._extra_kwargs,
-            )  # fmt: skip
+                self._func,
+                self._argnames,
+                types,
+                name,
+                None,
+                self._python_grad_func,
+                self._out_names,
+                **self._extra_kwargs,
+            )
             results = [as_dtype(a.type) for a in defined._signature.output_arg]
             if self._grad_func is not None:
                 defined.set_grad_func(self._grad_func.instantiate(types + results))

@@ -55,9 +55,10 @@ def function(
     """
     if func is None:
         return functools.partial(
-            function, input_signature=input_signature,
+            function,
+            input_signature=input_signature,
             experimental_relax_shapes=experimental_relax_shapes,
-        )  # fmt: skip
+        )
     return GraphFunction(func, input_signature, experimental_relax_shapes)
 
 
@@ -65,9 +66,12 @@ class GraphFunction:
     """What `function` returns: traces and remembers."""
 
     def __init__(
-        self, python_function: Callable[..., Any], signature: Any, relax_shapes: bool = False,
+        self,
+        python_function: Callable[..., Any],
+        signature: Any,
+        relax_shapes: bool = False,
         is_pruned: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function, self._relaxed = python_function, relax_shapes
         self._is_pruned = is_pruned
@@ -202,9 +206,14 @@ class ConcreteFunction:
     """One trace.  Calling it adds a node to the default graph."""
 
     def __init__(
-        self, python_function: Callable[..., Any], structure: Any, tensors: Sequence[Any],
-        shapes: Sequence[Shape], labels: Sequence[str], is_pruned: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        python_function: Callable[..., Any],
+        structure: Any,
+        tensors: Sequence[Any],
+        shapes: Sequence[Shape],
+        labels: Sequence[str],
+        is_pruned: bool = False,
+    ) -> None:
         name = getattr(python_function, "__name__", "function")
         # Numbered: two traces may differ in nothing but what is known of a variable's shape.
         self.graph = FunctionGraph(f"__inference_{name}_{next(_numbers)}")

@@ -95,8 +95,10 @@ def test_writes(careless, factor):
 def test_products(monkeypatch):
     """Matrices of a stack beyond its end."""
     monkeypatch.setattr(gemm, "stacks", lambda call: [(6, 64, 64, 64)])
-    a, b, c = (Tensor(s, np.float64, name=n) for s, n in
-               [((2, 1, 8, 8), "a"), ((2, 3, 8, 8), "b"), ((2, 3, 8, 8), "c")])  # fmt: skip
+    a, b, c = (
+        Tensor(s, np.float64, name=n)
+        for s, n in [((2, 1, 8, 8), "a"), ((2, 3, 8, 8), "b"), ((2, 3, 8, 8), "c")]
+    )
     c.source = Called(LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c)), (a, b))
     program = assemble([a, b], [c], [], [])
     arrays = [np.ones(t.shape) for t in (a, b)]
@@ -226,8 +228,15 @@ def test_networks():
 @pytest.mark.process
 @pytest.mark.parametrize("without", [pytest.param("", marks=pytest.mark.slow), "onednn"])
 def test_windows_and_products(without):
-    run("-m", "pytest", "tests/codegen/test_ops.py", "-k", "expressions", without=without,
-        OPS="conv,pool,matrix")  # fmt: skip
+    run(
+        "-m",
+        "pytest",
+        "tests/codegen/test_ops.py",
+        "-k",
+        "expressions",
+        without=without,
+        OPS="conv,pool,matrix",
+    )
 
 
 PROGRAMS = (

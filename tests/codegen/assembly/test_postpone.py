@@ -57,8 +57,10 @@ def trained(optimizer, steps=3):
     rng = np.random.default_rng(0)
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None, 16, 16, 8])
-        w = [tf.Variable(rng.normal(size=s).astype(np.float32) * 0.1)
-             for s in ((3, 3, 8, 8), (2048, 64), (64, 4))]  # fmt: skip
+        w = [
+            tf.Variable(rng.normal(size=s).astype(np.float32) * 0.1)
+            for s in ((3, 3, 8, 8), (2048, 64), (64, 4))
+        ]
         h = tf.nn.relu(tf.nn.conv2d(x, w[0], [1, 1, 1, 1], "SAME"))
         h = tf.tanh(tf.matmul(tf.reshape(h, [-1, 2048]), w[1]))
         loss = tf.reduce_mean(tf.square(tf.matmul(h, w[2])))

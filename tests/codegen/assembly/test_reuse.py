@@ -99,10 +99,12 @@ def test_unrolled_networks_with_gradients(monkeypatch, batch, width, times, dtyp
         with tf.Graph().as_default(), tf.Session() as session:
             x = tf.placeholder(dtype, [batch, times, width])
             layers = [
-                [tf.Variable(rng.standard_normal(s), dtype=dtype)
-                 for s in ((2 * width, 4 * width), (4 * width,))]
+                [
+                    tf.Variable(rng.standard_normal(s), dtype=dtype)
+                    for s in ((2 * width, 4 * width), (4 * width,))
+                ]
                 for _ in range(3)
-            ]  # fmt: skip
+            ]
             states = [[tf.zeros([batch, width], dtype)] * 2 for _ in layers]
             outputs = []
             for t in range(times):

@@ -42,9 +42,14 @@ def convolutions(n, side, channels, outputs, k, stride, pad):
     w = image(k, k, channels, outputs)
     for kind in ("convolution", "convolution_data", "convolution_weights"):
         yield LibraryCall(
-            kind, src=view(x, LAST), weights=view(w, FILTER), dst=view(y, LAST),
-            strides=(stride, stride), dilations=(1, 1), pads=((pad, pad), (pad, pad)),
-        )  # fmt: skip
+            kind,
+            src=view(x, LAST),
+            weights=view(w, FILTER),
+            dst=view(y, LAST),
+            strides=(stride, stride),
+            dilations=(1, 1),
+            pads=((pad, pad), (pad, pad)),
+        )
 
 
 def pools(n, side, channels, k, stride):
@@ -52,14 +57,21 @@ def pools(n, side, channels, k, stride):
     total = max((out - 1) * stride + k - side, 0)
     x, y = image(n, side, side, channels), image(n, out, out, channels)
     dx, dy = image(*x.shape), image(*y.shape)
-    given = {"window": (k, k), "strides": (stride, stride),
-             "pads": ((total // 2, total - total // 2),) * 2}  # fmt: skip
+    given = {
+        "window": (k, k),
+        "strides": (stride, stride),
+        "pads": ((total // 2, total - total // 2),) * 2,
+    }
     for kind in ("max_pool", "avg_pool", "avg_pool_data"):
         yield LibraryCall(kind, src=view(x, LAST), dst=view(y, LAST), **given)
     yield LibraryCall(
-        "max_pool_data", src=view(x, LAST), dst=view(y, LAST), diff_dst=view(dy, LAST),
-        diff_src=view(dx, LAST), **given,
-    )  # fmt: skip
+        "max_pool_data",
+        src=view(x, LAST),
+        dst=view(y, LAST),
+        diff_dst=view(dy, LAST),
+        diff_src=view(dx, LAST),
+        **given,
+    )
 
 
 @pytest.mark.parametrize("n", [1, 8])
@@ -78,9 +90,14 @@ def test_a_reference_implementation_is_refused():
     x, y = image(0, 5, 5, 2), image(0, 5, 5, 3)
     w = image(1, 1, 2, 3)
     call = LibraryCall(
-        "convolution", src=view(x, LAST), weights=view(w, FILTER), dst=view(y, LAST),
-        strides=(1, 1), dilations=(1, 1), pads=((0, 0), (0, 0)),
-    )  # fmt: skip
+        "convolution",
+        src=view(x, LAST),
+        weights=view(w, FILTER),
+        dst=view(y, LAST),
+        strides=(1, 1),
+        dilations=(1, 1),
+        pads=((0, 0), (0, 0)),
+    )
     with pytest.raises(Unsupported, match="ref:any"):
         onednn.describe(call)
 

@@ -75,8 +75,10 @@ def test_empty_product(sizes):
 def convolve(x, w, strides, dilations, pads):
     """NHWC by HWIO, straight from the definition."""
     x = np.pad(x, [(0, 0), *pads, (0, 0)])
-    size = [(n - (k - 1) * d - 1) // s + 1
-            for n, k, s, d in zip(x.shape[1:3], w.shape[:2], strides, dilations)]  # fmt: skip
+    size = [
+        (n - (k - 1) * d - 1) // s + 1
+        for n, k, s, d in zip(x.shape[1:3], w.shape[:2], strides, dilations)
+    ]
     out = np.zeros((x.shape[0], *size, w.shape[3]))
     for i, j in np.ndindex(*w.shape[:2]):
         rows = slice(
@@ -102,9 +104,14 @@ NCHW, OIHW = (0, 3, 1, 2), (3, 2, 0, 1)
 def described(kind, src, weights, dst, case):
     _, _, strides, dilations, pads = case
     return LibraryCall(
-        kind, src=view(src, NCHW), weights=view(weights, OIHW), dst=view(dst, NCHW),
-        strides=strides, dilations=dilations, pads=pads,
-    )  # fmt: skip
+        kind,
+        src=view(src, NCHW),
+        weights=view(weights, OIHW),
+        dst=view(dst, NCHW),
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+    )
 
 
 @needs_onednn
@@ -129,13 +136,17 @@ def test_convolution_gradients(case):
     dy = rng.normal(size=y.shape)
     made, dx = call(
         lambda b, c, out: described("convolution_data", out, b, c, case),
-        [w.astype("f"), dy.astype("f")], image, np.float32,
-    )  # fmt: skip
+        [w.astype("f"), dy.astype("f")],
+        image,
+        np.float32,
+    )
     assert_fast(made)
     made, dw = call(
         lambda a, c, out: described("convolution_weights", a, out, c, case),
-        [x.astype("f"), dy.astype("f")], filters, np.float32,
-    )  # fmt: skip
+        [x.astype("f"), dy.astype("f")],
+        filters,
+        np.float32,
+    )
     assert_fast(made)
     # <dy, conv(x, w)> is linear in each: its derivative in a direction is known exactly.
     v, u = rng.normal(size=image), rng.normal(size=filters)

@@ -232,9 +232,14 @@ def calls(n, side, ins, outs, stride=1, dilation=1, k=3, kind="convolution"):
     x, w = Tensor((n, side, side, ins), "float32"), Tensor((k, k, ins, outs), "float32")
     y = Tensor((n, side // stride, side // stride, outs), "float32")
     return LibraryCall(
-        kind, src=view(x, LAST), weights=view(w, FILTER), dst=view(y, LAST),
-        strides=(stride, stride), dilations=(dilation, dilation), pads=((1, 1), (1, 1)),
-    )  # fmt: skip
+        kind,
+        src=view(x, LAST),
+        weights=view(w, FILTER),
+        dst=view(y, LAST),
+        strides=(stride, stride),
+        dilations=(dilation, dilation),
+        pads=((1, 1), (1, 1)),
+    )
 
 
 def test_who_is_asked():

@@ -25,11 +25,17 @@ def sigmoid(x):
 
 
 ORACLES = {
-    "sigmoid": sigmoid, "rsqrt": lambda x: 1 / np.sqrt(x), "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "sigmoid": sigmoid,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "erf": np.vectorize(lambda v: math.erf(v), otypes=[np.float64]),
     "erfc": np.vectorize(lambda v: math.erfc(v), otypes=[np.float64]),
-}  # fmt: skip
+}
 
 
 def arguments(dtype):

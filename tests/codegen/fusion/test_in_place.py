@@ -44,14 +44,15 @@ FORBIDDEN = {
     "a neighbour": [sweep(Store(Y, (I, J), X[I, J] + X[I, J + 1]))],
     "another row": [sweep(Store(Y, (I, J), X[I + 1, J]))],
     "another row, before": [
-        sweep(Accumulate(ACC, X[I + 1, J])), sweep(Store(Y, (I, J), X[I, J] / ACC.expr)),
+        sweep(Accumulate(ACC, X[I + 1, J])),
+        sweep(Store(Y, (I, J), X[I, J] / ACC.expr)),
     ],
     "columns": [sweep(Store(Y, (I, J), X[J, I]))],
     "after it is stored": [sweep(Store(Y, (I, J), X[I, J])), sweep(Accumulate(ACC, X[I, J]))],
     "what is added to": [sweep(Store(Y, (I, J), X[I, J], "add"))],
     "what is stored twice": [sweep(Store(Y, (I, J), X[I, J])), sweep(Store(Y, (I, J), X[I, J]))],
     "what is stored too": [sweep(Store(Y, (I, J), X[I, J]), Store(X, (I, J), X[I, J]))],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("how", ALLOWED)

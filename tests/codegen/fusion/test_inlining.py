@@ -27,9 +27,7 @@ EXPRESSIONS = {
 }
 WINDOWS = {
     "Conv2D": lambda x, w: tf.nn.conv2d(x, w, **SAME),
-    "dilated": lambda x, w: tf.nn.conv2d(
-        x, w, [1, 1, 1, 1], "SAME", dilations=[1, 2, 2, 1]
-    ),
+    "dilated": lambda x, w: tf.nn.conv2d(x, w, [1, 1, 1, 1], "SAME", dilations=[1, 2, 2, 1]),
     "filter": lambda x, w: tf.nn.conv2d_backprop_filter(x, [3, 3, 2, 2], x, [1, 1, 1, 1], "SAME"),
     "data": lambda x, w: tf.nn.conv2d_transpose(
         x, w, [2, 2 * x.shape[1], 2 * x.shape[2], 2], [1, 2, 2, 1], "SAME"
@@ -42,7 +40,7 @@ WINDOWS = {
     )[0],
     "MaxPool": lambda x, w: tf.nn.max_pool(x, [1, 3, 3, 1], [1, 1, 2, 1], "SAME"),
     "pad": lambda x, w: tf.pad(x, [[0, 1], [2, 0], [1, 1], [0, 0]]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 4, 2), (2, 1, 1, 2)], ids=str)

@@ -17,9 +17,15 @@ from tests.codegen.rules import run
 pytestmark = pytest.mark.native
 
 ORACLES = {
-    "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "any": np.any, "all": np.all,
-    "argmax": np.argmax, "argmin": np.argmin,
-}  # fmt: skip
+    "sum": np.sum,
+    "prod": np.prod,
+    "max": np.max,
+    "min": np.min,
+    "any": np.any,
+    "all": np.all,
+    "argmax": np.argmax,
+    "argmin": np.argmin,
+}
 
 
 def reduction(kind, axes):
@@ -143,8 +149,10 @@ def test_matrix_product():
 
 
 @pytest.mark.parametrize("kind", ["sum", "max", "any"])
-@pytest.mark.parametrize("shape,axes", [((1 << 17,), (0,)), ((4096, 48), (0,)), ((6, 30000), (1,)),
-                                        ((32, 7, 9, 40), (0, 1, 2))])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape,axes",
+    [((1 << 17,), (0,)), ((4096, 48), (0,)), ((6, 30000), (1,)), ((32, 7, 9, 40), (0, 1, 2))],
+)
 def test_long_reductions_are_done_in_parts(kind, shape, axes):
     x = np.random.default_rng(7).normal(size=shape)
     x = x > 2 if kind == "any" else x.astype(np.float32)

@@ -429,8 +429,9 @@ def test_dynamic_rnn_with_lengths():
     Runner(graph, [], [], [a.op for a in assigned]).expected(theirs, [])
     for _ in range(3):
         got, want = (
-            runner.run(ours, list(feeds.values())), runner.expected(theirs, list(feeds.values()))
-        )  # fmt: skip
+            runner.run(ours, list(feeds.values())),
+            runner.expected(theirs, list(feeds.values())),
+        )
         for g, w in zip(got, want):
             assert_same(g, w, 1e-4)
     for g, w in zip(weights.expected(ours, []), weights.expected(theirs, [])):

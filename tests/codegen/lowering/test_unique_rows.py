@@ -58,9 +58,13 @@ def test_equal_rows_are_added_up_first(name, by_handle):
 def test_a_new_number_of_distinct_rows_needs_no_new_program(monkeypatch):
     made = []
     monkeypatch.setattr(
-        Program, "__init__", lambda self, *a, __init__=Program.__init__, **k: (
-            made.append(self), __init__(self, *a, **k))[1]
-    )  # fmt: skip
+        Program,
+        "__init__",
+        lambda self, *a, __init__=Program.__init__, **k: (
+            made.append(self),
+            __init__(self, *a, **k),
+        )[1],
+    )
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
     rng = np.random.default_rng(2)
     with tf.Graph().as_default(), tf.Session() as session:

@@ -33,9 +33,12 @@ PROGRAM = textwrap.dedent(
 def run(folder):
     """How many objects a process had to compile."""
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | {"HEADRACE_CACHE": str(folder)},
-    )  # fmt: skip
+    )
     assert found.returncode == 0, found.stderr
     return int(found.stdout)
 
@@ -89,11 +92,13 @@ def test_damaged_files_are_made_again(tmp_path, content):
 def test_processes_at_once(tmp_path):
     workers = [
         subprocess.Popen(
-            [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True,
+            [sys.executable, "-c", PROGRAM],
+            stdout=subprocess.PIPE,
+            text=True,
             env=os.environ | {"HEADRACE_CACHE": str(tmp_path)},
         )
         for _ in range(3)
-    ]  # fmt: skip
+    ]
     for worker in workers:
         out, _ = worker.communicate(timeout=600)
         assert worker.returncode == 0 and int(out) <= 2
@@ -118,9 +123,12 @@ def test_programs_without_a_place_for_the_cache(tmp_path, where):
     elif where == "no home":
         settings = {"HEADRACE_CACHE": "", "XDG_CACHE_HOME": "", "HOME": str(tmp_path / "none")}
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | settings,
-    )  # fmt: skip
+    )
     assert found.returncode == 0 and int(found.stdout) == 2, found.stderr
 
 

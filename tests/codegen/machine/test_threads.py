@@ -151,8 +151,11 @@ def test_the_spin_count_is_set_before_libgomp_is_loaded(monkeypatch, given):
     if given:
         monkeypatch.setenv("GOMP_SPINCOUNT", given)
     seen = []
-    monkeypatch.setattr(threads.ctypes, "CDLL", lambda *a, **k: seen.append(
-        os.environ["GOMP_SPINCOUNT"]) or (_ for _ in ()).throw(OSError))  # fmt: skip
+    monkeypatch.setattr(
+        threads.ctypes,
+        "CDLL",
+        lambda *a, **k: seen.append(os.environ["GOMP_SPINCOUNT"]) or (_ for _ in ()).throw(OSError),
+    )
     assert threads.libgomp.__wrapped__() is None
     assert seen == [given or threads.spin_count()]
     assert os.environ.get("GOMP_SPINCOUNT") == given

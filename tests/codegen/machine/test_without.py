@@ -78,9 +78,12 @@ PROGRAM = textwrap.dedent(
 
 def run(path, **settings):
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, timeout=300,
+        [sys.executable, "-c", PROGRAM, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=os.environ | {"HEADRACE_WITHOUT": ""} | settings,
-    )  # fmt: skip
+    )
     assert found.returncode == 0, found.stderr[-3000:]
     return dict(np.load(path))
 
@@ -117,9 +120,12 @@ def test_same_results(tmp_path, reference, without):
 )
 def test_doctor(without, line):
     found = subprocess.run(
-        [sys.executable, "-m", "headrace", "doctor"], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-m", "headrace", "doctor"],
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | {"HEADRACE_WITHOUT": without},
-    )  # fmt: skip
+    )
     assert line in found.stdout, found.stdout
 
 
@@ -184,7 +190,10 @@ print("fine")
 
 def test_threads_of_our_own():
     found = subprocess.run(
-        [sys.executable, "-c", THREADS], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-c", THREADS],
+        capture_output=True,
+        text=True,
+        timeout=600,
         env=os.environ | {"HEADRACE_WITHOUT": "gomp"},
-    )  # fmt: skip
+    )
     assert found.stdout == "fine\n", found.stderr

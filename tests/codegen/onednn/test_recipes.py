@@ -35,8 +35,15 @@ def test_made_again():
     rows, (primitive, weights, same) = rows_of(*product())
     assert weights == same
     assert [row[0] for row in rows] == [
-        "engine", "strided", "tagged", "strided", "attributes", "described", "primitive", "part",
-    ]  # fmt: skip
+        "engine",
+        "strided",
+        "tagged",
+        "strided",
+        "attributes",
+        "described",
+        "primitive",
+        "part",
+    ]
     made = Reader(rows).made
     assert isinstance(made[primitive], dnn.Handle)
     assert made[weights].nbytes == product()[1].nbytes

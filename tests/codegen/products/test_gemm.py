@@ -102,8 +102,13 @@ def test_cells_share_a_product_evenly():
         assert grids == {2, 4, 8}
     assert gemm._grids(gemm.Size(20, 100, 1000, 1, False, False, "float"), 2) == [(1, 2), (2, 1)]
     assert gemm._grids(gemm.Size(20, 800, 400, 4, False, False, "float"), 2) == [
-        (1, 1), (1, 2), (2, 1), (1, 4), (2, 2), (4, 1),
-    ]  # fmt: skip
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (1, 4),
+        (2, 2),
+        (4, 1),
+    ]
 
 
 def test_nan_stays_in_its_row_and_column(own):

@@ -20,8 +20,12 @@ WHOLE = (2, 3, 2)  # matrices of a result
 def patterns():
     """Leading dimensions of two operands: each may be missing in one of them, or be 1."""
     ways = "both", "left", "right"
-    for kept in [*itertools.product(ways), *itertools.product(ways, ways),
-                 *itertools.permutations(ways), ("left", "right", "left")]:  # fmt: skip
+    for kept in [
+        *itertools.product(ways),
+        *itertools.product(ways, ways),
+        *itertools.permutations(ways),
+        ("left", "right", "left"),
+    ]:
         left = tuple(n if k != "right" else 1 for n, k in zip(WHOLE, kept))
         right = tuple(n if k != "left" else 1 for n, k in zip(WHOLE, kept))
         yield left, right

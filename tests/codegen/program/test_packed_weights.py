@@ -45,10 +45,14 @@ class Model:
         make = tf.constant if constant else tf.Variable
         self.x = tf.placeholder(tf.float32, [None, 9, 9, 8])
         self.values = {
-            "w": rng.normal(size=(3, 3, 8, 16)), "b": rng.normal(size=16),
-            "g": rng.normal(size=16), "o": rng.normal(size=16), "m": rng.normal(size=16),
-            "v": rng.uniform(0.5, 2, size=16), "u": rng.normal(size=(1, 1, 16, 8)),
-        }  # fmt: skip
+            "w": rng.normal(size=(3, 3, 8, 16)),
+            "b": rng.normal(size=16),
+            "g": rng.normal(size=16),
+            "o": rng.normal(size=16),
+            "m": rng.normal(size=16),
+            "v": rng.uniform(0.5, 2, size=16),
+            "u": rng.normal(size=(1, 1, 16, 8)),
+        }
         self.values = {k: v.astype("f") for k, v in self.values.items()}
         p = self.variables = {k: make(v, name=k) for k, v in self.values.items()}
         y = tf.nn.bias_add(tf.nn.conv2d(self.x, p["w"], [1, 2, 2, 1], "SAME"), p["b"])

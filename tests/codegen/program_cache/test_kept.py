@@ -144,8 +144,11 @@ PROGRAM = textwrap.dedent(
 def start(model, result, version="1", **settings):
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, model.__name__, str(result), version],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | settings,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | settings,
+    )
 
 
 def planned_by(process):
