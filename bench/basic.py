@@ -16,9 +16,7 @@ def cpu_of(code: str) -> float:
     program = f"{code}\nimport resource as r; u = r.getrusage(r.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
     runs = [
         float(
-            subprocess.run(
-                [sys.executable, "-c", program], capture_output=True, text=True, check=True
-            ).stdout
+            subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
         )
         for _ in range(5)
     ]
@@ -43,10 +41,7 @@ def line(name: str, value: float, unit: str, goal: str) -> None:
 
 def main() -> None:
     line(
-        "import headrace, CPU beyond numpy",
-        cpu_of("import headrace") - cpu_of("import numpy"),
-        "s",
-        "<= 0.2",
+        "import headrace, CPU beyond numpy", cpu_of("import headrace") - cpu_of("import numpy"), "s", "<= 0.2"
     )
     import headrace as tf
 
@@ -64,12 +59,7 @@ def main() -> None:
         x = tf.placeholder(tf.float32, [None, 4])
         y = tf.identity(x)
         value = np.ones((2, 4), np.float32)
-        line(
-            "null step, nothing fed",
-            micro(lambda: session.run(nothing)),
-            "us",
-            "<= 20 (6 compiled)",
-        )
+        line("null step, nothing fed", micro(lambda: session.run(nothing)), "us", "<= 20 (6 compiled)")
         line(
             "null step, one array fed and fetched",
             micro(lambda: session.run(y, {x: value})),

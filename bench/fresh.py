@@ -18,9 +18,7 @@ NO_STARTUP = ("torch_cl", "torch_compile")
 Figures = dict[str, dict[str, Any]]
 
 
-def startup(
-    peers: list[str], size: str, log: IO[bytes], tell: Tell, note: Tell
-) -> dict[str, Figures]:
+def startup(peers: list[str], size: str, log: IO[bytes], tell: Tell, note: Tell) -> dict[str, Figures]:
     """Per workload and framework: parts of the time to the first step, in the middle of the repeats.
 
     For headrace twice: with an empty cache of kernels, then with the one that this filled."""
@@ -58,9 +56,7 @@ def middle(runs: list[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(run[key] for run in runs) for key in (runs[0] if runs else ())}
 
 
-def memory(
-    peers: list[str], size: str, log: IO[bytes], tell: Tell, note: Tell
-) -> dict[str, Figures]:
+def memory(peers: list[str], size: str, log: IO[bytes], tell: Tell, note: Tell) -> dict[str, Figures]:
     results: dict[str, Figures] = {}
     for workload in MEMORY:
         results[workload] = {}

@@ -97,11 +97,7 @@ def measure(workload: str, crew: Crew, rounds: int, tell: Tell) -> Row:
 
 
 def far_behind(row: Row) -> set[str]:
-    first = {
-        n: f["rounds"][0]
-        for n, f in row.items()
-        if n in frameworks.INTERPRETERS and f.get("rounds")
-    }
+    first = {n: f["rounds"][0] for n, f in row.items() if n in frameworks.INTERPRETERS and f.get("rounds")}
     return {n for n, t in first.items() if t > LONG and t > FAR * min(first.values())}
 
 

@@ -32,9 +32,7 @@ def stage(number, title, why):
     print(f"\n=== {number}. {title}\n    {why}\n")
 
 
-stage(
-    1, "A graph", "Calls compute nothing: each adds a node, with its type, its shape and your line."
-)
+stage(1, "A graph", "Calls compute nothing: each adds a node, with its type, its shape and your line.")
 x = tf.placeholder(tf.float32, [None, 3], name="x")
 w = tf.get_variable("w", [3, 2], initializer=tf.ones_initializer(), use_resource=True)
 y = tf.matmul(x, w, name="y")
@@ -43,9 +41,7 @@ graph = tf.get_default_graph()
 for node in (x.op, y.op, loss.op):
     print(f"{node.name:6} {node.type:12} {node.outputs[0].shape!s:8} made at {node.origin}")
 
-stage(
-    2, "Its gradient", "More nodes.  Each op's block says how; the graph is walked backwards once."
-)
+stage(2, "Its gradient", "More nodes.  Each op's block says how; the graph is walked backwards once.")
 before = len(graph.get_operations())
 (gradient,) = tf.gradients(loss, [w])
 train = w.assign_sub(0.1 * gradient, name="train")
@@ -68,23 +64,15 @@ for rewrite in PIPELINE:
 print()
 print(to_text(plan).replace(f" @{DEVICE}", ""))
 
-stage(
-    6,
-    "Pieces",
-    "One for each device; edges between devices become Send and Recv.  Here is one device.",
-)
+stage(6, "Pieces", "One for each device; edges between devices become Send and Recv.  Here is one device.")
 pieces = split(plan)
 for piece in pieces:
     print(f"{piece.device}: {len(piece.plan.nodes)} nodes")
 
-stage(
-    7, "A program", "The device finds regions that compile; the rest would run op by op, in Python."
-)
+stage(7, "A program", "The device finds regions that compile; the rest would run op by op, in Python.")
 program = cpu.prepare(pieces[0].plan)
 
-stage(
-    8, "A step", "Shapes are known now: loops are fused, memory is planned, LLVM and oneDNN called."
-)
+stage(8, "A step", "Shapes are known now: loops are fused, memory is planned, LLVM and oneDNN called.")
 containers = Containers()  # where the variables of a session live
 initial = place(prune(graph, [], [], [w.initializer]), (DEVICE,))
 reference.prepare(split(initial)[0].plan).run(Step(containers), [])  # w = ones, in NumPy
@@ -92,11 +80,7 @@ images = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
 (value,) = program.run(Step(containers), [images])
 print("loss", value)
 
-stage(
-    9,
-    "The same, as a user says it",
-    "A session remembers the program: the next step is one look-up.",
-)
+stage(9, "The same, as a user says it", "A session remembers the program: the next step is one look-up.")
 with tf.Session() as session:
     session.run(w.initializer)
     got, _ = session.run([loss, train.op], {x: images})

@@ -75,9 +75,7 @@ class DataSet:
     def labels(self) -> Any:
         return self._labels
 
-    def next_batch(
-        self, batch_size: int, fake_data: bool = False, shuffle: bool = True
-    ) -> tuple[Any, Any]:
+    def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
         """The next batch_size examples; what an epoch lacks comes from the next one."""
         if fake_data:
             label = [1] + [0] * (CLASSES - 1) if self.one_hot else 0
@@ -157,8 +155,7 @@ def read_data_sets(
     """
     if fake_data:
         train, validation, test = (
-            DataSet([], [], fake_data=True, one_hot=one_hot, dtype=dtype, seed=seed)
-            for _ in range(3)
+            DataSet([], [], fake_data=True, one_hot=one_hot, dtype=dtype, seed=seed) for _ in range(3)
         )
         return Datasets(train, validation, test)
     found = _find_mnist(train_dir, source_url)
@@ -210,10 +207,7 @@ def load_generated_digits(
 
 
 def _split(
-    train: tuple[Array, Array],
-    test: tuple[Array, Array],
-    validation_size: int,
-    form: dict[str, Any],
+    train: tuple[Array, Array], test: tuple[Array, Array], validation_size: int, form: dict[str, Any]
 ) -> Datasets:
     images, labels = train
     if not 0 <= validation_size <= len(images):
@@ -264,9 +258,7 @@ def _read_idx(path: Path, kind: str, magic: int, sizes: int) -> Array:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"MNIST {kind} file is no whole gzip file ({error}): {path}") from None
     if len(data) != wanted:
-        raise ValueError(
-            f"MNIST {kind} file is cut short: {len(data)} of {wanted} bytes for {shape}: {path}"
-        )
+        raise ValueError(f"MNIST {kind} file is cut short: {len(data)} of {wanted} bytes for {shape}: {path}")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 
@@ -300,9 +292,7 @@ def _idx_files(folder: Path) -> dict[str, Path] | None:
     return found if len(found) == len(FILES) else None
 
 
-def _find_mnist(
-    directory: str | os.PathLike[str] | None, source_url: str | None = None
-) -> dict[str, Path]:
+def _find_mnist(directory: str | os.PathLike[str] | None, source_url: str | None = None) -> dict[str, Path]:
     """Where the idx files are; fetches them if they are nowhere."""
     for place in _places(directory):
         if found := _idx_files(place):

@@ -97,11 +97,7 @@ class TestCase(unittest.TestCase):
     # -- running -----------------------------------------------------------------------------
     @contextmanager
     def session(
-        self,
-        graph: Graph | None = None,
-        config: Any = None,
-        use_gpu: bool = False,
-        force_gpu: bool = False,
+        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
     ) -> Iterator[Any]:
         """A session that is closed at the end of the block; it places softly unless `force_gpu`."""
         made = Session(graph=graph, config=_placing(config, force_gpu))
@@ -110,11 +106,7 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def cached_session(
-        self,
-        graph: Graph | None = None,
-        config: Any = None,
-        use_gpu: bool = False,
-        force_gpu: bool = False,
+        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
     ) -> Iterator[Any]:
         """The same session for all blocks of a test, which must ask for the same."""
         asked = {"graph": graph, "config": config, "force_gpu": force_gpu}
@@ -132,11 +124,7 @@ class TestCase(unittest.TestCase):
 
     @contextmanager
     def test_session(
-        self,
-        graph: Graph | None = None,
-        config: Any = None,
-        use_gpu: bool = False,
-        force_gpu: bool = False,
+        self, graph: Graph | None = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
     ) -> Iterator[Any]:
         """`session` where a graph is given; else the one session of this test, whatever it is."""
         if graph is not None:
@@ -193,9 +181,7 @@ class TestCase(unittest.TestCase):
     def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: Any, msg: Any = None) -> None:
         self.assertLess(np.linalg.norm(ndarray1 - ndarray2), err, msg)
 
-    def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
-    ) -> None:
+    def assertAllClose(self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None) -> None:
         """Structures of arrays that are near each other."""
         if isinstance(a, Mapping):
             self.assertIsInstance(b, Mapping, msg)
@@ -285,8 +271,7 @@ class TestCase(unittest.TestCase):
         x = self._value(target)
         if not (np.issubdtype(x.dtype, np.floating) or np.issubdtype(x.dtype, np.integer)):
             raise AssertionError(
-                f"The value of {target} does not have an ordered numeric type, instead it has type: "
-                f"{x.dtype}"
+                f"The value of {target} does not have an ordered numeric type, instead it has type: {x.dtype}"
             )
         low = x <= lower_bound if open_lower_bound else x < lower_bound
         high = x >= upper_bound if open_upper_bound else x > upper_bound
@@ -310,9 +295,7 @@ class TestCase(unittest.TestCase):
         self.assertAllEqual(np_array.shape, tf_tensor.get_shape().as_list(), msg)
 
     # -- messages, devices, errors ---------------------------------------------------------------
-    def assertProtoEquals(
-        self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None
-    ) -> None:
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None) -> None:
         """A message equals another, or the one that a text describes."""
         expected = expected_message_maybe_ascii
         if isinstance(expected, (str, bytes)):

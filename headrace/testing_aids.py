@@ -150,9 +150,7 @@ class Benchmark:
         metrics: Any = None,
     ) -> None:
         """Print one result."""
-        print(
-            f"{name or type(self).__name__}: {iters} iterations, {wall_time} s each {extras or ''}"
-        )
+        print(f"{name or type(self).__name__}: {iters} iterations, {wall_time} s each {extras or ''}")
 
     def run_op_benchmark(
         self,

@@ -364,9 +364,7 @@ def test_sizes_whose_product_overflows(monkeypatch, compiled, build, shape):
         lambda: tf.random_normal(fed([1 << 46])),
         lambda: tf.eye(1 << 24),
         lambda: tf.matrix_diag(tf.ones([1 << 25])),
-        lambda: tf.unsorted_segment_sum(
-            [1.0], [0], tf.placeholder_with_default(np.int64(1 << 46), [])
-        ),
+        lambda: tf.unsorted_segment_sum([1.0], [0], tf.placeholder_with_default(np.int64(1 << 46), [])),
         lambda: tf.sequence_mask([1 << 50]),
     ],
 )
@@ -448,19 +446,14 @@ def constant(tensor):
         (
             [
                 constant(
-                    "dtype: DT_FLOAT tensor_shape { dim { size: 1000000000000 } "
-                    "dim { size: 1000000000000 } }"
+                    "dtype: DT_FLOAT tensor_shape { dim { size: 1000000000000 } dim { size: 1000000000000 } }"
                 )
             ],
             ValueError,
             "overflows",
         ),
         (
-            [
-                constant(
-                    "dtype: DT_FLOAT tensor_shape { dim { size: 100000000000000 } } float_val: 1"
-                )
-            ],
+            [constant("dtype: DT_FLOAT tensor_shape { dim { size: 100000000000000 } } float_val: 1")],
             ValueError,
             "too large",
         ),

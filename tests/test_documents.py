@@ -104,9 +104,7 @@ def test_runs_as_a_program(name, words, tmp_path):
 
 
 # -- docs/errors.md -------------------------------------------------------------------------------
-EXAMPLES = list(
-    zip(blocks("docs/errors.md", "python"), blocks("docs/errors.md", "text"), strict=True)
-)
+EXAMPLES = list(zip(blocks("docs/errors.md", "python"), blocks("docs/errors.md", "text"), strict=True))
 
 
 @pytest.mark.parametrize("program, printed", EXAMPLES, ids=[str(i) for i in range(len(EXAMPLES))])

@@ -29,9 +29,7 @@ def test_runs(name, tmp_path):
     if name in NEEDS_MNIST:
         directory = mnist_directory()
         if directory is None:
-            pytest.skip(
-                "NO MNIST: set HEADRACE_DATA to a folder with a sub-folder `mnist` of idx files"
-            )
+            pytest.skip("NO MNIST: set HEADRACE_DATA to a folder with a sub-folder `mnist` of idx files")
         arguments = [directory]
     command = [sys.executable, "-m", "headrace", "run", str(ROOT / "examples" / name), *arguments]
     done = subprocess.run(

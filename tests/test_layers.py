@@ -48,11 +48,7 @@ def test_imports_point_downward():
             continue
         for line, module in imported(path):
             words = module.split(".")
-            if (
-                len(words) > 1
-                and words[1] in ORDER
-                and ORDER.index(words[1]) > ORDER.index(parts[0])
-            ):
+            if len(words) > 1 and words[1] in ORDER and ORDER.index(words[1]) > ORDER.index(parts[0]):
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {module}")
     assert not wrong, "\n".join(wrong)
 

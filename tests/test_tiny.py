@@ -58,10 +58,7 @@ def test_two_devices_exchange_tensors():
         d = b + c
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
         np.testing.assert_array_equal(session.run(d), [5, 10])
-    with (
-        tf.Session() as session,
-        pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign"),
-    ):
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign"):
         session.run(d)
 
 
@@ -133,8 +130,7 @@ def test_many_threads_one_session():
     with tf.Session() as session:
         session.run(v.initializer)
         threads = [
-            threading.Thread(target=lambda: [session.run(add.op) for _ in range(100)])
-            for _ in range(8)
+            threading.Thread(target=lambda: [session.run(add.op) for _ in range(100)]) for _ in range(8)
         ]
         for t in threads:
             t.start()

@@ -24,9 +24,7 @@ def crowd() -> float:
     """How many threads want each core now, this process's own among them; 1 at least."""
     cores = os.cpu_count() or 1
     wanting = os.getloadavg()[0]
-    if Path(
-        "/proc/loadavg"
-    ).exists():  # "0.4 0.5 0.6 runnable/all last": the average is of a minute
+    if Path("/proc/loadavg").exists():  # "0.4 0.5 0.6 runnable/all last": the average is of a minute
         wanting = max(wanting, int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]))
     return max(1.0, wanting / cores)
 

@@ -43,9 +43,7 @@ class Layers:
         shape = (kernel, kernel, x.shape[3], self.size.channels(channels))
         w = self.parameter(f"{name}/w", lambda: values.for_relu(name, shape))
         names = ("NHWC", "HWIO", "NHWC")
-        return lax.conv_general_dilated(
-            x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=names
-        )
+        return lax.conv_general_dilated(x, w, (stride, stride), [(pad, pad)] * 2, dimension_numbers=names)
 
     def normalize(self, name: str, x: Any) -> Any:
         channels, count = x.shape[3], x.shape[0] * x.shape[1] * x.shape[2]
@@ -150,6 +148,4 @@ def infer(size: Sizes, name: str) -> Step:
     pictures, _ = values.pictures(images)
     weights, averages = first_values(network, images, pictures)
     logits = jax.jit(lambda w, a, x: network(Layers(images, False, w, a), x))
-    return Step(
-        lambda: float(np.asarray(logits(weights, averages, pictures))[0, 0]), close=jax.clear_caches
-    )
+    return Step(lambda: float(np.asarray(logits(weights, averages, pictures))[0, 0]), close=jax.clear_caches)

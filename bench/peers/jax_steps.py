@@ -176,10 +176,7 @@ def transformer(size: Sizes) -> Step:
 
 def gpt2_weights(s: Transformer) -> Arrays:
     matrices = {"tokens": (s.vocabulary, s.width), "places": (s.length, s.width)}
-    vectors: dict[str, tuple[int, float]] = {
-        "norm/scale": (s.width, 1),
-        "norm/offset": (s.width, 0),
-    }
+    vectors: dict[str, tuple[int, float]] = {"norm/scale": (s.width, 1), "norm/offset": (s.width, 0)}
     wide = (("qkv", 1, 3), ("mix", 1, 1), ("wide", 1, 4), ("narrow", 4, 1))
     for i in range(s.layers):
         for name, inputs, outputs in wide:
@@ -260,8 +257,7 @@ def word2vec(size: Sizes) -> Step:
         loss, push = jax.value_and_grad(loss_of, (0, 1, 2))(*read, *expected)
         where = {"embedding": inputs, "w": ids, "b": ids}
         moved = {
-            name: p[name].at[rows].add(-WORD2VEC_RATE * g)
-            for (name, rows), g in zip(where.items(), push)
+            name: p[name].at[rows].add(-WORD2VEC_RATE * g) for (name, rows), g in zip(where.items(), push)
         }
         return loss, moved
 

@@ -117,9 +117,7 @@ def train(size: Sizes, name: str, order: torch.memory_format, compiled: Compile)
     x, labels = as_tensor(pictures, order), torch.from_numpy(classes).long()
     net = make(network, images, True, x, order)
     momentum = 0.9 if name == "resnet50" else 0.0
-    optimizer = torch.optim.SGD(
-        net.weights.values(), RATES.get(name, RATE), momentum=momentum, fused=True
-    )
+    optimizer = torch.optim.SGD(net.weights.values(), RATES.get(name, RATE), momentum=momentum, fused=True)
     loss_of = compiled(lambda x, labels: F.cross_entropy(net(network, x), labels))
 
     def step() -> float:
@@ -147,9 +145,7 @@ def infer(size: Sizes, name: str, order: torch.memory_format, compiled: Compile)
     return Step(step)
 
 
-def make(
-    network: Any, images: Images, training: bool, x: Any, order: torch.memory_format
-) -> Layers:
+def make(network: Any, images: Images, training: bool, x: Any, order: torch.memory_format) -> Layers:
     """Layers whose parameters exist: one picture went through them, and left no trace in averages."""
     net = Layers(images, False, order)
     with torch.no_grad():

@@ -36,9 +36,7 @@ def mlp(tf: Any, size: Sizes) -> Step:
         labels = tf.placeholder(tf.int32, [None])
         h = x
         for i, (inputs, outputs) in enumerate(LAYERS):
-            w = program.variable(
-                f"w{i}", (inputs, outputs), lambda i=i: values.for_relu(f"w{i}", LAYERS[i])
-            )
+            w = program.variable(f"w{i}", (inputs, outputs), lambda i=i: values.for_relu(f"w{i}", LAYERS[i]))
             h = tf.matmul(h, w) + program.filled(f"b{i}", outputs, 0)
             if i < 2:
                 h = tf.nn.relu(h)

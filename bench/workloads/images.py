@@ -128,7 +128,5 @@ def infer(tf: Any, size: Sizes, name: str) -> Step:
         logits = NETWORKS[network_of(name)](net, x)
     run, feeds = program.start().run, {x: pictures}
     return Step(
-        lambda: np.float32(run(logits, feeds)[0, 0]),
-        close=program.session.close,
-        flops=sum(net.products),
+        lambda: np.float32(run(logits, feeds)[0, 0]), close=program.session.close, flops=sum(net.products)
     )

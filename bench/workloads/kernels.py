@@ -15,9 +15,7 @@ def kernel(tf: Any, data: Any, compute: Callable[[Any], Any], flops: float = 0) 
     with program.building():
         y = compute(program.resident("data", data))
     run, node = program.start().run, y.op
-    return Step(
-        lambda: run(node), lambda: values.thinned(run(y)), program.session.close, flops=flops
-    )
+    return Step(lambda: run(node), lambda: values.thinned(run(y)), program.session.close, flops=flops)
 
 
 def elementwise(tf: Any, size: Sizes) -> Step:

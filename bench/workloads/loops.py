@@ -18,9 +18,7 @@ def while_loop(tf: Any, size: Sizes) -> Step:
         x = tf.placeholder(tf.float32, [8, 8])
         shrink = tf.constant(0.9999 * np.eye(8, dtype=np.float32))
         _, last = tf.while_loop(
-            lambda i, v: i < size.turns,
-            lambda i, v: (i + 1, tf.matmul(v, shrink)),
-            [tf.constant(0), x],
+            lambda i, v: i < size.turns, lambda i, v: (i + 1, tf.matmul(v, shrink)), [tf.constant(0), x]
         )
         total = tf.reduce_sum(last)
     run, feeds = program.start().run, {x: np.ones((8, 8), np.float32)}

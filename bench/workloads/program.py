@@ -62,11 +62,7 @@ class Program:
         return session
 
     def training(
-        self,
-        loss: Any,
-        train: Any,
-        feeds: Callable[[], dict[Any, Any]] | None = None,
-        flops: float = 0,
+        self, loss: Any, train: Any, feeds: Callable[[], dict[Any, Any]] | None = None, flops: float = 0
     ) -> Step:
         """The usual step: the loss is fetched, the update done."""
         run = self.start().run

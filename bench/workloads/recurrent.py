@@ -63,16 +63,12 @@ def static_layers(tf: Any, size: Sequences, words: Any, before: list[Any]) -> tu
     return tf.reshape(tf.concat(outputs, 1), [-1, size.hidden]), [x for s in state for x in s]
 
 
-def dynamic_layers(
-    tf: Any, size: Sequences, words: Any, before: list[Any]
-) -> tuple[Any, list[Any]]:
+def dynamic_layers(tf: Any, size: Sequences, words: Any, before: list[Any]) -> tuple[Any, list[Any]]:
     """The same by `dynamic_rnn`: a loop for each layer."""
     x, after = tf.transpose(words, [1, 0, 2]), []
     for layer in range(LAYERS):
         cell, first = lstm(tf, size), pair(tf, before, layer)
-        x, last = tf.nn.dynamic_rnn(
-            cell, x, initial_state=first, time_major=True, scope=f"layer{layer}"
-        )
+        x, last = tf.nn.dynamic_rnn(cell, x, initial_state=first, time_major=True, scope=f"layer{layer}")
         after += last
     return tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, size.hidden]), after
 

@@ -99,9 +99,7 @@ def skip_grams(size: Word2Vec, count: int = 20) -> list[tuple[Array, ...]]:
 
 def table_ids(size: Sizes, count: int = 20) -> list[Array]:
     random = generator("table ids")
-    return [
-        random.integers(0, size.table_rows, size.table_ids).astype(np.int32) for _ in range(count)
-    ]
+    return [random.integers(0, size.table_rows, size.table_ids).astype(np.int32) for _ in range(count)]
 
 
 def text(size: Transformer, count: int = 4) -> list[tuple[Array, Array]]:

@@ -83,7 +83,5 @@ def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     if len({i.dtype.base for i in indices}) > 1:
         indices = [cast.cast(i, DstT=dtypes.int64) for i in indices]
     return IndexedSlices(
-        concat.concat_v2([p.values for p in parts], 0),
-        concat.concat_v2(indices, 0),
-        parts[0].dense_shape,
+        concat.concat_v2([p.values for p in parts], 0), concat.concat_v2(indices, 0), parts[0].dense_shape
     )

@@ -7,12 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.autodiff.loops import _enter, accumulate_gradient, full_shape, outside
-from headrace.functions.control.flow_context import (
-    CondContext,
-    merge_any,
-    output_context,
-    switch_any,
-)
+from headrace.functions.control.flow_context import CondContext, merge_any, output_context, switch_any
 from headrace.functions.control.while_context import WhileContext, add_back_edge
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor

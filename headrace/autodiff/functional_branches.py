@@ -81,9 +81,7 @@ def _gradient(node: Node, *dys: Any) -> Any:
         results = node.declaration(*node.inputs[:first], given, Tout=types, **_naming(node, names))
     found: list[Any] = [None] * len(node.inputs)
     for i, dx in zip(saving.wanted, results):
-        dx.set_shape(
-            _common([f.body().outputs[saving.wanted.index(i)].shape for f in saving.branches])
-        )
+        dx.set_shape(_common([f.body().outputs[saving.wanted.index(i)].shape for f in saving.branches]))
         found[first + i] = dx
     return found
 
@@ -216,12 +214,9 @@ def _computed_again(node: Node, dys: Sequence[Any]) -> Any:
     types = tuple(map(gradient_type, inputs))
     taken = tuple(t.dtype.base for t in (*inputs, *given))
     names = [
-        FunctionName("SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", f)))
-        for f in _branches(node)
+        FunctionName("SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", f))) for f in _branches(node)
     ]
-    results = node.declaration(
-        node.inputs[0], [*inputs, *given], Tout=types, **_naming(node, names)
-    )
+    results = node.declaration(node.inputs[0], [*inputs, *given], Tout=types, **_naming(node, names))
     return [None, *results]
 
 

@@ -83,11 +83,7 @@ def _extended(node: Node, count: int) -> Saving:
     known: Saving | None = node.saving
     body = _body(node, node.attrs["body"]) if known is None else known.body
     part = halves.of(body, count)
-    handles = [
-        i
-        for i, dx in enumerate(part.dxs)
-        if dx is not None and body.inputs[i].dtype.base.kind == "r"
-    ]
+    handles = [i for i, dx in enumerate(part.dxs) if dx is not None and body.inputs[i].dtype.base.kind == "r"]
     part.fill(part.flows)
     results: list[Any] = [part.dxs[i] for i in (*part.flows, *handles)]
     needed = part.needed(results)
@@ -100,9 +96,7 @@ def _extended(node: Node, count: int) -> Saving:
     cond = _body(node, node.attrs["cond"]) if known is None else known.cond
     body, cond = _with_lists(body, items), _with_lists(cond, items, False)
     *lists, total = _given_more(node, body, cond, items)
-    return Saving(
-        count, part.is_shared, total, lists, items, kept, part.flows, handles, body, cond, step
-    )
+    return Saving(count, part.is_shared, total, lists, items, kept, part.flows, handles, body, cond, step)
 
 
 def _is_kept(body: Body, place: int) -> bool:
@@ -138,10 +132,7 @@ def _given_more(node: Node, body: Body, cond: Body, items: Sequence[Tensor]) -> 
         attrs[key] = FunctionName(function.name)
     context = node._get_control_flow_context()
     with node.graph.as_default(), without_waiting(node.graph, context):
-        first = [
-            tensor_list.empty_tensor_list(_item_shape(t), -1, element_dtype=t.dtype.base)
-            for t in items
-        ]
+        first = [tensor_list.empty_tensor_list(_item_shape(t), -1, element_dtype=t.dtype.base) for t in items]
         first.append(constant(0, dtypes.int32))
     attrs["T"] = (*node.attrs["T"], *(t.dtype.base for t in first))
     if node.attrs.get("output_shapes"):
@@ -205,9 +196,7 @@ def _one_back(node: Node, saving: Saving, graph: FunctionGraph) -> list[Tensor]:
     dys, totals = rest[: len(saving.flows)], rest[len(saving.flows) :]
     shorter, values = [], []
     for held, item in zip(lists, saving.items):
-        less, value = tensor_list.tensor_list_pop_back(
-            held, _item_shape(item), element_dtype=item.dtype.base
-        )
+        less, value = tensor_list.tensor_list_pop_back(held, _item_shape(item), element_dtype=item.dtype.base)
         value.handle_data = item.handle_data
         if item.dtype.base.kind != "r":
             value.set_shape(item.shape)
@@ -217,9 +206,7 @@ def _one_back(node: Node, saving: Saving, graph: FunctionGraph) -> list[Tensor]:
     call = stateful_partitioned_call if STATEFUL in node.declaration.traits else partitioned_call
     outputs = saving.step.body().outputs
     results = call(
-        [*values, *kept, *dys],
-        Tout=[t.dtype.base for t in outputs],
-        f=FunctionName(saving.step.name),
+        [*values, *kept, *dys], Tout=[t.dtype.base for t in outputs], f=FunctionName(saving.step.name)
     )
     for result, known in zip(results, outputs):
         result.set_shape(known.shape)

@@ -70,9 +70,7 @@ def compute_gradient_error(
     extra_feed_dict: Any = None,
 ) -> float:
     """The largest difference between the two Jacobians of `compute_gradient`."""
-    found = compute_gradient(
-        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
-    )
+    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]
     return float(max((np.fabs(a - b).max() for a, b in pairs if a.size or b.size), default=0.0))
 
@@ -125,17 +123,13 @@ def _computed(
     if not flat.size:
         value = session.run(dx, {**feeds, x: point, dy: weights})
         if value.shape != point.shape:
-            raise ValueError(
-                f"Empty gradient has wrong shape: expected {point.shape}, got {value.shape}"
-            )
+            raise ValueError(f"Empty gradient has wrong shape: expected {point.shape}, got {value.shape}")
         if np.any(value):
             raise ValueError("Empty tensor with nonzero gradients")
     return jacobian
 
 
-def _measured(
-    x: Tensor, point: Any, y: Tensor, y_shape: Any, delta: float, feeds: dict[Any, Any]
-) -> Any:
+def _measured(x: Tensor, point: Any, y: Tensor, y_shape: Any, delta: float, feeds: dict[Any, Any]) -> Any:
     """Two runs per element of x."""
     if y.dtype.base is dtypes.bfloat16:  # too coarse to subtract
         y = cast(y, DstT=dtypes.float32)

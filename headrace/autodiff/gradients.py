@@ -162,14 +162,11 @@ def _check_given(y: Tensor, dy: Any) -> None:
     if kind.is_floating or kind.is_integer:
         if not (its.is_floating or its.is_integer):
             raise TypeError(
-                f"{generated} real or integer-valued tensor {y} with type {kind.name} must be real "
-                "or integer"
+                f"{generated} real or integer-valued tensor {y} with type {kind.name} must be real or integer"
             )
     elif kind.is_complex:
         if not its.is_complex:
-            raise TypeError(
-                f"{generated} complex-valued tensor {y} with type {kind.name} must be real"
-            )
+            raise TypeError(f"{generated} complex-valued tensor {y} with type {kind.name} must be real")
     elif kind is dtypes.variant:
         if its is not dtypes.variant:
             raise TypeError(f"{generated} variant tensor {y} with type {kind.name} must be variant")
@@ -177,9 +174,7 @@ def _check_given(y: Tensor, dy: Any) -> None:
         if its is dtypes.resource:
             raise TypeError(f"Input gradient {dy} for resource tensor {y} should not be a resource")
     else:
-        raise TypeError(
-            f"Tensor {y} with type {kind.name} must be numeric to obtain a default gradient"
-        )
+        raise TypeError(f"Tensor {y} with type {kind.name} must be numeric to obtain a default gradient")
 
 
 def _ones(y: Tensor, name: str) -> Any:
@@ -324,10 +319,7 @@ class _Walk:
                 continue
             if not isinstance(dx, Tensor):
                 raise TypeError(f"the gradient of {node.name} gave {dx!r}, which is not a tensor")
-            if dx.dtype.base is dtypes.variant or source.dtype.base in (
-                dtypes.resource,
-                dtypes.variant,
-            ):
+            if dx.dtype.base is dtypes.variant or source.dtype.base in (dtypes.resource, dtypes.variant):
                 continue
             if dx.dtype.base is not source.dtype.base and not (
                 dx.dtype.base.is_floating and source.dtype.base.is_floating

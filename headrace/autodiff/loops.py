@@ -233,9 +233,7 @@ class GradLoop:
                 loop = loop.outer
             elif current.op.type == "Const":
                 literal = current.op.attrs["value"]
-                return constant(
-                    literal.array, current.dtype, name=current.op.name.rpartition("/")[2]
-                )
+                return constant(literal.array, current.dtype, name=current.op.name.rpartition("/")[2])
             else:
                 break
         with outside(self.grad_context):

@@ -40,10 +40,7 @@ class GradientTape:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._recording = False
 
@@ -71,9 +68,7 @@ class GradientTape:
     ) -> Any:
         """Derivatives of `target` with respect to a structure of sources, in that structure."""
         if self._used and not self._persistent:
-            raise RuntimeError(
-                "GradientTape.gradient can only be called once on non-persistent tapes."
-            )
+            raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
         self._used = True
         flat = nest.flatten(sources)
         ys = nest.flatten(target)

@@ -50,11 +50,7 @@ def owners(entries: list[Entry], nodes: dict[str, PlanNode]) -> list[PlanNode | 
 
 
 def users(node: PlanNode, region: Region, known: dict[str, float]) -> list[str]:
-    return [
-        n.name
-        for n in region.nodes
-        if n.name in known and any(e.node == node.name for e in n.inputs)
-    ]
+    return [n.name for n in region.nodes if n.name in known and any(e.node == node.name for e in n.inputs)]
 
 
 def kind_of(entry: Entry) -> str:

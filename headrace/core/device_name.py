@@ -84,8 +84,7 @@ class DeviceSpec:
     def matches(self, full: DeviceSpec) -> bool:
         """Does a complete name satisfy this partial one?"""
         return all(
-            getattr(self, f) is None or getattr(self, f) == getattr(full, f)
-            for f in DeviceSpec.__slots__
+            getattr(self, f) is None or getattr(self, f) == getattr(full, f) for f in DeviceSpec.__slots__
         )
 
     def to_string(self) -> str:

@@ -163,12 +163,7 @@ class DType:
 
 def _make(enum: int, name: str, numpy: Any, shown: Any, kind: str) -> DType:
     dtype = object.__new__(DType)
-    dtype._enum, dtype._name, dtype.numpy, dtype.kind = (
-        enum,
-        name,
-        np.dtype(numpy),
-        kind,
-    )
+    dtype._enum, dtype._name, dtype.numpy, dtype.kind = (enum, name, np.dtype(numpy), kind)
     dtype._shown, dtype.base, dtype._ref = shown, dtype, None
     return dtype
 
@@ -212,18 +207,13 @@ _BY_ENUM: dict[int, DType] = {}
 _BY_NAME: dict[str, DType] = {}
 for _enum, _name, _numpy, _kind in _TABLE:
     _base = _make(_enum, _name, _numpy, _shown_type(_name, _numpy), _kind)
-    _reference = _make(
-        _enum + _REF_OFFSET, _name + "_ref", _numpy, _shown_type(_name, _numpy), _kind
-    )
+    _reference = _make(_enum + _REF_OFFSET, _name + "_ref", _numpy, _shown_type(_name, _numpy), _kind)
     _base._ref, _reference.base, _reference._ref = _reference, _base, _reference
     for _dtype in (_base, _reference):
         _BY_ENUM[_dtype._enum] = _BY_NAME[_dtype._name] = _dtype
 
 _BY_NAME["half"], _BY_NAME["double"] = _BY_NAME["float16"], _BY_NAME["float64"]
-_BY_NAME["half_ref"], _BY_NAME["double_ref"] = (
-    _BY_NAME["float16_ref"],
-    _BY_NAME["float64_ref"],
-)
+_BY_NAME["half_ref"], _BY_NAME["double_ref"] = (_BY_NAME["float16_ref"], _BY_NAME["float64_ref"])
 _BY_NAME["float"], _BY_NAME["float_ref"] = _BY_NAME["float32"], _BY_NAME["float32_ref"]
 
 float32, float64, int32, uint8 = (_BY_NAME[n] for n in ("float32", "float64", "int32", "uint8"))

@@ -46,9 +46,7 @@ class _Later:
         with self._changed:
             heapq.heappush(self._due, (time.monotonic() + seconds, next(self._numbers), call))
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, daemon=True, name="headrace-later"
-                )
+                self._thread = threading.Thread(target=self._run, daemon=True, name="headrace-later")
                 self._thread.start()
             elif self._due[0][2] is call:
                 self._changed.notify()

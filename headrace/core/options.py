@@ -19,18 +19,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-STAGES = (
-    "plan",
-    "passes",
-    "place",
-    "pieces",
-    "regions",
-    "stages",
-    "kernels",
-    "llvm",
-    "memory",
-    "step",
-)
+STAGES = ("plan", "passes", "place", "pieces", "regions", "stages", "kernels", "llvm", "memory", "step")
 
 
 @cache
@@ -38,10 +27,7 @@ def shown() -> frozenset[str]:
     """The stages that the user wants to see."""
     words = frozenset(os.environ.get("HEADRACE_SHOW", "").replace(",", " ").split())
     for word in sorted(words.difference(STAGES)):
-        print(
-            f"headrace: HEADRACE_SHOW: no stage {word} (there are {', '.join(STAGES)})",
-            file=sys.stderr,
-        )
+        print(f"headrace: HEADRACE_SHOW: no stage {word} (there are {', '.join(STAGES)})", file=sys.stderr)
     return words.intersection(STAGES)
 
 

@@ -8,10 +8,7 @@ import sys
 from typing import NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_SKIPPED = (
-    "<frozen",
-    os.path.dirname(os.path.abspath(linecache.__file__)) + os.sep + "contextlib",
-)
+_SKIPPED = ("<frozen", os.path.dirname(os.path.abspath(linecache.__file__)) + os.sep + "contextlib")
 
 
 class Origin(NamedTuple):

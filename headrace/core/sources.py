@@ -14,17 +14,7 @@ _start = time.time()
 _DOUBT = 1.0  # seconds by which clocks of files and processes may differ
 _FOLDER = os.path.dirname(os.path.dirname(__file__))
 # Folders of what planning may load, and of what that may.
-DECIDING = (
-    "autodiff",
-    "codegen",
-    "core",
-    "formats",
-    "functions",
-    "graph",
-    "ops",
-    "passes",
-    "plan",
-)
+DECIDING = ("autodiff", "codegen", "core", "formats", "functions", "graph", "ops", "passes", "plan")
 
 
 def note_start() -> None:

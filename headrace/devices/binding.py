@@ -45,12 +45,7 @@ class Binding:
         self.keys = keys
 
     def run(
-        self,
-        arrays: list[Any],
-        slots: list[Slot],
-        shapes: Shapes,
-        cancel: Any,
-        ticks: Any = None,
+        self, arrays: list[Any], slots: list[Slot], shapes: Shapes, cancel: Any, ticks: Any = None
     ) -> list[Any] | None:
         """The outputs; None where a variable has got another shape meanwhile."""
         changed = [slots[i] for i in self.updated]

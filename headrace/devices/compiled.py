@@ -59,8 +59,7 @@ class MixedProgram:
         units = cutter.units()
         options.show("regions", describe(units, self.declined))
         self.units: list[RegionUnit | HostUnit] = [
-            RegionUnit(self, u, cutter) if isinstance(u, Region) else HostUnit(self, u)
-            for u in units
+            RegionUnit(self, u, cutter) if isinstance(u, Region) else HostUnit(self, u) for u in units
         ]
         self._free_early()
         self.whole = self._whole()
@@ -78,9 +77,7 @@ class MixedProgram:
         if len(self.units) != 1 or not isinstance(self.units[0], RegionUnit):
             return None
         unit = self.units[0]
-        if unit.handles or (
-            self.is_inner and any(self.plan.dtype(e).is_ref for e in self.plan.fetches)
-        ):
+        if unit.handles or (self.is_inner and any(self.plan.dtype(e).is_ref for e in self.plan.fetches)):
             return None
         try:
             inputs = [self.arguments.index(r) for r in unit.inputs]
@@ -122,9 +119,7 @@ class MixedProgram:
             self.quick = Quick(last[1], slots, inputs, results, len(self.arguments))
 
     @flushing
-    def run_units(
-        self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None = None
-    ) -> list[Any]:
+    def run_units(self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None = None) -> list[Any]:
         """Unit after unit; the nodes of one that was `tried` in vain run one by one."""
         if step.trace is not None:
             step.trace.piece(self)
@@ -247,9 +242,7 @@ class RegionUnit:
         else:
             self.deliver(outputs, registers, step)
 
-    def attempt(
-        self, values: list[Any], step: Step, given: dict[int, Any] | None = None
-    ) -> list[Any] | None:
+    def attempt(self, values: list[Any], step: Step, given: dict[int, Any] | None = None) -> list[Any] | None:
         """The region's outputs, or None where its nodes must run one by one."""
         self.is_refused = self.refusals >= MOST_REFUSALS and self.refusals % SELDOM != 0
         if self.is_refused:
@@ -431,9 +424,7 @@ class RegionUnit:
         if self.is_refused:
             self.refusals += 1
 
-    def verify(
-        self, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]
-    ) -> None:
+    def verify(self, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]) -> None:
         """The reference first; then the program from the same state; then compare both."""
         slots = self.slots(step, given)
         if slots is None:

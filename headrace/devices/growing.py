@@ -40,11 +40,7 @@ class GrowingProgram(MixedProgram):
         registers: list[Any] = [None] * len(self.registers)
         for index, value in zip(self.arguments, arguments):
             registers[index] = value
-        nodes = [
-            n
-            for u in self.units
-            for n in (u.region.nodes if isinstance(u, RegionUnit) else [u.node])
-        ]
+        nodes = [n for u in self.units for n in (u.region.nodes if isinstance(u, RegionUnit) else [u.node])]
         for node in nodes:
             self.call(node, registers, step)
         for index, value in enumerate(registers):

@@ -98,9 +98,7 @@ class GFile:
         file = self._for_reading()
         if whence not in (0, 1, 2):
             raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2.",
+                None, None, f"Invalid whence argument: {whence}. Valid values are 0, 1, or 2."
             )
         base = {0: 0, 1: file.tell(), 2: self.size()}[whence]
         if base + offset < 0:

@@ -53,9 +53,7 @@ def to_proto(array: Any, dtype_enum: Any, shape: Sequence[int] | None = None) ->
     dims = array.shape if shape is None else tuple(int(dim) for dim in shape)
     size = math.prod(dims)
     if array.size > size:
-        raise ValueError(
-            f"Too many elements provided. Needed at most {size}, but received {array.size}"
-        )
+        raise ValueError(f"Too many elements provided. Needed at most {size}, but received {array.size}")
     tensor = proto.TensorProto(dtype=dtype.as_datatype_enum)
     tensor.tensor_shape.SetInParent()
     for dim in dims:

@@ -61,9 +61,7 @@ class Literal:
         return hash((self.dtype, self.array.shape, ends))
 
     def __repr__(self) -> str:
-        return (
-            f"Literal({self.dtype.name}, {np.array2string(np.asarray(self.array), threshold=20)})"
-        )
+        return f"Literal({self.dtype.name}, {np.array2string(np.asarray(self.array), threshold=20)})"
 
 
 class FunctionName(NamedTuple):

@@ -123,9 +123,7 @@ class Contexts(Elements):
                 with self._in_context(None):
                     yield
             return
-        if not isinstance(control_inputs, (list, tuple, set)) and not hasattr(
-            control_inputs, "__iter__"
-        ):
+        if not isinstance(control_inputs, (list, tuple, set)) and not hasattr(control_inputs, "__iter__"):
             raise TypeError("control_inputs must be a list")
         nodes: list[Node] = []
         for item in control_inputs:
@@ -163,9 +161,7 @@ class Contexts(Elements):
         """Nodes made inside live where `op` lives; device scopes around do not count."""
         stacks = self._stacks
         if op is None and not ignore_existing:
-            raise ValueError(
-                f"Trying to reset colocation (op is None) but ignore_existing is not True: {op}"
-            )
+            raise ValueError(f"Trying to reset colocation (op is None) but ignore_existing is not True: {op}")
         node = None
         if op is not None:
             element = op if isinstance(op, (Node, Tensor)) else self.as_graph_element(op)
@@ -182,19 +178,13 @@ class Contexts(Elements):
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
         """Resources made inside live in this container."""
-        with replaced(
-            lambda: self._container,
-            lambda v: setattr(self, "_container", v),
-            container_name,
-        ):
+        with replaced(lambda: self._container, lambda v: setattr(self, "_container", v), container_name):
             yield container_name
 
     @contextmanager
     def _attr_scope(self, attrs: dict[str, Any]) -> Iterator[None]:
         old = self._attr_scopes
-        plain = {
-            k: self.attr_from_proto(v) if hasattr(v, "WhichOneof") else v for k, v in attrs.items()
-        }
+        plain = {k: self.attr_from_proto(v) if hasattr(v, "WhichOneof") else v for k, v in attrs.items()}
         self._attr_scopes = {k: v for k, v in (old | plain).items() if v is not None}
         try:
             yield
@@ -218,9 +208,7 @@ class Contexts(Elements):
         """Nodes of these ops made inside ask for a kernel by its label (an attribute for others:
         here every op has one kernel)."""
         if not isinstance(op_to_kernel_label_map, dict):
-            raise TypeError(
-                "op_to_kernel_label_map must be a dictionary mapping strings to strings"
-            )
+            raise TypeError("op_to_kernel_label_map must be a dictionary mapping strings to strings")
         old = self._kernel_labels
         self._kernel_labels = old | op_to_kernel_label_map
         try:

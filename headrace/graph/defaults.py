@@ -26,9 +26,7 @@ class _Stack(threading.local):
         finally:
             if self.enforce_nesting:
                 if not self.items or self.items[-1] is not item:
-                    raise AssertionError(
-                        f"Nesting violated for default stack of {type(item)} objects"
-                    )
+                    raise AssertionError(f"Nesting violated for default stack of {type(item)} objects")
                 self.items.pop()
             elif item in self.items:
                 self.items.remove(item)

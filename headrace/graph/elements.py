@@ -31,9 +31,7 @@ class Elements:
         found: Tensor = self.as_graph_element(name, allow_operation=False)
         return found
 
-    def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any:
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Node that an object or a name ("a/b", "a/b:0") stands for."""
         if isinstance(obj, bytes):
             obj = obj.decode()
@@ -47,9 +45,7 @@ class Elements:
             obj = obj if element is None else element
         if isinstance(obj, str):
             return self._element_by_name(obj, allow_tensor, allow_operation)
-        if (isinstance(obj, Tensor) and allow_tensor) or (
-            isinstance(obj, Node) and allow_operation
-        ):
+        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Node) and allow_operation):
             if obj.graph is not self:
                 raise ValueError(f"{type(obj).__name__} {obj} is not an element of this graph.")
             return obj

@@ -152,9 +152,7 @@ class Graph(Collections, Contexts):
 
     def capture(self, tensor: Tensor) -> Tensor:
         """A tensor of another graph; only the graph of a function can take it in."""
-        raise ValueError(
-            f"{tensor} must be from the same graph as {self}.\n  made  {tensor.op.origin}"
-        )
+        raise ValueError(f"{tensor} must be from the same graph as {self}.\n  made  {tensor.op.origin}")
 
     def _colocate(self, node: Node, stack: Sequence[Node]) -> None:
         groups: set[str] = set()

@@ -98,14 +98,7 @@ class Node:
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
-        return [
-            (
-                self.origin.filename,
-                self.origin.line,
-                self.origin.function,
-                self.origin.text,
-            )
-        ]
+        return [(self.origin.filename, self.origin.line, self.origin.function, self.origin.text)]
 
     @property
     def traceback_with_start_lines(self) -> list[tuple[str, int, str, str, int]]:
@@ -157,10 +150,7 @@ class Node:
         self.graph.touch()
 
     def _extend(
-        self,
-        inputs: Sequence[Tensor],
-        outputs: Sequence[tuple[DType, Shape]],
-        attrs: dict[str, Any],
+        self, inputs: Sequence[Tensor], outputs: Sequence[tuple[DType, Shape]], attrs: dict[str, Any]
     ) -> list[Tensor]:
         """Take and give more, at the end: a call that hands on what its gradient needs."""
         types = [*self._inputs.types, *(t.dtype.base for t in inputs)]

@@ -157,9 +157,7 @@ class Tensor:
     __nonzero__ = __bool__
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array."
-        )
+        raise NotImplementedError(f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array.")
 
     def __str__(self) -> str:
         shape = ""
@@ -197,11 +195,7 @@ def run_session(graph: Graph, session: Any, method: str) -> Any:
     if session is None:
         session = get_default_session()
         if session is None:
-            what = (
-                "evaluate tensor using `eval()`"
-                if method == "eval"
-                else "execute operation using `run()`"
-            )
+            what = "evaluate tensor using `eval()`" if method == "eval" else "execute operation using `run()`"
             raise ValueError(
                 f"Cannot {what}: No default session is registered. Use `with sess.as_default()` "
                 f"or pass an explicit session to `{method}(session=sess)`"

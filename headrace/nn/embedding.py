@@ -43,13 +43,7 @@ Transform = Callable[[Any], Any]
 def _as_parts(params: Any) -> list[Any]:
     if isinstance(params, PartitionedVariable):
         return list(params)
-    return (
-        params
-        if isinstance(params, list)
-        else list(params)
-        if isinstance(params, tuple)
-        else [params]
-    )
+    return params if isinstance(params, list) else list(params) if isinstance(params, tuple) else [params]
 
 
 def _clip(rows: Any, ids: Any, max_norm: Any) -> Any:
@@ -237,9 +231,7 @@ def embedding_lookup_sparse(
         if rows.dtype is not dtypes.int32:
             rows = cast(rows, dtypes.int32)
         ids, places = unique(sp_ids.values)
-        found: Any = embedding_lookup(
-            parts, ids, partition_strategy=partition_strategy, max_norm=max_norm
-        )
+        found: Any = embedding_lookup(parts, ids, partition_strategy=partition_strategy, max_norm=max_norm)
         if found.dtype in (dtypes.float16, dtypes.bfloat16):
             found = cast(found, dtypes.float32)
         if sp_weights is None:
@@ -315,18 +307,14 @@ def safe_embedding_lookup_sparse(
         raise ValueError(f"Missing embedding_weights {embedding_weights}.")
     dtype = None if sparse_weights is None else sparse_weights.dtype
     parts = [
-        p
-        if isinstance(p, BaseResourceVariable) and dtype in (None, p.dtype)
-        else convert_to_tensor(p, dtype)
+        p if isinstance(p, BaseResourceVariable) and dtype in (None, p.dtype) else convert_to_tensor(p, dtype)
         for p in parts
     ]
     with name_scope(name, "embedding_lookup", [*parts, sparse_ids, sparse_weights]) as scope:
         shape = sparse_ids.dense_shape
         known_rank = shape.get_shape().dim(0)
         rank = array.size(shape) if known_rank is None else known_rank
-        sparse_ids, sparse_weights = _cleaned(
-            _as_matrix(sparse_ids, shape, rank), sparse_weights, combiner
-        )
+        sparse_ids, sparse_weights = _cleaned(_as_matrix(sparse_ids, shape, rank), sparse_weights, combiner)
         sparse_ids, is_empty = sparse_fill_empty_rows(sparse_ids, default_id or 0)
         if sparse_weights is not None:
             sparse_weights, _ = sparse_fill_empty_rows(sparse_weights, 1.0)
@@ -354,9 +342,7 @@ def _cleaned(sparse_ids: Any, sparse_weights: Any, combiner: str) -> tuple[Any, 
     """Without ids below zero and, where they would count, weights that are not positive."""
     valid = greater_equal(sparse_ids.values, 0)
     if sparse_weights is not None:
-        sparse_weights = SparseTensor(
-            sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape
-        )
+        sparse_weights = SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
         every = array.ones_like(sparse_weights.values, dtype=dtypes.bool_)
         valid = logical_and(valid, every)
         sparse_weights = sparse_retain(sparse_weights, valid)

@@ -93,9 +93,7 @@ class _RawLoop:
             for i, (kind, size) in enumerate(zip(kinds, sizes))
         ]
         self.arrays = nest.pack_sequence_as(emitted, arrays)
-        nothing = [
-            zeros(parts.joined_sizes(batch_size, size), kind) for size, kind in zip(sizes, kinds)
-        ]
+        nothing = [zeros(parts.joined_sizes(batch_size, size), kind) for size, kind in zip(sizes, kinds)]
         self.nothing = nest.pack_sequence_as(emitted, nothing)
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any, Any]:

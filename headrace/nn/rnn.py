@@ -157,10 +157,7 @@ class _Loop:
 
     def _array(self, name: str, element_shape: Shape, dtype: Any) -> TensorArray:
         return TensorArray(
-            dtype,
-            self.time_steps,
-            element_shape=element_shape,
-            tensor_array_name=self._base_name + name,
+            dtype, self.time_steps, element_shape=element_shape, tensor_array_name=self._base_name + name
         )
 
     def run(self, parallel_iterations: int, swap_memory: bool) -> tuple[Any, Any]:
@@ -212,13 +209,10 @@ def _same_sizes(shapes: Sequence[Shape]) -> list[Any]:
     for found in shapes:
         if not found[2:].is_fully_defined():
             raise ValueError(
-                "Input size (depth of inputs) must be accessible via shape inference, but saw value "
-                "None."
+                "Input size (depth of inputs) must be accessible via shape inference, but saw value None."
             )
         if found.dim(0) != known[0]:
-            raise ValueError(
-                "Time steps is not the same for all the elements in the input in a batch."
-            )
+            raise ValueError("Time steps is not the same for all the elements in the input in a batch.")
         if found.dim(1) != known[1]:
             raise ValueError("Batch_size is not the same for all the elements in the input.")
     return known
@@ -265,15 +259,7 @@ def bidirectional_dynamic_rnn(
 
     def run(cell: Any, inputs: Any, state: Any, scope: Any) -> Any:
         return dynamic_rnn(
-            cell,
-            inputs,
-            sequence_length,
-            state,
-            dtype,
-            parallel_iterations,
-            swap_memory,
-            time_major,
-            scope,
+            cell, inputs, sequence_length, state, dtype, parallel_iterations, swap_memory, time_major, scope
         )
 
     with variable_scope(scope or "bidirectional_rnn"):

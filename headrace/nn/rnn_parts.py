@@ -34,9 +34,7 @@ def assert_like_rnncell(cell_name: str, cell: Any) -> None:
     )
     missing = [message for holds, message in wanted if not holds]
     if missing:
-        raise TypeError(
-            f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(missing)}."
-        )
+        raise TypeError(f"The argument {cell_name!r} ({cell}) is not an RNNCell: {', '.join(missing)}.")
 
 
 def is_keras_cell(cell: Any) -> bool:
@@ -65,9 +63,7 @@ def _vector(sizes: Any, word: str) -> Any:
         if sizes.shape.rank == 0:
             return expand_dims(sizes, 0)
         if sizes.shape.rank != 1:
-            raise ValueError(
-                f"{word} tensor must be either a scalar or vector, but saw tensor: {sizes}"
-            )
+            raise ValueError(f"{word} tensor must be either a scalar or vector, but saw tensor: {sizes}")
         return sizes
     known = as_shape(sizes)
     return constant(known.as_list(), dtypes.int32) if known.is_full else None
@@ -127,8 +123,7 @@ def state_type(dtype: Any, state: Any) -> Any:
         raise ValueError("Unable to infer dtype from empty state.")
     if any(other != found[0] for other in found):
         raise ValueError(
-            "State has tensors of different inferred_dtypes. Unable to infer a single "
-            "representative dtype."
+            "State has tensors of different inferred_dtypes. Unable to infer a single representative dtype."
         )
     return found[0]
 

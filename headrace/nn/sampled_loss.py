@@ -93,9 +93,7 @@ def _hits(labels: Any, sampled: Any, num_true: int, num_sampled: int, dtype: Any
     """Very negative where a sampled class is a true one of the example."""
     rows, ids, weights = compute_accidental_hits(labels, sampled, num_true=num_true)
     places = concat(
-        [array.reshape(rows, [-1, 1]), array.reshape(cast(ids, dtypes.int32), [-1, 1])],
-        1,
-        "sparse_indices",
+        [array.reshape(rows, [-1, 1]), array.reshape(cast(ids, dtypes.int32), [-1, 1])], 1, "sparse_indices"
     )
     batch: Any = array.shape(labels)
     shape = concat([batch[:1], array.expand_dims(num_sampled, 0)], 0)

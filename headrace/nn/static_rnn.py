@@ -112,9 +112,7 @@ def _check_sizes(found: Shape) -> None:
 class _Lengths:
     """Steps of sequences that end at different times."""
 
-    def __init__(
-        self, cell: Any, given: Any, batch_size: Any, known: Any, dtype: Any, state: Any
-    ) -> None:
+    def __init__(self, cell: Any, given: Any, batch_size: Any, known: Any, dtype: Any, state: Any) -> None:
         self.cell = cell
         lengths = convert_to_tensor(given, name="sequence_length")
         if lengths.shape.rank not in (None, 1):
@@ -142,12 +140,7 @@ class _Lengths:
 
 
 def static_state_saving_rnn(
-    cell: Any,
-    inputs: Any,
-    state_saver: Any,
-    state_name: Any,
-    sequence_length: Any = None,
-    scope: Any = None,
+    cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """static_rnn whose state lives in a saver from step to step.
 

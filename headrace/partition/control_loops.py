@@ -156,9 +156,7 @@ class ControlLoops:
             raise _refused(loop.entrance, loop, "has no condition (LoopCond)")
         back = Edge(f"{name}/next", 0)
         index = Output(dtypes.int32, SCALAR)
-        merged = self._node(
-            like, f"{name}/merge", merge, [entered, back], {"N": 2}, (_TRUTH, index)
-        )
+        merged = self._node(like, f"{name}/merge", merge, [entered, back], {"N": 2}, (_TRUTH, index))
         self._beats[path, device] = merged.node
         again = self._receive(Edge(loop.condition.name, 0), device)
         parts = self._node(like, f"{name}/switch", switch, [merged, again], {}, (_TRUTH, _TRUTH))

@@ -17,13 +17,7 @@ from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
 from headrace.ops.control.transfer import recv, send
-from headrace.partition.control_loops import (
-    ControlLoops,
-    check_crossing,
-    localized,
-    loops_of,
-    slug,
-)
+from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug
 from headrace.plan.frames import Path, frames_of
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
@@ -196,8 +190,7 @@ class _Cutter:
             nodes=ordered(list(nodes.values())),
             feeds=tuple(plan.feeds[i] for i in feeds),
             fetches=tuple(plan.fetches[i] for i in fetches),
-            targets=tuple(t for t in plan.targets if t in nodes)
-            + tuple(self.sends.get(device, ())),
+            targets=tuple(t for t in plan.targets if t in nodes) + tuple(self.sends.get(device, ())),
             functions=plan.functions,
         )
         return Piece(device, part, feeds, fetches)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.ops.declaration.traits import (
-    COMMUTATIVE,
-    CONTROL_FLOW,
-    DIFFERENT_EACH_TIME,
-    HOST,
-    SOURCE,
-)
+from headrace.ops.declaration.traits import COMMUTATIVE, CONTROL_FLOW, DIFFERENT_EACH_TIME, HOST, SOURCE
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.rewrite import Rule, apply_rules, rule
 
@@ -25,12 +19,7 @@ def merge_common(plan: Plan) -> Plan:
     def merge(match):  # type: ignore[no-untyped-def]
         """f(x), f(x) -> one f(x), used twice"""
         node = match.node
-        if (
-            node.has_effect
-            or node.op.traits & _NEVER
-            or node.name in waited_for
-            or not node.outputs
-        ):
+        if node.has_effect or node.op.traits & _NEVER or node.name in waited_for or not node.outputs:
             return None
         key = _key(node)
         if key is None:

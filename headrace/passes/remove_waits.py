@@ -32,9 +32,7 @@ def remove_waits(plan: Plan) -> Plan:
     return plan.rebuilt(nodes)
 
 
-def _effects(
-    plan: Plan, node: PlanNode, behind: dict[str, frozenset[str] | None]
-) -> frozenset[str] | None:
+def _effects(plan: Plan, node: PlanNode, behind: dict[str, frozenset[str] | None]) -> frozenset[str] | None:
     """What waiting for this node really waits for."""
     if node.has_effect or any(plan.dtype(e).is_ref for e in node.inputs):
         return frozenset({node.name})

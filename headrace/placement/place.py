@@ -17,10 +17,7 @@ CanRun = Callable[[str, PlanNode], bool]  # a device's name, a node
 
 
 def place(
-    plan: Plan,
-    devices: Sequence[str],
-    soft: bool = False,
-    can_run: CanRun = lambda name, node: True,
+    plan: Plan, devices: Sequence[str], soft: bool = False, can_run: CanRun = lambda name, node: True
 ) -> Plan:
     """Every node's device becomes one of `devices` (full names, the first is the default) that
     can run it, and what it is colocated with."""

@@ -193,11 +193,7 @@ class Block:
 
     # -- plans -------------------------------------------------------------------------------
     def closed(
-        self,
-        label: str,
-        nodes: Sequence[PlanNode],
-        wanted: Sequence[Edge],
-        feeds: Sequence[Edge] = (),
+        self, label: str, nodes: Sequence[PlanNode], wanted: Sequence[Edge], feeds: Sequence[Edge] = ()
     ) -> tuple[Plan, list[Edge]]:
         """A plan of these nodes: what they use from elsewhere is fed, `feeds` first."""
         captured = list(dict.fromkeys([*feeds, *free(nodes, wanted)]))

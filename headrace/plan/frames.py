@@ -34,9 +34,7 @@ def frames_of(plan: Plan) -> Frames:
             path = (*path, node.attrs["frame_name"])
         elif EXIT in node.op.traits:
             if not path:
-                raise InvalidArgumentError(
-                    None, node, f"{node.name} leaves a frame that it is not in"
-                )
+                raise InvalidArgumentError(None, node, f"{node.name} leaves a frame that it is not in")
             path = path[:-1]
         gives[node.name] = path
     return Frames(takes, gives)

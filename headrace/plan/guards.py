@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headrace.ops.declaration.traits import (
-    CONTROL_FLOW,
-    ENTER,
-    EXIT,
-    IDENTITY,
-    MERGE,
-    NEXT_ITERATION,
-    SWITCH,
-)
+from headrace.ops.declaration.traits import CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION, SWITCH
 from headrace.plan.plan import Edge, PlanNode
 
 Guard = tuple[tuple[Edge, int], ...]

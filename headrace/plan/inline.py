@@ -151,12 +151,7 @@ class _Inliner:
 
     # -- a call --------------------------------------------------------------------------------
     def _put_body(
-        self,
-        call: PlanNode,
-        inputs: Sequence[Edge],
-        body: Body,
-        chain: tuple[str, ...],
-        strict: bool,
+        self, call: PlanNode, inputs: Sequence[Edge], body: Body, chain: tuple[str, ...], strict: bool
     ) -> None:
         """The nodes of the body under the call's name, with the call's device and origins.
         `strict`: inside of control flow a node without inputs would run although the call is
@@ -341,9 +336,7 @@ class _Inliner:
         self._add(constant)
         attrs = {"incompatible_shape_error": True} if op is equal else {}
         inputs = [index, Edge(constant.name, 0)]
-        return self._emit(
-            node, op, name, inputs, node.control, attrs, [Output(dtypes.bool_, SCALAR)]
-        )
+        return self._emit(node, op, name, inputs, node.control, attrs, [Output(dtypes.bool_, SCALAR)])
 
     def _expand_branches(
         self, node: PlanNode, parts: Sequence[tuple[str, Any, Edge, int]], chain: tuple[str, ...]
@@ -352,17 +345,13 @@ class _Inliner:
         pair = [Output(dtypes.bool_, SCALAR)] * 2
         branches = []
         for part, function, pred, side in parts:
-            pivot = self._emit(
-                node, switch, f"{part}_pred", [pred, pred], node.control, outputs=pair
-            )
+            pivot = self._emit(node, switch, f"{part}_pred", [pred, pred], node.control, outputs=pair)
             live = self._emit(node, identity, part + "_taken", [Edge(pivot.node, side)])
             chosen = []
             for i, edge in enumerate(node.inputs[1:]):
                 output = self._output(edge)
                 both = [Output(output.dtype.base, output.shape)] * 2
-                split = self._emit(
-                    node, switch, f"{part}_in_{i}", [edge, pred], node.control, outputs=both
-                )
+                split = self._emit(node, switch, f"{part}_in_{i}", [edge, pred], node.control, outputs=both)
                 chosen.append(Edge(split.node, side))
             name, results = self._call(node, part, function, chosen, [live.node], chain)
             ended = self._emit(node, identity, part + "_done", [live], [name])
@@ -417,9 +406,7 @@ class _Inliner:
         self._add(self._node(node, loop_cond, name, [again], outputs=scalar))
         inside = []
         for i, (edge, output) in enumerate(zip(merges, outputs)):
-            split = self._emit(
-                node, switch, f"switch_{i}", [edge, Edge(name, 0)], outputs=[output] * 2
-            )
+            split = self._emit(node, switch, f"switch_{i}", [edge, Edge(name, 0)], outputs=[output] * 2)
             self.moved[Edge(node.name, i)] = self._emit(node, exit_, f"exit_{i}", [split])
             inside.append(self._emit(node, identity, f"body_in_{i}", [Edge(split.node, 1)]))
         _, values = self._call(node, "body", step, inside, [], chain)

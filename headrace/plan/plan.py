@@ -16,14 +16,7 @@ from headrace.core.dtypes import DType
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.traits import (
-    CONTROL_FLOW,
-    MERGE,
-    NEXT_ITERATION,
-    READS,
-    STATEFUL,
-    WRITES,
-)
+from headrace.ops.declaration.traits import CONTROL_FLOW, MERGE, NEXT_ITERATION, READS, STATEFUL, WRITES
 
 _READERS = frozenset({STATEFUL, READS, CONTROL_FLOW})
 

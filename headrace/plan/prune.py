@@ -13,9 +13,7 @@ from headrace.ops.declaration.traits import SOURCE
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 
-def prune(
-    graph: Graph, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Node]
-) -> Plan:
+def prune(graph: Graph, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Node]) -> Plan:
     """A plan that computes `fetches` and runs `targets`, given values for `feeds`."""
     fed = {tensor: f"_arg_{tensor.op.name}_{tensor.value_index}" for tensor in feeds}
     nodes = [_arg_node(tensor, name, i) for i, (tensor, name) in enumerate(fed.items())]
@@ -29,9 +27,7 @@ def prune(
     )
 
 
-def _reached(
-    fed: dict[Tensor, str], fetches: Sequence[Tensor], targets: Sequence[Node]
-) -> list[Node]:
+def _reached(fed: dict[Tensor, str], fetches: Sequence[Tensor], targets: Sequence[Node]) -> list[Node]:
     stack = [t.op for t in fetches if t not in fed] + list(targets)
     seen: dict[Node, Node | None] = dict.fromkeys(stack)  # who needs it
     while stack:

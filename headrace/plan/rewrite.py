@@ -163,9 +163,7 @@ class Rewriter:
 def _waiting_identity(node: PlanNode, edge: Edge) -> PlanNode:
     """The value of another node, under this node's name."""
     dtype = node.outputs[0].dtype.base
-    return replace(
-        node, op=identity, inputs=(edge,), input_types=(dtype,), attrs={"T": dtype}, control=()
-    )
+    return replace(node, op=identity, inputs=(edge,), input_types=(dtype,), attrs={"T": dtype}, control=())
 
 
 def _united(kept: PlanNode, gone: PlanNode) -> Any:

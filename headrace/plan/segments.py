@@ -123,9 +123,7 @@ class _Segments:
         inside = {e: Edge(f"{label}/_in{i}", 0) for i, e in enumerate(captured)}
         for n in [*copied.values(), *nodes]:
             inputs = tuple(inside.get(e, e) for e in n.inputs)
-            made[n.name] = replace(
-                n, inputs=inputs, control=tuple(c for c in n.control if c in names)
-            )
+            made[n.name] = replace(n, inputs=inputs, control=tuple(c for c in n.control if c in names))
         targets = tuple(t for t in self.plan.targets if t in names)
         inner = Plan(made, tuple(inside[e].node for e in captured), tuple(wanted), targets)
         renamed |= {e: Edge(label, i) for i, e in enumerate(wanted)}
@@ -146,11 +144,7 @@ class _Segments:
     def _wanted(self, nodes: Iterable[PlanNode], names: set[str]) -> list[Edge]:
         """What others use of a segment."""
         others = {
-            e
-            for group in self.members.values()
-            for n in group
-            if n.name not in names
-            for e in n.inputs
+            e for group in self.members.values() for n in group if n.name not in names for e in n.inputs
         }
         edges = (Edge(n.name, i) for n in nodes for i in range(len(n.outputs)))
         return [e for e in edges if e in others or e in self.outside]
@@ -159,9 +153,7 @@ class _Segments:
         source, output = self.plan.nodes[edge.node], self._output(edge)
         attrs = {"dtype": output.dtype, "shape": output.shape}
         name = f"{label}/_in{i}"
-        return PlanNode(
-            name, placeholder, (), (), attrs, (output,), (), source.device, source.origins, i
-        )
+        return PlanNode(name, placeholder, (), (), attrs, (output,), (), source.device, source.origins, i)
 
     def _output(self, edge: Edge) -> Output:
         return self.plan.nodes[edge.node].outputs[edge.index]

@@ -16,15 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from headrace.ops.array.source import identity
-from headrace.ops.declaration.traits import (
-    BLOCKING,
-    CONTROL_FLOW,
-    DEFERRED,
-    ENTER,
-    EXIT,
-    SWITCH,
-    VARIABLE,
-)
+from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED, ENTER, EXIT, SWITCH, VARIABLE
 from headrace.plan.frames import frames_of
 from headrace.plan.guards import Guards, Unstructured
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_handle
@@ -76,9 +68,7 @@ class _Access:
 def _accesses(plan: Plan) -> list[_Access]:
     """In running order."""
     variables = variables_of(plan)
-    unit_of = (
-        _Units(plan).of if any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values()) else {}
-    )
+    unit_of = _Units(plan).of if any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values()) else {}
     found: list[_Access] = []
     units: dict[object, _Access] = {}
     for node in plan.nodes.values():

@@ -158,9 +158,7 @@ class _Structure:
     def fold(self, path: Path) -> None:
         """Put a node in the place of a frame."""
         inside = self.sorted(n for n in self.nodes.values() if self.gives[n.name] == path)
-        exits = [
-            n for n in self.nodes.values() if EXIT in n.op.traits and self.takes[n.name] == path
-        ]
+        exits = [n for n in self.nodes.values() if EXIT in n.op.traits and self.takes[n.name] == path]
         variables = self._variables(inside)
         condition = self._condition(inside)
         guards, merges = self.guards, {v.merge.name for v in variables}

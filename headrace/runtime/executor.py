@@ -18,15 +18,7 @@ from headrace.core.errors import InvalidArgumentError, OpError, at
 from headrace.ops.control.transfer import recv, rendezvous_key, send
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Slot
-from headrace.ops.declaration.traits import (
-    BLOCKING,
-    CONTROL_FLOW,
-    ENTER,
-    EXIT,
-    MERGE,
-    NEXT_ITERATION,
-    SWITCH,
-)
+from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, ENTER, EXIT, MERGE, NEXT_ITERATION, SWITCH
 from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
 from headrace.plan.units import is_unit
@@ -116,9 +108,7 @@ def _items(plan: Plan) -> list[Item]:
     items = []
     for number, node in enumerate(plan.nodes.values()):
         kind = kind_of(node.op)
-        item = Item(
-            number, kind, len(node.inputs), len(node.control), [[] for _ in node.outputs], []
-        )
+        item = Item(number, kind, len(node.inputs), len(node.control), [[] for _ in node.outputs], [])
         if kind is Kind.ENTER:
             item.frame, item.is_constant = node.attrs["frame_name"], node.attrs["is_constant"]
             item.enters = enters[item.frame]
@@ -178,9 +168,7 @@ class _Run:
             return
         else:
             outputs = self._compute(item, node)
-            if isinstance(outputs, Future) or (
-                len(outputs) == 1 and isinstance(outputs[0], Future)
-            ):
+            if isinstance(outputs, Future) or (len(outputs) == 1 and isinstance(outputs[0], Future)):
                 self._await(item, outputs if isinstance(outputs, Future) else outputs[0])
                 return
         self._done(item, outputs, ready)

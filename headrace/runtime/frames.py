@@ -139,9 +139,7 @@ class StepState:
         return self._take()
 
     # -- moving values -----------------------------------------------------------------------
-    def _pass_on(
-        self, item: Item, iteration: Iteration, outputs: Sequence[Any], dead: bool
-    ) -> None:
+    def _pass_on(self, item: Item, iteration: Iteration, outputs: Sequence[Any], dead: bool) -> None:
         for value, targets in zip(outputs, item.outputs):
             for number, position in targets:
                 self._arrive(self.items[number], iteration, position, value)

@@ -61,9 +61,7 @@ def fill_cost_graph(run_metadata: Any, plans: list[Any]) -> None:
             numbers[node.name] = entry.id
             for edge in node.inputs:
                 if edge.node in numbers:
-                    entry.input_info.add(
-                        preceding_node=numbers[edge.node], preceding_port=edge.index
-                    )
+                    entry.input_info.add(preceding_node=numbers[edge.node], preceding_port=edge.index)
             for output in node.outputs:
                 count = output.shape.num_elements()
                 size = -1 if count is None else count * output.dtype.size

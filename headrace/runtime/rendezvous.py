@@ -121,7 +121,5 @@ def _fail(lost: list[tuple[str, Future[Any]]]) -> None:
 
 def _never(key: str) -> OpError:
     return InvalidArgumentError(
-        None,
-        None,
-        f"No value will be sent for {key}: the graph's loops or branches are not well formed",
+        None, None, f"No value will be sent for {key}: the graph's loops or branches are not well formed"
     )

@@ -34,9 +34,7 @@ class StraightProgram:
         last = _last_uses(plan)
         kept = {registers[e] for e in plan.fetches}
         feeds, used = set(plan.feeds), {e for n in plan.nodes.values() for e in n.inputs}
-        self.calls: list[
-            tuple[Call, tuple[int, ...], tuple[int, ...], tuple[int, ...], PlanNode]
-        ] = []
+        self.calls: list[tuple[Call, tuple[int, ...], tuple[int, ...], tuple[int, ...], PlanNode]] = []
         for node in plan.nodes.values():
             if node.name in feeds:
                 continue

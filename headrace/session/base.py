@@ -113,9 +113,7 @@ class BaseSession:
         return defaults.default_session(self)  # type: ignore[no-any-return]
 
     # -- running -------------------------------------------------------------------------------
-    def run(
-        self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
-    ) -> Any:
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Run what `fetches` needs, with `feed_dict` in place of its tensors.
 
         Args:
@@ -141,9 +139,7 @@ class BaseSession:
     def _known(self, fetches: Any, feed_dict: Any) -> Any:
         key = fetches if type(fetches) is Tensor else _key(fetches)
         try:
-            return self._cache.get(
-                (key, *feed_dict) if feed_dict else (key,), self._graph._mutations
-            )
+            return self._cache.get((key, *feed_dict) if feed_dict else (key,), self._graph._mutations)
         except TypeError:  # not hashable: the general path
             return None
 
@@ -340,8 +336,7 @@ class BaseSession:
         def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if len(values) != len(tensors):
                 raise TypeError(
-                    f"Expected {len(tensors)} feed values, one per tensor of feed_list, but got "
-                    f"{len(values)}"
+                    f"Expected {len(tensors)} feed values, one per tensor of feed_list, but got {len(values)}"
                 )
             arguments = [self._feed_value(t, v) for t, v in zip(tensors, values)]
             return self._execute(signature, arguments, options, run_metadata)

@@ -149,9 +149,7 @@ def _converted(tensor: Tensor, value: Any) -> Any:
         raise TypeError(_laid_out(message, tensor)) from None
     except (TypeError, OverflowError, ValueError) as error:  # NumPy's own refusals
         kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(error, k))
-        what = (
-            f"Cannot feed a {type(value).__name__} for Tensor {tensor.name!r} of type {dtype.name}"
-        )
+        what = f"Cannot feed a {type(value).__name__} for Tensor {tensor.name!r} of type {dtype.name}"
         raise kind(_laid_out(f"{what}: {error}", tensor)) from None
 
 

@@ -26,9 +26,7 @@ def register_session_run_conversion_functions(
     """Teach `run` a type: what to fetch for it and how to put it together; how to feed it."""
     if any(row[0] is tensor_type for row in _EXPANSIONS):
         raise ValueError(f"{tensor_type} has already been registered so ignore it.")
-    _EXPANSIONS.insert(
-        0, (tensor_type, fetch_function, feed_function, feed_function_for_partial_run)
-    )
+    _EXPANSIONS.insert(0, (tensor_type, fetch_function, feed_function, feed_function_for_partial_run))
 
 
 def expand_feed(key: Any, value: Any) -> list[tuple[Any, Any]]:

@@ -22,10 +22,7 @@ def _initialise(node: Any, graph: Graph) -> str | None:
     """Which initializer the variable of a failed read belongs to."""
     if node is None:
         return None
-    for key, function in (
-        (GraphKeys.GLOBAL_VARIABLES, "global"),
-        (GraphKeys.LOCAL_VARIABLES, "local"),
-    ):
+    for key, function in ((GraphKeys.GLOBAL_VARIABLES, "global"), (GraphKeys.LOCAL_VARIABLES, "local")):
         for variable in graph.get_collection(key):
             if _is_read_by(node, variable):
                 return f"first session.run(tf.{function}_variables_initializer()), or restore it"

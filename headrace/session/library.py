@@ -32,6 +32,4 @@ class Library:
 
         graph = self._session.graph
         body = graph._functions[getattr(function, "name", function)].body_graph()
-        return prepare(
-            body.graph, body.inputs, body.outputs, body.targets, self._session._settings.run
-        )
+        return prepare(body.graph, body.inputs, body.outputs, body.targets, self._session._settings.run)

@@ -64,9 +64,7 @@ class PartialRun:
                 )
             edge = Edge(self.names[tensor], 0)
             if edge in self.values:
-                raise InvalidArgumentError(
-                    None, None, f"The feed {tensor.name} has already been fed."
-                )
+                raise InvalidArgumentError(None, None, f"The feed {tensor.name} has already been fed.")
             self.values[edge] = feeding.to_value(tensor, value)
             self.ran.add(edge.node)
 
@@ -77,9 +75,7 @@ class PartialRun:
                 None, None, f"The fetch {element.name} was not specified in partial_run_setup."
             )
         if element in self.fetched:
-            raise InvalidArgumentError(
-                None, None, f"The fetch {element.name} has already been fetched."
-            )
+            raise InvalidArgumentError(None, None, f"The fetch {element.name} has already been fetched.")
 
     def _edge(self, tensor: Tensor) -> Edge:
         name = self.names.get(tensor)
@@ -97,9 +93,7 @@ class PartialRun:
             node = self.plan.nodes[current]
             if current in self.plan.feeds:
                 raise InvalidArgumentError(
-                    None,
-                    node,
-                    f"{name} can't be computed from the feeds that have been fed so far.",
+                    None, node, f"{name} can't be computed from the feeds that have been fed so far."
                 )
             stack += [e.node for e in node.inputs] + list(node.control)
         for current, node in self.plan.nodes.items():

@@ -43,10 +43,7 @@ class Session(BaseSession):
         return self
 
     def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        tb: TracebackType | None,
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         graph_context, session_context = self._entered.pop()
         if isinstance(exc, OpError):

@@ -23,8 +23,7 @@ def describe_graph(graph: Any, limit: int) -> list[str]:
     constants = sum(n.attr["value"].ByteSize() for n in nodes if n.op == "Const")
     lines = [
         f"  nodes      {len(nodes)} of {len(kinds)} kinds: {counts(kinds, limit)}",
-        f"  made for   producer {graph.versions.producer}, consumers from "
-        f"{graph.versions.min_consumer}",
+        f"  made for   producer {graph.versions.producer}, consumers from {graph.versions.min_consumer}",
     ]
     if constants:
         lines.append(f"  constants  {size(constants)}")

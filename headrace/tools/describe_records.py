@@ -49,9 +49,7 @@ def describe_records(path: Any, limit: int) -> list[str]:
     if not sizes:
         return ["no records"]
     shown = f"{kind.lower()}, " if kind else ""
-    lines = [
-        f"{shown}{len(sizes)} records, {size(sum(sizes))}: {size(min(sizes))} to {size(max(sizes))}"
-    ]
+    lines = [f"{shown}{len(sizes)} records, {size(sum(sizes))}: {size(min(sizes))} to {size(max(sizes))}"]
     looked_at = min(len(sizes), _LOOKED_AT)
     if features and other < looked_at:
         lines.append(f"Examples (of {looked_at} records looked at, {looked_at - other})")
@@ -87,10 +85,7 @@ class _All:
 def _count_features(record: bytes, features: dict[bytes, Feature]) -> bool:
     """Add what an Example has; False if the record is none."""
     try:
-        found = {
-            name: wire.payload(record, *span)
-            for name, span in wire.features(record, _All()).items()
-        }
+        found = {name: wire.payload(record, *span) for name, span in wire.features(record, _All()).items()}
     except wire.Malformed:
         return False
     for name, (kind, values) in found.items():

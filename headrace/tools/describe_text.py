@@ -26,8 +26,7 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
         return []
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     return [
-        (indent + "  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[-1]])).rstrip()
-        for row in rows
+        (indent + "  ".join([*(c.ljust(w) for c, w in zip(row, widths)), row[-1]])).rstrip() for row in rows
     ]
 
 

@@ -110,9 +110,7 @@ def describe(number: int, piece: Piece, top: int) -> list[str]:
     again = {n: row for n, row in piece.nodes.items() if n in compiled}
     if again:
         count = max(row[1] for row in again.values())
-        lines.append(
-            f"  {len(again)} of these nodes ran uncompiled, at most {count} times, at first"
-        )
+        lines.append(f"  {len(again)} of these nodes ran uncompiled, at most {count} times, at first")
     lines += _hosts(hosts, piece.mixed.declined, piece.runs, top)
     return lines
 
@@ -170,9 +168,7 @@ def _hosts(
     lines = []
     for name, (node, count, seconds) in sorted(rows.items(), key=lambda r: -r[1][2])[:top]:
         reason = declined.get(name) or why_not(node) or "not compiled yet"
-        lines.append(
-            f"  host {_time(seconds / max(count, 1)):>10}  {name} ({node.op.name}): {reason}"
-        )
+        lines.append(f"  host {_time(seconds / max(count, 1)):>10}  {name} ({node.op.name}): {reason}")
     if len(rows) > top:
         lines.append(f"  host: {len(rows) - top} more nodes")
     return lines
@@ -190,9 +186,7 @@ def main(words: Sequence[str]) -> int:
     from headrace.tools import run
 
     parser = run.program_parser("explain", __doc__)
-    parser.add_argument(
-        "--top", type=int, default=TOP, metavar="N", help="kernels shown per region"
-    )
+    parser.add_argument("--top", type=int, default=TOP, metavar="N", help="kernels shown per region")
     own, program = run.split(words, with_value=["--top"])
     top = parser.parse_args(own).top
     run.check(parser, program)

@@ -74,9 +74,7 @@ def freeze_graph(
     elif input_graph:
         graph_def = read_message(input_graph, proto.GraphDef(), input_binary, "graph")
     if input_meta_graph:
-        meta_graph_def = read_message(
-            input_meta_graph, proto.MetaGraphDef(), input_binary, "meta graph"
-        )
+        meta_graph_def = read_message(input_meta_graph, proto.MetaGraphDef(), input_binary, "meta graph")
     if input_saver:
         saver_def = read_message(input_saver, proto.SaverDef(), input_binary, "saver")
     return freeze_graph_with_def_protos(
@@ -122,9 +120,7 @@ def freeze_graph_with_def_protos(
         import_graph_def(input_graph_def, name="")
     with Session() as sess:
         if input_saver_def:
-            Saver(saver_def=input_saver_def, write_version=checkpoint_version).restore(
-                sess, input_checkpoint
-            )
+            Saver(saver_def=input_saver_def, write_version=checkpoint_version).restore(sess, input_checkpoint)
         elif input_meta_graph_def:
             saver = import_meta_graph(input_meta_graph_def, clear_devices=True)
             saver.restore(sess, input_checkpoint)

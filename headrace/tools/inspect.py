@@ -22,18 +22,11 @@ from headrace.formats.checkpoints.table import MAGIC
 from headrace.formats.records import crc32c
 from headrace.formats.records.compression import NONE, ByteSource, Compression
 from headrace.tools.describe_checkpoint import describe_checkpoint, describe_checkpoints
-from headrace.tools.describe_graph import (
-    describe_graph,
-    describe_meta_graph,
-    describe_saved_model,
-)
+from headrace.tools.describe_graph import describe_graph, describe_meta_graph, describe_saved_model
 from headrace.tools.describe_records import compression_of, describe_events, describe_records
 from headrace.tools.describe_text import columns, shortened, size
 from headrace.train.saved_model.loader import contains_saved_model, parse_saved_model
-from headrace.train.saved_model.saved_model_names import (
-    SAVED_MODEL_FILENAME_PB,
-    SAVED_MODEL_FILENAME_PBTXT,
-)
+from headrace.train.saved_model.saved_model_names import SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT
 
 Described = tuple[str, list[str]]  # what it is, and what is in it
 LIMIT = 12

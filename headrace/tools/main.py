@@ -30,9 +30,7 @@ WORDS = {
     "freeze": Word("freeze_graph", "a graph and a checkpoint become one graph of constants"),
     "strip": Word("strip_unused", "a graph without what its outputs do not need"),
     "optimize": Word("optimize_for_inference", "a frozen graph made smaller and faster"),
-    "transform": Word(
-        "transforms.transform_graph", "a graph through transforms: folded, quantized, renamed"
-    ),
+    "transform": Word("transforms.transform_graph", "a graph through transforms: folded, quantized, renamed"),
     "mnist": Word("mnist", "train softmax regression on MNIST and print its accuracy"),
     "version": Word("version", "this version, and the TensorFlow that it speaks"),
 }
@@ -65,9 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "`run` and `explain` end as their program ends.",
     )
     made.add_argument(
-        "--version",
-        action="version",
-        version=f"headrace {__version__} (speaks TensorFlow {TF_VERSION})",
+        "--version", action="version", version=f"headrace {__version__} (speaks TensorFlow {TF_VERSION})"
     )
     words = made.add_subparsers(dest="word", metavar="WORD", required=True)
     for name, word in WORDS.items():

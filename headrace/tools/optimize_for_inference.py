@@ -49,9 +49,7 @@ def optimize_for_inference(
       A GraphDef.
     """
     ensure_graph_is_valid(input_graph_def)
-    graph = strip_unused(
-        input_graph_def, input_node_names, output_node_names, placeholder_type_enum
-    )
+    graph = strip_unused(input_graph_def, input_node_names, output_node_names, placeholder_type_enum)
     graph = remove_training_nodes(graph, output_node_names)
     graph = fold_batch_norms(graph)
     if not toco_compatible:
@@ -137,9 +135,7 @@ class _Folding:
         inputs = [nodes[node_name_from_input(node.input[i])] for i in _INPUTS[node.op]]
         self.conv, constants = inputs[0], inputs[1:]
         if self.conv.op not in _CONVOLUTIONS:
-            self.refusal = (
-                f"Didn't find expected Conv2D or DepthwiseConv2dNative input to '{node.name}'"
-            )
+            self.refusal = f"Didn't find expected Conv2D or DepthwiseConv2dNative input to '{node.name}'"
             return
         if node.op.startswith("Fused") and "is_training" in node.attr:
             if node.attr["is_training"].b:
@@ -179,9 +175,7 @@ class _Folding:
             scale = scale * gamma
         kernel = _value(self.weights)
         shape = (-1,) if self.conv.op == "Conv2D" else kernel.shape[2:]
-        weights = _constant(
-            self.weights.name, kernel * scale.reshape(shape), self.weights.attr["dtype"]
-        )
+        weights = _constant(self.weights.name, kernel * scale.reshape(shape), self.weights.attr["dtype"])
         offset = _constant(f"{self.conv.name}_bn_offset", beta - mean * scale, self.type)
         conv = proto.NodeDef()
         conv.CopyFrom(self.conv)

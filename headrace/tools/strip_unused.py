@@ -17,10 +17,7 @@ from headrace.tools.graph_message import read_graph, read_message, words, write_
 
 
 def strip_unused(
-    input_graph_def: Any,
-    input_node_names: Any,
-    output_node_names: Any,
-    placeholder_type_enum: Any,
+    input_graph_def: Any, input_node_names: Any, output_node_names: Any, placeholder_type_enum: Any
 ) -> Any:
     """Keep what lies between inputs and outputs.
 
@@ -77,9 +74,7 @@ def strip_unused_from_files(
     if not output_node_names:
         raise ValueError("You need to supply the name of a node to --output_node_names.")
     message = read_message(input_graph, proto.GraphDef(), input_binary, "graph")
-    stripped = strip_unused(
-        message, words(input_node_names), words(output_node_names), placeholder_type_enum
-    )
+    stripped = strip_unused(message, words(input_node_names), words(output_node_names), placeholder_type_enum)
     write_message(output_graph, stripped, output_binary)
     print(f"{len(stripped.node)} ops in the final graph.")
 

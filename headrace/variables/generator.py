@@ -193,21 +193,14 @@ class Generator:
             drawn = self._draw(random_state.stateful_uniform, shape, dtype=dtype)
             return arithmetic.add(drawn * (high - low), low, name=scope)
 
-    def uniform_full_int(
-        self, shape: Any, dtype: Any = dtypes.uint64, name: str | None = None
-    ) -> Any:
+    def uniform_full_int(self, shape: Any, dtype: Any = dtypes.uint64, name: str | None = None) -> Any:
         """Integers over the whole range of a type."""
         with name_scope(name, "stateful_uniform_full_int", [shape]) as scope:
             draw = random_state.stateful_uniform_full_int
             return self._draw(draw, _shape_tensor(shape), dtype=as_dtype(dtype), name=scope)
 
     def binomial(
-        self,
-        shape: Any,
-        counts: Any,
-        probs: Any,
-        dtype: Any = dtypes.int32,
-        name: str | None = None,
+        self, shape: Any, counts: Any, probs: Any, dtype: Any = dtypes.int32, name: str | None = None
     ) -> Any:
         """Successes among `counts` tries of probability `probs` (scalars, or one per row)."""
         with name_scope(name, "binomial", [shape, counts, probs]) as scope:
@@ -228,10 +221,7 @@ class Generator:
         _state_size(self._alg_var)
         keys: Any = self.uniform_full_int([count], dtypes.int64)
         zeros = np.zeros(_state_size(self._alg_var) - 1, np.int64)
-        return [
-            Generator(state=concat([zeros, keys[i : i + 1]], 0), alg=self._alg_var)
-            for i in range(count)
-        ]
+        return [Generator(state=concat([zeros, keys[i : i + 1]], 0), alg=self._alg_var) for i in range(count)]
 
 
 def _joined(key: Any, counter: Any, alg: int) -> Tensor:

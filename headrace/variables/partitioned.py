@@ -33,15 +33,12 @@ def cut(partitioner: Any, shape: Shape, dtype: Any) -> list[int]:
         raise ValueError(f"Partitioner returned zero partitions for some axes: {slicing}")
     if sum(p > 1 for p in slicing) > 1:
         raise ValueError(
-            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: "
-            f"{slicing}"
+            f"Can only slice a variable along one dimension: shape: {shape}, partitioning: {slicing}"
         )
     return slicing  # type: ignore[return-value]
 
 
-def parts_of(
-    full_shape: list[int], partitions: Sequence[int]
-) -> Iterator[tuple[list[int], list[int]]]:
+def parts_of(full_shape: list[int], partitions: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
     """(offset, shape) of every part; the first parts are larger where it does not divide."""
     axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
     count = partitions[axis]
@@ -58,9 +55,7 @@ def parts_of(
 class PartitionedVariable:
     """A variable kept in parts along one dimension; as a tensor, it is their concatenation."""
 
-    def __init__(
-        self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any
-    ) -> None:
+    def __init__(self, name: str, shape: Any, dtype: Any, variable_list: Any, partitions: Any) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
         if not isinstance(partitions, (list, tuple)):
@@ -83,9 +78,7 @@ class PartitionedVariable:
                     f"All variables' full shapes must match shape: {shape}; but full shapes were: "
                     f"{[full_shape]}"
                 )
-        self._variable_list = sorted(
-            variable_list, key=lambda v: v._get_save_slice_info().var_offset
-        )
+        self._variable_list = sorted(variable_list, key=lambda v: v._get_save_slice_info().var_offset)
         self._name, self._shape, self._dtype = name, shape, dtype
         self._partitions = partitions
 
@@ -174,47 +167,26 @@ class PartitionedVariable:
         return done
 
     def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Give every part its part of `value`."""
-        return self._for_parts(
-            "assign", value, use_locking=use_locking, name=name, read_value=read_value
-        )
+        return self._for_parts("assign", value, use_locking=use_locking, name=name, read_value=read_value)
 
     def assign_add(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Add to every part its part of `value`."""
-        return self._for_parts(
-            "assign_add", value, use_locking=use_locking, name=name, read_value=read_value
-        )
+        return self._for_parts("assign_add", value, use_locking=use_locking, name=name, read_value=read_value)
 
     def assign_sub(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> list[Any]:
         """Subtract from every part its part of `value`."""
-        return self._for_parts(
-            "assign_sub", value, use_locking=use_locking, name=name, read_value=read_value
-        )
+        return self._for_parts("assign_sub", value, use_locking=use_locking, name=name, read_value=read_value)
 
 
 def _to_tensor(
-    variable: PartitionedVariable,
-    dtype: DType | None = None,
-    name: Any = None,
-    as_ref: bool = False,
+    variable: PartitionedVariable, dtype: DType | None = None, name: Any = None, as_ref: bool = False
 ) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(

@@ -16,10 +16,7 @@ Partitioner = Callable[..., list[int]]
 
 
 def variable_axis_size_partitioner(
-    max_shard_bytes: int,
-    axis: int = 0,
-    bytes_per_string_element: int = 16,
-    max_shards: int | None = None,
+    max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: int | None = None
 ) -> Partitioner:
     """Cut along `axis` so that no part is larger than `max_shard_bytes`, if that is possible.
 
@@ -76,9 +73,7 @@ def min_max_variable_partitioner(
 
     def partitioner(shape: Any, dtype: Any) -> list[int]:
         if axis >= len(shape):
-            raise ValueError(
-                f"Can not partition variable along axis {axis} when shape is only {shape}"
-            )
+            raise ValueError(f"Can not partition variable along axis {axis} when shape is only {shape}")
         size = shape.num_elements() * _bytes(dtype, bytes_per_string_element)
         wanted = min(shape.as_list()[axis], max_partitions, math.ceil(size / min_slice_size))
         return _one_axis(shape, axis, max(1, wanted))

@@ -17,11 +17,7 @@ from headrace.ops.state import state
 from headrace.variables.initializers.initial_value import guarded
 from headrace.variables.modes import checked_modes
 from headrace.variables.slices import SaveSliceInfo
-from headrace.variables.variable import (
-    Variable,
-    check_control_flow,
-    checked_collections,
-)
+from headrace.variables.variable import Variable, check_control_flow, checked_collections
 
 
 class RefVariable(Variable):
@@ -65,13 +61,7 @@ class RefVariable(Variable):
     _snapshot: Tensor
 
     def _make(
-        self,
-        value: Any,
-        validate_shape: bool,
-        caching_device: Any,
-        name: Any,
-        dtype: Any,
-        shape: Any,
+        self, value: Any, validate_shape: bool, caching_device: Any, name: Any, dtype: Any, shape: Any
     ) -> None:
         with name_scope(name, "Variable", [] if callable(value) else [value]) as scope:
             if callable(value):
@@ -82,13 +72,9 @@ class RefVariable(Variable):
                 self._make_reference(validate_shape, scope, shape)
             assert self._initial_value is not None
             if validate_shape and not self._initial_value.get_shape().is_fully_defined():
-                raise ValueError(
-                    f"initial_value must have a shape specified: {self._initial_value}"
-                )
+                raise ValueError(f"initial_value must have a shape specified: {self._initial_value}")
             self._initializer_op = state.assign(
-                self._variable,
-                guarded(scope, self._initial_value),
-                validate_shape=validate_shape,
+                self._variable, guarded(scope, self._initial_value), validate_shape=validate_shape
             ).op
             graph = get_default_graph()
             if caching_device is not None:
@@ -196,33 +182,21 @@ class RefVariable(Variable):
 
     # -- updates ---------------------------------------------------------------------------------
     def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Give the variable a new value; returns it after the assignment (or the node)."""
         done = state.assign(self._variable, value, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
     def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add `delta`; returns the variable after the addition (or the node)."""
         done = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
     def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
+        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract `delta`; returns the variable after the subtraction (or the node)."""
         done = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)

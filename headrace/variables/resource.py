@@ -18,10 +18,7 @@ from headrace.variables.initializers.initial_value import guarded
 from headrace.variables.modes import checked_modes
 from headrace.variables.resource_base import BaseResourceVariable
 from headrace.variables.slices import SaveSliceInfo
-from headrace.variables.variable import (
-    check_control_flow,
-    checked_collections,
-)
+from headrace.variables.variable import check_control_flow, checked_collections
 
 
 class ResourceVariable(BaseResourceVariable):
@@ -107,10 +104,7 @@ class ResourceVariable(BaseResourceVariable):
             with graph.device(self._handle.device):
                 self._graph_element = self._read()
             if caching_device is not None:
-                with (
-                    graph.colocate_with(None, ignore_existing=True),
-                    graph.device(caching_device),
-                ):
+                with graph.colocate_with(None, ignore_existing=True), graph.device(caching_device):
                     self._cached_value = identity(self._graph_element)
 
     def _find(self, variable_def: Any, import_scope: str | None) -> None:

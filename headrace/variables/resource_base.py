@@ -15,9 +15,7 @@ from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor, register_tensor_conversion_function
 from headrace.ops.state import state
 from headrace.variables.modes import checked_modes
-from headrace.variables.variable import (
-    Variable,
-)
+from headrace.variables.variable import Variable
 
 
 class BaseResourceVariable(Variable):
@@ -88,9 +86,7 @@ class BaseResourceVariable(Variable):
         return self
 
     def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise NotImplementedError(
-            "__deepcopy__() is only available when eager execution is enabled."
-        )
+        raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
 
     def __bool__(self) -> bool:
         return bool(self.read_value())
@@ -170,9 +166,7 @@ class BaseResourceVariable(Variable):
     ) -> Any:
         """Add `delta`; returns the variable as of after the addition (or the node)."""
         with self._in_graph(), self._after_cached_read():
-            done = state.assign_add_variable(
-                self._handle, convert_to_tensor(delta, self._dtype), name=name
-            )
+            done = state.assign_add_variable(self._handle, convert_to_tensor(delta, self._dtype), name=name)
             return self._lazy_read(done) if read_value else done
 
     def assign_sub(
@@ -180,9 +174,7 @@ class BaseResourceVariable(Variable):
     ) -> Any:
         """Subtract `delta`; returns the variable as of after the subtraction (or the node)."""
         with self._in_graph(), self._after_cached_read():
-            done = state.assign_sub_variable(
-                self._handle, convert_to_tensor(delta, self._dtype), name=name
-            )
+            done = state.assign_sub_variable(self._handle, convert_to_tensor(delta, self._dtype), name=name)
             return self._lazy_read(done) if read_value else done
 
     def _lazy_read(self, done: Any) -> UpdatedVariable:
@@ -208,9 +200,7 @@ class BaseResourceVariable(Variable):
 
         with self._after_cached_read():
             value = convert_to_tensor(value, self._dtype)
-            done = resource_strided_slice_assign(
-                self._handle, begin, end, strides, value, name=name, **masks
-            )
+            done = resource_strided_slice_assign(self._handle, begin, end, strides, value, name=name, **masks)
             return self._lazy_read(done)
 
     def count_up_to(self, limit: int) -> Tensor:
@@ -246,16 +236,8 @@ def _refuse_in_place_operators() -> None:
     rest = "to modify the variable or `var = var {0} value` to get a new Tensor object."
     named = "variable = variable {0} value to get a new Tensor object."
     for names, sign, first in (
-        (
-            "__iadd__",
-            "+",
-            f"Use variable.assign_add(value) to modify the variable value and {named}",
-        ),
-        (
-            "__isub__",
-            "-",
-            f"Use variable.assign_sub(value) to modify the variable value and {named}",
-        ),
+        ("__iadd__", "+", f"Use variable.assign_add(value) to modify the variable value and {named}"),
+        ("__isub__", "-", f"Use variable.assign_sub(value) to modify the variable value and {named}"),
         ("__imul__", "*", f"Use `var.assign(var {{0}} value)` {rest}"),
         ("__idiv__ __itruediv__ __irealdiv__", "/", f"Use `var.assign(var {{0}} value)` {rest}"),
         ("__ipow__", "**", f"Use `var.assign(var {{0}} value)` {rest}"),
@@ -303,10 +285,7 @@ class UpdatedVariable(BaseResourceVariable):
 
 
 def _to_tensor(
-    variable: BaseResourceVariable,
-    dtype: DType | None = None,
-    name: str | None = None,
-    as_ref: bool = False,
+    variable: BaseResourceVariable, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(variable.dtype):
         raise ValueError(
@@ -320,6 +299,4 @@ register_tensor_conversion_function(BaseResourceVariable, _to_tensor)
 
 
 def is_resource_variable(variable: Any) -> bool:
-    return isinstance(variable, BaseResourceVariable) or hasattr(
-        variable, "_should_act_as_resource_variable"
-    )
+    return isinstance(variable, BaseResourceVariable) or hasattr(variable, "_should_act_as_resource_variable")

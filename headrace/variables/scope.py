@@ -294,8 +294,7 @@ class variable_scope:
             raise ValueError("The reuse parameter must be True or False or None.")
         if not isinstance(auxiliary_name_scope, bool):
             raise TypeError(
-                "The auxiliary_name_scope must be `True` or `False`, while get "
-                f"{auxiliary_name_scope}"
+                f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}"
             )
         self._name_or_scope, self._default_name = name_or_scope, default_name
         self._graph: Graph = graph_of(values or [])
@@ -325,9 +324,7 @@ class variable_scope:
         return scope
 
     def _enter(self, stack: ExitStack) -> VariableScope:
-        if self._name_or_scope is not None and not isinstance(
-            self._name_or_scope, (str, VariableScope)
-        ):
+        if self._name_or_scope is not None and not isinstance(self._name_or_scope, (str, VariableScope)):
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         if self._name_or_scope is None and self._options["reuse"]:
             raise ValueError("reuse=True cannot be used without a name_or_scope")

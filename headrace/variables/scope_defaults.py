@@ -154,9 +154,7 @@ class VariableScope:
             if dtype is not None and initializer is not None and not callable(initializer):
                 found = convert_to_tensor(initializer).dtype.base_dtype
                 if found != dtype:
-                    raise ValueError(
-                        f"Initializer type '{found}' and explicit dtype '{dtype}' don't match."
-                    )
+                    raise ValueError(f"Initializer type '{found}' and explicit dtype '{dtype}' don't match.")
             return var_store.get_variable(
                 full_name,
                 shape=shape,

@@ -33,9 +33,7 @@ class SaveSliceInfo:
     def spec(self) -> str:
         """The text that checkpoints use: full shape, then offset,length per dimension."""
         full = "".join(f"{size} " for size in self.full_shape or ())
-        return full + ":".join(
-            f"{o},{s}" for o, s in zip(self.var_offset or (), self.var_shape or ())
-        )
+        return full + ":".join(f"{o},{s}" for o, s in zip(self.var_offset or (), self.var_shape or ()))
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         name = self.full_name or ""
@@ -44,10 +42,7 @@ class SaveSliceInfo:
         if export_scope:
             name = name.removeprefix(export_scope.rstrip("/") + "/")
         return proto.SaveSliceInfoDef(
-            full_name=name,
-            full_shape=self.full_shape,
-            var_offset=self.var_offset,
-            var_shape=self.var_shape,
+            full_name=name, full_shape=self.full_shape, var_offset=self.var_offset, var_shape=self.var_shape
         )
 
 
@@ -58,8 +53,7 @@ class PartitionInfo:
         for name, value in (("full_shape", full_shape), ("var_offset", var_offset)):
             if not isinstance(value, Sequence) or isinstance(value, str):
                 raise TypeError(
-                    f"`{name}` must be a sequence (like tuple or list) instead of "
-                    f"{type(value).__name__}"
+                    f"`{name}` must be a sequence (like tuple or list) instead of {type(value).__name__}"
                 )
         if len(var_offset) != len(full_shape):
             raise ValueError(
@@ -108,7 +102,6 @@ class PartitionInfo:
         cut = [i for i, size in enumerate(shape) if size != full[i]]
         if len(cut) > 1:
             raise ValueError(
-                f"There is no single_slice_dim: {shape} of {full} is cut in dimensions {cut[0]} and "
-                f"{cut[1]}."
+                f"There is no single_slice_dim: {shape} of {full} is cut in dimensions {cut[0]} and {cut[1]}."
             )
         return cut[0] if cut else None

@@ -63,9 +63,7 @@ class VariableStore:
         """The variable of this name, through `custom_getter` if there is one."""
         if custom_getter is not None and not callable(custom_getter):
             raise ValueError(f"Passed a custom_getter which is not callable: {custom_getter}")
-        synchronization, aggregation, trainable = checked_modes(
-            synchronization, aggregation, trainable, name
-        )
+        synchronization, aggregation, trainable = checked_modes(synchronization, aggregation, trainable, name)
         options: dict[str, Any] = {
             "shape": shape,
             "dtype": getattr(dtype, "base_dtype", dtype),
@@ -131,8 +129,7 @@ class VariableStore:
             return self._get_partitioned_variable(name, None, **options)
         if f"{name}/part_0" in self._vars:
             raise ValueError(
-                "No partitioner was provided, but a variable of this name was made with one: "
-                f"{name}/part_0."
+                f"No partitioner was provided, but a variable of this name was made with one: {name}/part_0."
             )
         return self._get_single(name, **options)
 
@@ -168,11 +165,7 @@ class VariableStore:
         if use_resource is None:
             use_resource = creation.resource_variables_enabled()
         variable = Variable(
-            initial_value=initial_value,
-            name=name,
-            dtype=known_dtype,
-            use_resource=use_resource,
-            **options,
+            initial_value=initial_value, name=name, dtype=known_dtype, use_resource=use_resource, **options
         )
         self._vars[name] = variable
         if regularizer:
@@ -215,8 +208,7 @@ class VariableStore:
     ) -> PartitionedVariable:
         if name in self._vars:
             raise ValueError(
-                "A partitioner was provided, but a variable of this name was made without one: "
-                f"{name}."
+                f"A partitioner was provided, but a variable of this name was made without one: {name}."
             )
         shape = as_shape(shape)
         if isinstance(initializer, Tensor):

@@ -9,12 +9,7 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.state import state
-from headrace.ops.state.scatter_update import (
-    RESOURCE_SCATTER,
-    RESOURCE_SCATTER_ND,
-    SCATTER,
-    SCATTER_ND,
-)
+from headrace.ops.state.scatter_update import RESOURCE_SCATTER, RESOURCE_SCATTER_ND, SCATTER, SCATTER_ND
 
 
 def assign(
@@ -37,15 +32,11 @@ def assign(
       The variable as of after the assignment.
     """
     if ref.dtype.is_ref:
-        return state.assign(
-            ref, value, use_locking=use_locking, name=name, validate_shape=validate_shape
-        )
+        return state.assign(ref, value, use_locking=use_locking, name=name, validate_shape=validate_shape)
     return ref.assign(value, name=name)
 
 
-def assign_add(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Any:
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Add to a variable.
 
     Args:
@@ -62,9 +53,7 @@ def assign_add(
     return ref.assign_add(value)
 
 
-def assign_sub(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Any:
+def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
     """Subtract from a variable.
 
     Args:
@@ -101,16 +90,10 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
 
 
 def _scatter(kind: str, does: str, locking: bool, by_vector: bool) -> Callable[..., Any]:
-    references, resources = (
-        (SCATTER_ND, RESOURCE_SCATTER_ND) if by_vector else (SCATTER, RESOURCE_SCATTER)
-    )
+    references, resources = (SCATTER_ND, RESOURCE_SCATTER_ND) if by_vector else (SCATTER, RESOURCE_SCATTER)
 
     def scatter(
-        ref: Any,
-        indices: Any,
-        updates: Any,
-        use_locking: bool = locking,
-        name: str | None = None,
+        ref: Any, indices: Any, updates: Any, use_locking: bool = locking, name: str | None = None
     ) -> Any:
         if ref.dtype.is_ref:
             return references[kind](ref, indices, updates, use_locking=use_locking, name=name)
@@ -185,6 +168,4 @@ def batch_scatter_update(
             if numbers.dtype.base is not rows.dtype:
                 numbers = cast(numbers, rows.dtype)
             parts.append(numbers * ones_like(rows))
-        return scatter_nd_update(
-            ref, concat([*parts, rows], axis=-1), updates, use_locking=use_locking
-        )
+        return scatter_nd_update(ref, concat([*parts, rows], axis=-1), updates, use_locking=use_locking)

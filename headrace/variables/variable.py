@@ -290,9 +290,7 @@ class Variable(metaclass=VariableType):
         from headrace.variables.listing import is_variable_initialized
 
         with init_scope():
-            chosen: Tensor = cond(
-                is_variable_initialized(self), self.read_value, lambda: self._initial_value
-            )
+            chosen: Tensor = cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
             return chosen
 
     def load(self, value: Any, session: Any = None) -> None:
@@ -300,8 +298,7 @@ class Variable(metaclass=VariableType):
         session = session or get_default_session()
         if session is None:
             raise ValueError(
-                "Either session argument should be provided or default session should be "
-                "established"
+                "Either session argument should be provided or default session should be established"
             )
         session.run(self.initializer, {self.initializer.inputs[1]: value})
 

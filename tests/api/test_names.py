@@ -108,9 +108,7 @@ def test_a_wrong_call_says_what_python_says(call, message):
 
 
 def test_a_wrong_name_is_an_attribute_error():
-    with pytest.raises(
-        AttributeError, match="'headrace.nn' has no attribute 'sofmax'. Did you mean"
-    ):
+    with pytest.raises(AttributeError, match="'headrace.nn' has no attribute 'sofmax'. Did you mean"):
         _ = tf.nn.sofmax
     assert not hasattr(tf, "contribs")
     assert "softmax" in dir(tf.nn) and "reduce_sum" in dir(tf)

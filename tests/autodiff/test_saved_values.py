@@ -61,9 +61,9 @@ def a_call(x):
 
 
 def an_if(x):
-    return tf.raw_ops.If(
-        cond=x[0] > 0, input=[x], Tout=[tf.float32], then_branch=noisy, else_branch=noisier
-    )[0]
+    return tf.raw_ops.If(cond=x[0] > 0, input=[x], Tout=[tf.float32], then_branch=noisy, else_branch=noisier)[
+        0
+    ]
 
 
 def a_case(x):
@@ -84,17 +84,13 @@ def a_traced_function(x):
     @tf.function
     def traced(x):
         y = tf.cond(x[0] > 0, lambda: x * tf.random.uniform([3]), lambda: x * 0.5)
-        return tf.while_loop(
-            lambda i, _: i < 2, lambda i, y: (i + 1, y * tf.random.uniform([3])), [0, y]
-        )[1]
+        return tf.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, y * tf.random.uniform([3])), [0, y])[1]
 
     return traced(x)
 
 
 def a_loop_around(x):
-    return tf.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, tf.reshape(an_if(y), [3])), [0, x]
-    )[1]
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.reshape(an_if(y), [3])), [0, x])[1]
 
 
 def a_branch_around(x):

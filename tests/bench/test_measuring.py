@@ -75,9 +75,7 @@ def test_history_finds_what_became_slower(tmp_path):
     slow = {"mlp": {"headrace": figures(2.6, 2.8), "machine": figures(2.0, 2.0)}}
     assert list(history.slower(slow, path)) == ["mlp"]
     # A peer that slowed down as much says that it is the day, not the change.
-    history.save(
-        {"mlp": {"headrace": figures(1.0), "tf": figures(1.0), "machine": figures(1.0)}}, path
-    )
+    history.save({"mlp": {"headrace": figures(1.0), "tf": figures(1.0), "machine": figures(1.0)}}, path)
     day = {"mlp": {"headrace": figures(2.0), "tf": figures(2.0), "machine": figures(1.0)}}
     assert history.slower(day, path) == {}
 

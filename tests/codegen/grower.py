@@ -132,9 +132,7 @@ class Grower:
         if x.dtype.is_bool:
             op = self.choice([tf.logical_and, tf.logical_or, tf.logical_xor])
             return self.made(op(x.tensor, y.tensor), shape, x, y)
-        op = self.choice(
-            [tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, tf.squared_difference]
-        )
+        op = self.choice([tf.add, tf.subtract, tf.multiply, tf.maximum, tf.minimum, tf.squared_difference])
         if x.dtype.is_complex or x.dtype.name in ("int8", "int16", "uint8"):
             op = self.choice([tf.add, tf.subtract, tf.multiply])
         exact = x.dtype.is_integer or op in (tf.maximum, tf.minimum)
@@ -274,17 +272,13 @@ class Grower:
             return None
         axis = int(self.rng.integers(len(x.shape)))
         exclusive, reverse = (bool(self.rng.random() < 0.3) for _ in range(2))
-        return self.made(
-            tf.cumsum(x.tensor, axis, exclusive, reverse), x.shape, x, exact=x.dtype.is_integer
-        )
+        return self.made(tf.cumsum(x.tensor, axis, exclusive, reverse), x.shape, x, exact=x.dtype.is_integer)
 
     def softmax(self) -> Grown | None:
         x = self.pick(lambda g: g.dtype.is_floating and g.shape and g.shape[-1])
         if x is None:
             return None
-        return self.made(
-            self.choice([tf.nn.softmax, tf.nn.log_softmax])(x.tensor), x.shape, x, exact=False
-        )
+        return self.made(self.choice([tf.nn.softmax, tf.nn.log_softmax])(x.tensor), x.shape, x, exact=False)
 
     def moments(self) -> Grown | None:
         x = self.pick(lambda g: g.dtype.is_floating and g.shape and 0 not in g.shape)
@@ -317,9 +311,7 @@ class Grower:
         if x is None:
             return None
         y = self.pick(
-            lambda g: (
-                g.dtype is x.dtype and len(g.shape) == len(x.shape) and g.shape[:-2] == x.shape[:-2]
-            )
+            lambda g: g.dtype is x.dtype and len(g.shape) == len(x.shape) and g.shape[:-2] == x.shape[:-2]
         )
         turn_x, turn_y = (bool(self.rng.random() < 0.5) for _ in range(2))
         a = x.shape[:-2] + (x.shape[-2:][::-1] if turn_x else x.shape[-2:])

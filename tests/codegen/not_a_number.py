@@ -33,14 +33,8 @@ EXPECTED = {
     "sign": (lambda x: tf.sign(x[:, 1]), [0, 1, 1, 0, 0, -1, 0, -1, 0]),
     "max": (lambda x: tf.reduce_max(x, 1), ANY),
     "min": (lambda x: tf.reduce_min(x, 1), ANY),
-    "maximum": (
-        lambda x: tf.maximum(x[:, 0], x[:, 1]),
-        [NAN, NAN, 3, NAN, NAN, NAN, NAN, -MOST, NAN],
-    ),
-    "minimum": (
-        lambda x: tf.minimum(x[:, 1], x[:, 0]),
-        [NAN, NAN, 1, NAN, NAN, NAN, NAN, -INF, NAN],
-    ),
+    "maximum": (lambda x: tf.maximum(x[:, 0], x[:, 1]), [NAN, NAN, 3, NAN, NAN, NAN, NAN, -MOST, NAN]),
+    "minimum": (lambda x: tf.minimum(x[:, 1], x[:, 0]), [NAN, NAN, 1, NAN, NAN, NAN, NAN, -INF, NAN]),
     "relu": (lambda x: tf.nn.relu(x[:, 1]), [NAN, 1, 3, NAN, NAN, 0, NAN, 0, NAN]),
     "relu6": (lambda x: tf.nn.relu6(x[:, 0]), [1, NAN, 1, NAN, 0, NAN, 6, 0, 3]),
     "segment_max": (

@@ -59,10 +59,7 @@ def test_is_one_region_and_fails_as_the_reference_does(graph):
     assert step.run(state, [POSITIVE]) == [84.0]  # as if nothing had been
 
 
-@pytest.mark.parametrize(
-    "limit, wrong",
-    [(3, 5), (5, 3)],
-)
+@pytest.mark.parametrize("limit, wrong", [(3, 5), (5, 3)])
 def test_inside_of_loops(graph, limit, wrong):
     """The assertion of an iteration, and what was summed until then."""
     n = tf.placeholder(tf.int32, [])
@@ -99,9 +96,7 @@ def test_in_a_branch(graph):
     for flag, want in ((yes, -1), (no, 2), (yes, -1)):
         assert step.run(Containers(), [np.array(one), flag]) == [want]
     assert step.run(Containers(), [np.array(-one), no]) == [-2]
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"assertion failed: \[-1\] \[x\] \[1 2\]"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: \[-1\] \[x\] \[1 2\]"):
         step.run(Containers(), [np.array(-one), yes])
 
 

@@ -66,8 +66,7 @@ def test_a_bad_value_is_an_error_of_its_node(name):
     make, types, good, bad, message = CASES[name]
     with tf.Graph().as_default(), tf.Session() as sess:
         places = [
-            tf.placeholder(t, [None] * max(np.ndim(g), np.ndim(b)))
-            for t, g, b in zip(types, good, bad)
+            tf.placeholder(t, [None] * max(np.ndim(g), np.ndim(b))) for t, g, b in zip(types, good, bad)
         ]
         made = make(*places)
         sess.run(tf.global_variables_initializer())

@@ -39,13 +39,7 @@ def run(*arguments, without="", **settings):
 @pytest.mark.parametrize("without", OTHERS)
 def test_ops(without):
     run(
-        "-m",
-        "pytest",
-        "-m",
-        "not slow",
-        "tests/codegen/test_ops.py",
-        without=without,
-        OPS=",".join(FAMILIES),
+        "-m", "pytest", "-m", "not slow", "tests/codegen/test_ops.py", without=without, OPS=",".join(FAMILIES)
     )
 
 

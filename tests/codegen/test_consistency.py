@@ -41,9 +41,7 @@ def together(*works, seconds=2 * PATIENCE):
 
 def interpreted():
     """A configuration under which the reference runs."""
-    options = tf.GraphOptions(
-        optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
-    )
+    options = tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0))
     return tf.ConfigProto(graph_options=options)
 
 

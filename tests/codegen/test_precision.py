@@ -91,9 +91,7 @@ def check_sums(seed, cases, most):
         function, terms = SUMS[name]
         got = run(lambda p, axes=axes, function=function: function(p, axes), x)
         exact = terms(rows_of(x, axes)) if x.size else np.zeros((*got.shape, 0))
-        assert_exact(
-            got, exact.sum(-1), np.abs(exact).sum(-1), n, f"{name} of {shape} along {axes}"
-        )
+        assert_exact(got, exact.sum(-1), np.abs(exact).sum(-1), n, f"{name} of {shape} along {axes}")
 
 
 def test_sums():

@@ -139,9 +139,7 @@ def test_updates(name, dtype, sparse):
         w = tf.Variable(rng.normal(size=(7, 5)), dtype=dtype)
         x = tf.placeholder(tf.int32, [None])
         y = tf.placeholder(dtype, [None, 5])
-        rows = (
-            tf.nn.embedding_lookup(w, x) if sparse else tf.matmul(tf.one_hot(x, 7, dtype=dtype), w)
-        )
+        rows = tf.nn.embedding_lookup(w, x) if sparse else tf.matmul(tf.one_hot(x, 7, dtype=dtype), w)
         loss = tf.reduce_mean(tf.square(tf.tanh(rows) - y))
         train = OPTIMIZERS[name]().minimize(loss)
         init = tf.global_variables_initializer()
@@ -176,9 +174,7 @@ def test_images(seed):
             size, step = int(rng.integers(1, 4)), int(rng.integers(1, 3))
             depth = value.shape[-1].value
             if kind == "conv":
-                w = tf.constant(
-                    rng.normal(size=(size, size, depth, int(rng.integers(1, 20)))), tf.float32
-                )
+                w = tf.constant(rng.normal(size=(size, size, depth, int(rng.integers(1, 20)))), tf.float32)
                 value = tf.nn.conv2d(value, w, [1, step, step, 1], pad)
             elif kind == "depthwise":
                 w = tf.constant(rng.normal(size=(size, size, depth, 2)), tf.float32)
@@ -192,9 +188,7 @@ def test_images(seed):
             elif kind == "lrn":
                 value = tf.nn.lrn(value, 2, alpha=0.1)
             else:
-                value = tf.nn.relu(
-                    tf.nn.bias_add(value, tf.constant(rng.normal(size=depth), tf.float32))
-                )
+                value = tf.nn.relu(tf.nn.bias_add(value, tf.constant(rng.normal(size=depth), tf.float32)))
         loss = tf.reduce_sum(tf.tanh(value))
         (dx,) = tf.gradients(loss, x)
     runner = Runner(graph, [x], [value, dx])

@@ -33,9 +33,7 @@ class Regression:
                 for shape in ((20, 5), (5,))
             ]
             logits = tf.matmul(self.x, made[0]) + made[1]
-            self.loss = tf.reduce_mean(
-                tf.nn.softmax_cross_entropy_with_logits(labels=self.y, logits=logits)
-            )
+            self.loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=self.y, logits=logits))
             self.train = tf.train.GradientDescentOptimizer(0.5).minimize(self.loss)
             self.init = tf.global_variables_initializer()
             self.variables = made
@@ -73,9 +71,7 @@ def test_session(by_handle):
         session.run(model.init)
         x, y = model.data(16, 0)
         before = (x.copy(), y.copy())
-        losses = [
-            session.run([model.loss, model.train], {model.x: x, model.y: y})[0] for _ in range(20)
-        ]
+        losses = [session.run([model.loss, model.train], {model.x: x, model.y: y})[0] for _ in range(20)]
         assert losses[-1] < losses[0] / 2
         np.testing.assert_array_equal(x, before[0])  # fed arrays are never written
 

@@ -47,13 +47,10 @@ def test_layer_norm(shape):
     def rule(e, x, scale, shift):
         *rows, n = x.shape
         count = e.size(n, x.dtype)
-        mean = e.compute(
-            (*rows, 1), lambda *i: e.reduce("sum", n, lambda j: x[(*i[:-1], j)]) / count
-        )
+        mean = e.compute((*rows, 1), lambda *i: e.reduce("sum", n, lambda j: x[(*i[:-1], j)]) / count)
         low = e.compute(x.shape, lambda *i: x[i] - mean[(*i[:-1], 0)])
         var = e.compute(
-            (*rows, 1),
-            lambda *i: e.reduce("sum", n, lambda j: low[(*i[:-1], j)] * low[(*i[:-1], j)]) / count,
+            (*rows, 1), lambda *i: e.reduce("sum", n, lambda j: low[(*i[:-1], j)] * low[(*i[:-1], j)]) / count
         )
         unit = e.compute((*rows, 1), lambda *i: e.rsqrt(var[i] + 1e-5))
         y = e.compute(x.shape, lambda *i: low[i] * unit[(*i[:-1], 0)] * scale[i[-1]] + shift[i[-1]])
@@ -101,9 +98,7 @@ def test_pad_reads_outside_safely(low, high):
         m, n = x.shape
         return e.compute(
             (m + low, n + low + high),
-            lambda i, j: e.select(
-                (i >= low) & (j >= low) & (j < n + low), x[i - low, j - low], -1.0
-            ),
+            lambda i, j: e.select((i >= low) & (j >= low) & (j < n + low), x[i - low, j - low], -1.0),
         )
 
     x = rng.normal(size=(4, 21)).astype(np.float32)
@@ -162,9 +157,7 @@ def gather(e, table, ids):
     text = "indices{at} = {value} is not in [0, {extent})"
     return e.compute(
         (*ids.shape, *table.shape[1:]),
-        lambda *i: table[
-            (e.checked(ids[i[: len(ids.shape)]], table.shape[0], text), *i[len(ids.shape) :])
-        ],
+        lambda *i: table[(e.checked(ids[i[: len(ids.shape)]], table.shape[0], text), *i[len(ids.shape) :])],
     )
 
 
@@ -263,11 +256,7 @@ def test_scatter_into_a_variable():
         e = Emitter()
         w, ids = operand(np.zeros((9, 4), np.float32)), operand(np.zeros(3, np.int64))
         value = e.scatter(
-            "sub",
-            w,
-            (3, 4),
-            lambda r, j: (e.checked(ids[r], 9, "bad"), j),
-            lambda r, j: e.const(1, w.dtype),
+            "sub", w, (3, 4), lambda r, j: (e.checked(ids[r], 9, "bad"), j), lambda r, j: e.const(1, w.dtype)
         )
         from headrace.codegen.ir.stages import Update
 

@@ -77,9 +77,7 @@ def numbers(shape, seed):
 
 
 def step_shape(name):
-    return {"conv1d": [DEPTH, 2], "conv2d": [DEPTH, 2, 2], "conv3d": [DEPTH, 2, 2, 1]}.get(
-        name, [DEPTH]
-    )
+    return {"conv1d": [DEPTH, 2], "conv2d": [DEPTH, 2, 2], "conv3d": [DEPTH, 2, 2, 1]}.get(name, [DEPTH])
 
 
 def zero_of(tf, name, cell):

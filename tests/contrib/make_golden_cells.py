@@ -44,9 +44,7 @@ def cells_of(mirror, tf):
         contrib[name] = sys.modules["tensorflow." + name] = types.ModuleType("tensorflow." + name)
     contrib["contrib.compiler"].jit = None
     layers = contrib["contrib.layers.python.layers"]
-    layers.layers = types.SimpleNamespace(
-        layer_norm=lambda x, reuse, scope: layer_norm(tf, x, scope)
-    )
+    layers.layers = types.SimpleNamespace(layer_norm=lambda x, reuse, scope: layer_norm(tf, x, scope))
     for name in ("core_rnn_cell", "rnn_cell"):
         text = subprocess.check_output(
             ["git", f"--git-dir={mirror}", "show", f"HEAD:{FOLDER}/{name}.py"], text=True

@@ -46,9 +46,7 @@ def test_a_machine_in_a_loop():
         cell = cells.NTMCell(tf.nn.rnn_cell.LSTMCell(6), 5, 4, 1, 1, output_dim=3)
         x = tf.constant(numbers([4, BATCH, DEPTH], 3))
         start = cell.zero_state(BATCH, tf.float32)
-        outputs, _ = tf.nn.dynamic_rnn(
-            cell, x, initial_state=start, time_major=True, dtype=tf.float32
-        )
+        outputs, _ = tf.nn.dynamic_rnn(cell, x, initial_state=start, time_major=True, dtype=tf.float32)
         steps, _ = tf.nn.static_rnn(cell, tf.unstack(x), initial_state=start)
         sess.run(tf.global_variables_initializer())
         looped, unrolled = sess.run([outputs, steps])
@@ -67,9 +65,7 @@ def test_a_machine_in_a_loop():
         (lambda c: _called(c.GLSTMCell(6, number_of_groups=3)), "divisible"),
         (lambda c: _called(c.CoupledInputForgetGateLSTMCell(2, num_unit_shards=9)), "shards"),
         (
-            lambda c: _called(
-                c.GridLSTMCell(3, feature_size=2, frequency_skip=1, num_frequency_blocks=[2])
-            ),
+            lambda c: _called(c.GridLSTMCell(3, feature_size=2, frequency_skip=1, num_frequency_blocks=[2])),
             "requires 2 but gets 3",
         ),
     ],

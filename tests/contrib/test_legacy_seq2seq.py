@@ -156,8 +156,7 @@ def test_a_tied_model_goes_on_where_it_has_read():
     cell = lstm()
     outputs, state = seq2seq.tied_rnn_seq2seq(read, given, cell)
     assert [v.op.name for v in cell.weights] == [
-        f"combined_tied_rnn_seq2seq/tied_rnn_seq2seq/basic_lstm_cell/{n}"
-        for n in ("kernel", "bias")
+        f"combined_tied_rnn_seq2seq/tied_rnn_seq2seq/basic_lstm_cell/{n}" for n in ("kernel", "bias")
     ]
     wanted, last = tf.nn.static_rnn(cell, read + given, dtype=tf.float32)
     found, wanted = run([[outputs, state], [wanted[3:], last]])
@@ -251,8 +250,7 @@ def test_variables_are_those_of_tensorflows_checkpoints(model, names, feed):
 
 
 @pytest.mark.parametrize(
-    "model, cell",
-    [(plain, gru), (plain, stack), (tied, lstm), (attending, lstm), (remembering, stack)],
+    "model, cell", [(plain, gru), (plain, stack), (tied, lstm), (attending, lstm), (remembering, stack)]
 )
 def test_a_fed_model_reads_what_it_wrote(model, cell):
     """The likeliest symbols given as inputs are the symbols fed back, decided when the graph runs or
@@ -295,13 +293,7 @@ def test_gradients_of_chosen_rows(updates):
     given = constants(symbols(3))
     cell = tf.contrib.rnn.OutputProjectionWrapper(gru(), 5)
     outputs, _ = seq2seq.embedding_rnn_decoder(
-        given,
-        tf.ones([BATCH, UNITS]),
-        cell,
-        5,
-        3,
-        feed_previous=True,
-        update_embedding_for_previous=updates,
+        given, tf.ones([BATCH, UNITS]), cell, 5, 3, feed_previous=True, update_embedding_for_previous=updates
     )
     table = tf.trainable_variables()[0]
     slope = tf.convert_to_tensor(tf.gradients(tf.add_n(outputs), table)[0])
@@ -320,8 +312,7 @@ def test_a_projection_from_outside_only_chooses(model):
     with tf.variable_scope("model", reuse=tf.AUTO_REUSE):
         projection = tf.zeros([UNITS, 5]), biases
         fed, told = (
-            model(read, given, gru(), feed, output_projection=projection)[0]
-            for feed in (True, False)
+            model(read, given, gru(), feed, output_projection=projection)[0] for feed in (True, False)
         )
     assert fed[0].shape.as_list() == [BATCH, UNITS]
     found, wanted = run([fed, told])
@@ -379,9 +370,7 @@ def test_losses_are_what_numpy_says():
     for average, wanted in ((True, averaged), (False, summed)):
         each = seq2seq.sequence_loss_by_example(*given, average_across_timesteps=average)
         mean = seq2seq.sequence_loss(*given, average_across_timesteps=average)
-        total = seq2seq.sequence_loss(
-            *given, average_across_timesteps=average, average_across_batch=False
-        )
+        total = seq2seq.sequence_loss(*given, average_across_timesteps=average, average_across_batch=False)
         each, mean, total = run([each, mean, total])
         np.testing.assert_allclose(each, wanted, rtol=1e-5)
         np.testing.assert_allclose(mean, wanted.mean(), rtol=1e-5)
@@ -479,9 +468,7 @@ def test_projections_of_wrong_shapes(model, weights, biases):
         return  # as in TF, these look at the biases alone
     projection = tf.zeros(weights), tf.zeros(biases)
     with pytest.raises(ValueError, match="incompatible"):
-        model(
-            constants(symbols(2)), constants(symbols(2)), gru(), False, output_projection=projection
-        )
+        model(constants(symbols(2)), constants(symbols(2)), gru(), False, output_projection=projection)
 
 
 def test_bad_arguments():

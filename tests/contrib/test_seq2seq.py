@@ -40,9 +40,7 @@ class Copier:
     def decoder(self, memory, state, make, history=False):
         with tf.variable_scope("attention", reuse=tf.AUTO_REUSE):
             mechanism = self.mechanism(self.depth, memory)
-            cell = seq2seq.AttentionWrapper(
-                self.cell, mechanism, self.depth, alignment_history=history
-            )
+            cell = seq2seq.AttentionWrapper(self.cell, mechanism, self.depth, alignment_history=history)
             first = cell.zero_state(tf.shape(memory)[0], tf.float32).clone(cell_state=state)
             return seq2seq.dynamic_decode(make(cell, first), maximum_iterations=6, scope="decoder")
 
@@ -110,9 +108,7 @@ def test_alignments_sum_to_one_within_the_memory(name):
     make = getattr(seq2seq, f"{name}Attention")
     memory = tf.random_normal([4, 7, 5])
     mechanism = make(6, memory, memory_sequence_length=[7, 3, 1, 5])
-    cell = seq2seq.AttentionWrapper(
-        tf.nn.rnn_cell.LSTMCell(6), mechanism, 8, alignment_history=True
-    )
+    cell = seq2seq.AttentionWrapper(tf.nn.rnn_cell.LSTMCell(6), mechanism, 8, alignment_history=True)
     helper = seq2seq.TrainingHelper(tf.random_normal([4, 3, 2]), [3, 3, 2, 3])
     decoder = seq2seq.BasicDecoder(cell, helper, cell.zero_state(4, tf.float32))
     outputs, state, lengths = seq2seq.dynamic_decode(decoder, impute_finished=True)

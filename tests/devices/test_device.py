@@ -45,9 +45,7 @@ class Toy(HostMemory):
         arguments = group([v.hidden for v in values], node.op, node.attrs)
         result = node.op.compute(arguments, dict(node.attrs))
         results = result if isinstance(result, (list, tuple)) else [result]
-        return [
-            Far(np.asarray(r, o.dtype.numpy)) for r, o in zip(results, node.outputs, strict=True)
-        ]
+        return [Far(np.asarray(r, o.dtype.numpy)) for r, o in zip(results, node.outputs, strict=True)]
 
     def from_host(self, value: Any) -> Far:
         self.crossings["in"] += 1
@@ -143,9 +141,7 @@ def test_soft_placement_falls_back(toys):
     with tf.device("/device:TOY:0"):
         y = tf.tanh(tf.matmul(x, x))
     with tf.Session(config=config(allow_soft_placement=True)) as session:
-        np.testing.assert_allclose(
-            session.run(y, {x: np.eye(2)}), np.tanh(np.eye(2)).astype("f"), rtol=1e-6
-        )
+        np.testing.assert_allclose(session.run(y, {x: np.eye(2)}), np.tanh(np.eye(2)).astype("f"), rtol=1e-6)
     assert toys[0].crossings == {"in": 1, "out": 1}, "the product is the host's, tanh the toy's"
 
 

@@ -20,9 +20,7 @@ def made(monkeypatch):
     made = []
     original = CompiledRegion._compile
     monkeypatch.setattr(
-        CompiledRegion,
-        "_compile",
-        lambda self, *args: (made.append(args[0]), original(self, *args))[1],
+        CompiledRegion, "_compile", lambda self, *args: (made.append(args[0]), original(self, *args))[1]
     )
     return made
 

@@ -190,13 +190,7 @@ def _saved_model(name: str) -> dict[str, Any]:
 
     seed = lambda: (MODELS / name / "saved_model.pb").read_bytes()
     errors = (OpError, OSError, ValueError, TypeError, RuntimeError, KeyError)
-    return {
-        "read": read,
-        "name": "saved_model.pb",
-        "seed": seed,
-        "beside": beside,
-        "errors": errors,
-    }
+    return {"read": read, "name": "saved_model.pb", "seed": seed, "beside": beside, "errors": errors}
 
 
 # -- what ops decode -----------------------------------------------------------------------------

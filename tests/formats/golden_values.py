@@ -41,9 +41,7 @@ def tensors():
 PARTITIONED = np.arange(30, dtype=np.float32).reshape(10, 3)  # in slices of 4, 3 and 3 rows
 PARTS = ((0, 4), (4, 3), (7, 3))
 
-COMPRESSIBLE = (
-    b"abcabcabcabc" * 50 + bytes(range(256)) * 3 + b"z" * 1000
-)  # as snappy bytes in a variant
+COMPRESSIBLE = b"abcabcabcabc" * 50 + bytes(range(256)) * 3 + b"z" * 1000  # as snappy bytes in a variant
 
 RECORDS = [b"", b"one", b"\0" * 1000, bytes(range(256)) * 40, b"last"]
 EVENT_STEPS = [(0, 0.5), (1, 0.25), (100, -1.0)]

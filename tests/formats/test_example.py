@@ -51,9 +51,7 @@ def test_reads_what_protobuf_writes(features):
     for name, (kind, values) in features.items():
         assert found[name][0] == kind
         if kind == wire.FLOAT:
-            np.testing.assert_array_equal(
-                np.array(found[name][1], np.float32), np.array(values, np.float32)
-            )
+            np.testing.assert_array_equal(np.array(found[name][1], np.float32), np.array(values, np.float32))
         else:
             assert found[name][1] == values
 
@@ -111,9 +109,7 @@ FEATURES = {
 
 @given(st.data())
 def test_the_ops_refuse_what_is_damaged(data):
-    good = message(
-        {"a": (wire.INT64, [7]), "b": (wire.FLOAT, [1.0]), "c": (wire.BYTES, [b"x", b"y"])}
-    )
+    good = message({"a": (wire.INT64, [7]), "b": (wire.FLOAT, [1.0]), "c": (wire.BYTES, [b"x", b"y"])})
     raw = bytearray(good.SerializeToString())
     at = data.draw(st.integers(0, len(raw) - 1))
     raw[at] = data.draw(st.integers(0, 255))
@@ -137,8 +133,7 @@ def test_the_ops_refuse_what_is_damaged(data):
 
 def test_batches_and_singles_agree():
     examples = [
-        message({"a": (wire.INT64, [i]), "b": (wire.FLOAT, [0.5] * i)}).SerializeToString()
-        for i in range(4)
+        message({"a": (wire.INT64, [i]), "b": (wire.FLOAT, [0.5] * i)}).SerializeToString() for i in range(4)
     ]
     with tf.Graph().as_default(), tf.Session() as sess:
         batch = sess.run(tf.io.parse_example(examples, FEATURES))

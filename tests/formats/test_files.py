@@ -42,10 +42,7 @@ def test_refusals(folder):
         (lambda: tf.gfile.MkDir(folder + "/sub"), tf.errors.AlreadyExistsError),
         (lambda: tf.gfile.ListDirectory(folder + "/a.txt"), tf.errors.NotFoundError),
         (lambda: tf.gfile.Stat(folder + "/none"), tf.errors.NotFoundError),
-        (
-            lambda: tf.gfile.Copy(folder + "/a.txt", folder + "/sub/.hidden"),
-            tf.errors.AlreadyExistsError,
-        ),
+        (lambda: tf.gfile.Copy(folder + "/a.txt", folder + "/sub/.hidden"), tf.errors.AlreadyExistsError),
         (lambda: tf.gfile.Exists("gs://bucket/file"), tf.errors.UnimplementedError),
     ):
         with pytest.raises(error):
@@ -66,10 +63,7 @@ def test_folders(folder):
     assert [d for d, _, _ in tf.gfile.Walk(folder, in_order=False)][-1] == folder
     tf.io.gfile.rmtree(folder + "/x")
     assert not tf.io.gfile.exists(folder + "/x")
-    assert (
-        tf.gfile.IsDirectory(pathlib.Path(folder))
-        and not tf.gfile.Stat(folder + "/a.txt").is_directory
-    )
+    assert tf.gfile.IsDirectory(pathlib.Path(folder)) and not tf.gfile.Stat(folder + "/a.txt").is_directory
 
 
 def test_patterns(folder):

@@ -37,9 +37,7 @@ def test_read_v2():
             assert listed[name] == value.shape and name in reader
         assert "none" not in reader
         assert equal(reader.read("partitioned"), golden_values.PARTITIONED)
-        assert equal(
-            reader.read("partitioned", parse_slice("4,3:-")), golden_values.PARTITIONED[4:7]
-        )
+        assert equal(reader.read("partitioned", parse_slice("4,3:-")), golden_values.PARTITIONED[4:7])
         across = reader.read("partitioned", parse_slice("2,6:1,2"))
         assert equal(across, golden_values.PARTITIONED[2:8, 1:])
         assert reader.read("variant").item().type_name == "tensorflow::TensorList"
@@ -70,9 +68,7 @@ def test_snappy_of_tensorflow():
 def test_saver_of_tensorflow():
     state = checkpoint_state.read(GOLDEN / "saver")
     assert state.model_checkpoint_path == str(GOLDEN / "saver" / "model-3")
-    assert list(state.all_model_checkpoint_paths) == [
-        str(GOLDEN / "saver" / f"model-{i}") for i in (2, 3)
-    ]
+    assert list(state.all_model_checkpoint_paths) == [str(GOLDEN / "saver" / f"model-{i}") for i in (2, 3)]
     with open_checkpoint(state.model_checkpoint_path) as reader:
         assert reader.read("step") == 3
         assert equal(reader.read("partitioned"), golden_values.PARTITIONED)
@@ -88,9 +84,9 @@ def test_merge_shards(tmp_path):
             writer.add(f"own/{i}", np.int32(i))
             writer.finish()
     merge([tmp_path / "parts" / f"part-{i}" for i in range(3)], tmp_path / "whole")
-    assert sorted(os.listdir(tmp_path)) == ["parts"] + [
-        f"whole.data-0000{i}-of-00003" for i in range(3)
-    ] + ["whole.index"]
+    assert sorted(os.listdir(tmp_path)) == ["parts"] + [f"whole.data-0000{i}-of-00003" for i in range(3)] + [
+        "whole.index"
+    ]
     assert os.listdir(tmp_path / "parts") == []
     with BundleReader(tmp_path / "whole") as reader:
         assert equal(reader.read("p"), golden_values.PARTITIONED)

@@ -58,9 +58,7 @@ def read_records(path, kind):
 def test_damaged_index(tmp_path, data):
     index = (GOLDEN / "v2.index").read_bytes()
     (tmp_path / "v2.index").write_bytes(data.draw(damage(index)))
-    (tmp_path / "v2.data-00000-of-00001").write_bytes(
-        (GOLDEN / "v2.data-00000-of-00001").read_bytes()
-    )
+    (tmp_path / "v2.data-00000-of-00001").write_bytes((GOLDEN / "v2.data-00000-of-00001").read_bytes())
     try:
         found = read_all(tmp_path / "v2")
     except OpError:

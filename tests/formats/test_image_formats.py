@@ -32,9 +32,7 @@ def written_png(samples, depth, color, extra=(), interlace=0, passes=None):
             raw += b"\0" + np.packbits(bits[:, 16 - depth :].reshape(-1)).tobytes()
 
     def chunk(kind, body):
-        return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        )
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlace)
     chunks = [(b"IHDR", header), *extra, (b"IDAT", zlib.compress(raw)), (b"IEND", b"")]

@@ -67,10 +67,7 @@ def test_tensorflow_reads_our_old_format(tmp_path):
     names = "float32 float64 int8 int16 int32 int64 uint8".split()  # those its reader knows
     tensors = {name: golden_values.number(name) for name in names}
     tensors["text"] = np.array([b"", b"one", b"\0"], object)
-    write(
-        tmp_path / "m",
-        [Item(k, v, v.dtype, v.shape, full_slice(v.ndim)) for k, v in tensors.items()],
-    )
+    write(tmp_path / "m", [Item(k, v, v.dtype, v.shape, full_slice(v.ndim)) for k, v in tensors.items()])
     assert tensorflow(tmp_path, READ) == described(tensors)
 
 

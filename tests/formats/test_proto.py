@@ -64,9 +64,7 @@ WITHOUT_MODULE = {
 
 
 def run_python(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
 def test_graph_bytes():
@@ -162,9 +160,7 @@ def test_files_and_packages_are_tensorflows():
 
 def test_find_tells_packages_apart():
     assert proto.find("tensorflow.tfprof.pprof.Profile").DESCRIPTOR.fields_by_name["sample_type"]
-    assert proto.find("tensorflow.profiler.op_profile.Profile").DESCRIPTOR.fields_by_name[
-        "by_category"
-    ]
+    assert proto.find("tensorflow.profiler.op_profile.Profile").DESCRIPTOR.fields_by_name["by_category"]
     with pytest.raises(KeyError):
         proto.find("tensorflow.NoSuchMessage")
 
@@ -278,9 +274,7 @@ def differences(ours, theirs):
     """The full names of our fields and enum values that theirs does not have, or has otherwise."""
     if hasattr(ours, "values"):
         numbers = {value.name: value.number for value in theirs.values}
-        return [
-            f"{ours.full_name}.{v.name}" for v in ours.values if numbers.get(v.name) != v.number
-        ]
+        return [f"{ours.full_name}.{v.name}" for v in ours.values if numbers.get(v.name) != v.number]
     found = []
     for field in ours.fields:
         other = theirs.fields_by_name.get(field.name)

@@ -156,10 +156,7 @@ def test_two_gigabytes_are_refused():
         (r'dtype: DT_BFLOAT16 tensor_content: "\200\077"', 1),
         (r'dtype: DT_COMPLEX64 tensor_content: "\0\0\200\077\0\0\0\0"', 1),
         ("dtype: DT_UINT8 int_val: -1", 255),
-        (
-            r'dtype: DT_STRING tensor_shape { dim { size: 2 } } tensor_content: "\001\002abc"',
-            [b"a", b"bc"],
-        ),
+        (r'dtype: DT_STRING tensor_shape { dim { size: 2 } } tensor_content: "\001\002abc"', [b"a", b"bc"]),
         ("dtype: DT_INT32 tensor_shape { dim { size: 0 } dim { size: 4294967296 } }", []),
     ],
 )
@@ -191,19 +188,13 @@ def test_resources_and_variants():
         ("dtype: DT_FLOAT_REF", "reference type"),
         ("dtype: DT_FLOAT tensor_shape { unknown_rank: true }", "rank is unknown"),
         ("dtype: DT_FLOAT tensor_shape { dim { size: -1 } }", "negative dimension"),
-        (
-            "dtype: DT_FLOAT tensor_shape { dim { size: 4294967296 } dim { size: 4294967296 } }",
-            "overflows",
-        ),
+        ("dtype: DT_FLOAT tensor_shape { dim { size: 4294967296 } dim { size: 4294967296 } }", "overflows"),
         (
             "dtype: DT_INT8 tensor_shape { dim { size: 0 } dim { size: 4294967296 }"
             " dim { size: 4294967296 } }",
             "overflows",
         ),
-        (
-            "dtype: DT_FLOAT tensor_shape { dim { size: 1099511627776 } } float_val: 1",
-            "too large",
-        ),
+        ("dtype: DT_FLOAT tensor_shape { dim { size: 1099511627776 } } float_val: 1", "too large"),
         ("dtype: DT_FLOAT tensor_shape {" + " dim { size: 1 }" * 65 + "}", "rank 65 is above 64"),
         ("dtype: DT_FLOAT float_val: [1, 2]", "2 values for 1 elements"),
         ("dtype: DT_FLOAT tensor_shape { dim { size: 0 } } float_val: 1", "1 values for 0"),
@@ -244,9 +235,7 @@ def test_any_bytes_give_an_array_or_a_clean_error(data):
         pass
 
 
-@pytest.mark.skipif(
-    not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow"
-)
+@pytest.mark.skipif(not TF_PYTHON, reason="HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow")
 def test_tensorflow_writes_the_same_bytes_and_reads_ours():
     ours = [to_proto(value, dtypes.as_dtype(n)).SerializeToString().hex() for value, n in cases()]
     code = f"""

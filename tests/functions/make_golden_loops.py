@@ -81,16 +81,12 @@ def array(x):
 
 def limited(x):
     return [
-        v1.while_loop(
-            lambda s: tf.reduce_sum(s) < 1e6, lambda s: s * 2.0 + 1.0, [x], maximum_iterations=4
-        )
+        v1.while_loop(lambda s: tf.reduce_sum(s) < 1e6, lambda s: s * 2.0 + 1.0, [x], maximum_iterations=4)
     ]
 
 
 def chosen(x):
-    return [
-        v1.case([(x[0, 0] > 1, lambda: x * 2.0), (x[0, 0] > 0, lambda: x * 5.0)], default=lambda: x)
-    ]
+    return [v1.case([(x[0, 0] > 1, lambda: x * 2.0), (x[0, 0] > 0, lambda: x * 5.0)], default=lambda: x)]
 
 
 PROGRAMS = [counter, nested, branch, branch_in_loop, loop_in_branch, growing, rows, scanned, array,

@@ -125,11 +125,7 @@ class Maker:
 
         shapes = [v1.TensorShape([]), v1.TensorShape([None, 2])]
         rows = v1.while_loop(
-            lambda i, _: i < turns,
-            body,
-            [0, self.pick(pool)],
-            shape_invariants=shapes,
-            **self.manner(),
+            lambda i, _: i < turns, body, [0, self.pick(pool)], shape_invariants=shapes, **self.manner()
         )[1]
         return v1.reshape(rows[-3:], SHAPE)
 
@@ -153,9 +149,7 @@ class Maker:
             value = self.block(inner, depth, 2)
             return i + 1, value, store.write(i, value)
 
-        _, last, store = v1.while_loop(
-            lambda i, *_: i < turns, body, [0, start, store], **self.manner()
-        )
+        _, last, store = v1.while_loop(lambda i, *_: i < turns, body, [0, start, store], **self.manner())
         way = self.rng.randrange(5)
         if way == 0:
             return v1.reduce_mean(store.stack(), 0)

@@ -53,9 +53,7 @@ def test_command_line(values):
     assert "--noloud" in values.flags_into_string()
 
 
-@pytest.mark.parametrize(
-    "argument", ["--steps=x", "--steps=1.5", "--mode=other", "--loud=maybe", "--rate="]
-)
+@pytest.mark.parametrize("argument", ["--steps=x", "--steps=1.5", "--mode=other", "--loud=maybe", "--rate="])
 def test_bad_values(values, argument):
     with pytest.raises(flags.IllegalFlagValueError):
         values(["prog", argument])
@@ -108,13 +106,7 @@ def test_logging(caplog):
                 tf.logging.log_every_n(tf.logging.INFO, "some %d", 3, i)
             tf.logging.debug("hidden")
             tf.logging.warning("seen")
-        assert [r.getMessage() for r in caplog.records] == [
-            "few 0",
-            "some 0",
-            "few 1",
-            "some 3",
-            "seen",
-        ]
+        assert [r.getMessage() for r in caplog.records] == ["few 0", "some 0", "few 1", "some 3", "seen"]
         assert caplog.records[-1].filename == "test_flags.py"
     finally:
         tf.logging.set_verbosity(old)

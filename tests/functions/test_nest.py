@@ -46,18 +46,12 @@ def test_composites_open_where_asked():
         slices = tf.IndexedSlices(tf.constant([1.0]), tf.constant([0]))
         assert nest.flatten([x]) == [x]
         parts = [x.indices, x.values, x.dense_shape]
-        assert nest.flatten([x, slices], expand_composites=True) == [
-            *parts,
-            slices.values,
-            slices.indices,
-        ]
+        assert nest.flatten([x, slices], expand_composites=True) == [*parts, slices.values, slices.indices]
         again = nest.pack_sequence_as(x, parts, expand_composites=True)
         assert isinstance(again, tf.SparseTensor)
         nest.assert_same_structure(x, tf.SparseTensorSpec([2]), expand_composites=True)
         with pytest.raises(ValueError, match="Incompatible CompositeTensor TypeSpecs"):
-            nest.assert_same_structure(
-                x, tf.SparseTensorSpec([2], tf.int32), expand_composites=True
-            )
+            nest.assert_same_structure(x, tf.SparseTensorSpec([2], tf.int32), expand_composites=True)
 
 
 def test_paths():

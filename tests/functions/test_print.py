@@ -37,9 +37,7 @@ def test_print_counts_its_steps(capsys):
 
 def test_file(tmp_path):
     path = tmp_path / "out.txt"
-    run(
-        tf.print("a", output_stream=f"file://{path}"), tf.print("b", output_stream=f"file://{path}")
-    )
+    run(tf.print("a", output_stream=f"file://{path}"), tf.print("b", output_stream=f"file://{path}"))
     assert path.read_text() == "a\nb\n"
 
 

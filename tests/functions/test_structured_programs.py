@@ -142,9 +142,7 @@ def test_a_program_means_what_python_says(program, start):
         total = tf.add_n([x * weight for x, weight in zip(found, (1.0, 2.0, 3.0))])
         grad = tf.gradients(total, inputs["a"])[0]
         values = session.run(found, feeds)
-        np.testing.assert_allclose(
-            values, [wanted[name][0] for name in NAMES], rtol=1e-9, atol=1e-12
-        )
+        np.testing.assert_allclose(values, [wanted[name][0] for name in NAMES], rtol=1e-9, atol=1e-12)
         derivative = sum(w * wanted[name][1] for name, w in zip(NAMES, (1.0, 2.0, 3.0)))
         got = 0.0 if grad is None else session.run(grad, feeds)
         np.testing.assert_allclose(got, derivative, rtol=1e-8, atol=1e-10)

@@ -21,18 +21,12 @@ def array(**options):
 @pytest.mark.parametrize(
     "make, message",
     [
-        (
-            lambda: array().write(0, 1.0).write(0, 2.0).flow,
-            "index 0 because it has already been wri",
-        ),
+        (lambda: array().write(0, 1.0).write(0, 2.0).flow, "index 0 because it has already been wri"),
         (lambda: array().write(-1, 1.0).flow, "Tried to write to index -1 but array is not resize"),
         (lambda: array().write(3, 1.0).flow, "Tried to write to index 3 but .* size is: 3"),
         (lambda: array().read(0), "Could not read from TensorArray index 0"),
         (lambda: array().read(3), "Tried to read from index 3 but array size is: 3"),
-        (
-            lambda: array().unstack([1.0, 2.0, 3.0, 4.0]).flow,
-            "Max scatter index must be < array size",
-        ),
+        (lambda: array().unstack([1.0, 2.0, 3.0, 4.0]).flow, "Max scatter index must be < array size"),
         (lambda: array().split([1.0, 2.0], [1, 1]).flow, "size of lengths .3 vs. 2."),
         (lambda: array().split([1.0, 2.0], [1, 0, 0]).flow, "sum of lengths is 1"),
         (lambda: array(size=-1).size(), "Size should be >= 0"),
@@ -40,9 +34,7 @@ def array(**options):
     ],
 )
 def test_misuse(session, make, message):
-    with pytest.raises(
-        (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match=message
-    ):
+    with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match=message):
         session.run(make())
     assert session.run(array().unstack([1.0, 2.0, 3.0]).read(1)) == 2.0  # the session goes on
 
@@ -76,9 +68,7 @@ def test_shapes_are_inferred_and_kept(session):
     with pytest.raises(tf.errors.InvalidArgumentError, match="has inconsistent shapes"):
         session.run(loose.gather([0, 1]))
     hidden = tf.placeholder_with_default([1.0], None)
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match="which is incompatible with the Tensor"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="which is incompatible with the Tensor"):
         session.run(a.write(1, hidden).flow)
 
 
@@ -91,11 +81,7 @@ def test_grows(session):
     a = array(size=0, dynamic_size=True).write(4, 1.0)
     assert session.run(a.size()) == 5
     assert (
-        session.run(
-            array(size=0, dynamic_size=True, infer_shape=False)
-            .split([1.0, 2.0, 3.0], [1, 2])
-            .size()
-        )
+        session.run(array(size=0, dynamic_size=True, infer_shape=False).split([1.0, 2.0, 3.0], [1, 2]).size())
         == 2
     )
 
@@ -146,9 +132,7 @@ def test_older_ops(version):
         old.versions.producer = 10
         tf.import_graph_def(old)
         made = getattr(tf.raw_ops, f"TensorArray{version}")(size=2, dtype=tf.float32)
-        use = lambda name, **kw: getattr(tf.raw_ops, f"TensorArray{name}{version}")(
-            handle=made, **kw
-        )
+        use = lambda name, **kw: getattr(tf.raw_ops, f"TensorArray{name}{version}")(handle=made, **kw)
         flow = use("Scatter", indices=[0, 1], value=[[1.0], [2.0]], flow_in=0.0)
         size = use("Size", flow_in=flow)
         with tf.control_dependencies([size]):

@@ -13,30 +13,15 @@ import headrace as tf
 
 # what it shows: (program, names of its nodes in order)
 CASES = {
-    "twice": (
-        "tf.constant(1); tf.constant(2); tf.constant(3)",
-        "Const Const_1 Const_2",
-    ),
-    "given": (
-        "tf.constant(1, name='a'); tf.constant(2, name='a')",
-        "a a_1",
-    ),
-    "case does not count": (
-        "tf.no_op(name='A'); tf.no_op(name='a'); tf.no_op(name='A')",
-        "A a_1 A_2",
-    ),
-    "a suffix that is taken": (
-        "tf.no_op(name='a'); tf.no_op(name='a_1'); tf.no_op(name='a')",
-        "a a_1 a_2",
-    ),
+    "twice": ("tf.constant(1); tf.constant(2); tf.constant(3)", "Const Const_1 Const_2"),
+    "given": ("tf.constant(1, name='a'); tf.constant(2, name='a')", "a a_1"),
+    "case does not count": ("tf.no_op(name='A'); tf.no_op(name='a'); tf.no_op(name='A')", "A a_1 A_2"),
+    "a suffix that is taken": ("tf.no_op(name='a'); tf.no_op(name='a_1'); tf.no_op(name='a')", "a a_1 a_2"),
     "a suffix of a suffix": (
         "tf.no_op(name='a_1'); tf.no_op(name='a'); tf.no_op(name='a'); tf.no_op(name='a_1')",
         "a_1 a a_2 a_1_1",
     ),
-    "scope": (
-        "with tf.name_scope('s'):\n    tf.no_op(name='a')",
-        "s/a",
-    ),
+    "scope": ("with tf.name_scope('s'):\n    tf.no_op(name='a')", "s/a"),
     "scope twice": (
         "for _ in range(2):\n    with tf.name_scope('s'):\n        tf.no_op(name='a')",
         "s/a s_1/a",
@@ -49,44 +34,17 @@ CASES = {
         "s/a s/a_1",
     ),
     "nested": (
-        "with tf.name_scope('s'):\n"
-        "    with tf.name_scope('t'):\n"
-        "        tf.no_op()\n"
-        "    tf.no_op()",
+        "with tf.name_scope('s'):\n    with tf.name_scope('t'):\n        tf.no_op()\n    tf.no_op()",
         "s/t/NoOp s/NoOp",
     ),
-    "root": (
-        "with tf.name_scope('s'):\n    with tf.name_scope(None):\n        tf.no_op()",
-        "NoOp",
-    ),
-    "empty": (
-        "with tf.name_scope('s'):\n    with tf.name_scope(''):\n        tf.no_op()",
-        "NoOp",
-    ),
-    "slash in a name": (
-        "tf.no_op(name='a/b'); tf.no_op(name='a/b'); tf.no_op(name='a')",
-        "a/b a/b_1 a",
-    ),
-    "scope like a node": (
-        "tf.no_op(name='s')\nwith tf.name_scope('s'):\n    tf.no_op(name='a')",
-        "s s_1/a",
-    ),
-    "node like a scope": (
-        "with tf.name_scope('s'):\n    tf.no_op(name='a')\ntf.no_op(name='s')",
-        "s/a s_1",
-    ),
-    "dots and dashes": (
-        "tf.no_op(name='a.b-c_d')",
-        "a.b-c_d",
-    ),
-    "scope with values": (
-        "with tf.name_scope('f', values=[1]):\n    tf.no_op()",
-        "f/NoOp",
-    ),
-    "scope by default": (
-        "with tf.name_scope(None, 'default', [1]):\n    tf.no_op()",
-        "default/NoOp",
-    ),
+    "root": ("with tf.name_scope('s'):\n    with tf.name_scope(None):\n        tf.no_op()", "NoOp"),
+    "empty": ("with tf.name_scope('s'):\n    with tf.name_scope(''):\n        tf.no_op()", "NoOp"),
+    "slash in a name": ("tf.no_op(name='a/b'); tf.no_op(name='a/b'); tf.no_op(name='a')", "a/b a/b_1 a"),
+    "scope like a node": ("tf.no_op(name='s')\nwith tf.name_scope('s'):\n    tf.no_op(name='a')", "s s_1/a"),
+    "node like a scope": ("with tf.name_scope('s'):\n    tf.no_op(name='a')\ntf.no_op(name='s')", "s/a s_1"),
+    "dots and dashes": ("tf.no_op(name='a.b-c_d')", "a.b-c_d"),
+    "scope with values": ("with tf.name_scope('f', values=[1]):\n    tf.no_op()", "f/NoOp"),
+    "scope by default": ("with tf.name_scope(None, 'default', [1]):\n    tf.no_op()", "default/NoOp"),
     "operators": (
         "a = tf.constant(1.0); b = a + 2.0; c = b * a; d = c - b; e = d / a; f = -e",
         "Const add/y add mul sub truediv Neg",
@@ -99,10 +57,7 @@ CASES = {
         "a = tf.constant(1.0); a < 2.0; a >= 2.0; tf.equal(a, 2.0)",
         "Const Less/y Less GreaterEqual/y GreaterEqual Equal/y Equal",
     ),
-    "logic": (
-        "a = tf.constant(True); a & a; a | a; ~a",
-        "Const and or LogicalNot",
-    ),
+    "logic": ("a = tf.constant(True); a & a; a | a; ~a", "Const and or LogicalNot"),
     "index": (
         "a = tf.constant([1, 2, 3]); a[0]; a[1:]; a[...]",
         "Const strided_slice/stack strided_slice/stack_1 strided_slice/stack_2 strided_slice "
@@ -114,10 +69,7 @@ CASES = {
         "a = tf.constant([1.0]); tf.exp(a); tf.nn.relu(a); tf.square(a); tf.sqrt(a)",
         "Const Exp Relu Square Sqrt",
     ),
-    "named function": (
-        "a = tf.constant([1.0]); tf.exp(a, name='e'); tf.nn.relu(a, name='e')",
-        "Const e e_1",
-    ),
+    "named function": ("a = tf.constant([1.0]); tf.exp(a, name='e'); tf.nn.relu(a, name='e')", "Const e e_1"),
     "matmul": (
         "a = tf.ones([2, 2]); tf.matmul(a, a); tf.matmul(a, a, name='product')",
         "ones MatMul product",
@@ -130,10 +82,7 @@ CASES = {
         "tf.zeros([2]); tf.ones([2]); tf.fill([2], 1.0)",
         "zeros ones Fill/dims Fill/value Fill",
     ),
-    "placeholders": (
-        "tf.placeholder(tf.float32); tf.placeholder(tf.float32, name='x')",
-        "Placeholder x",
-    ),
+    "placeholders": ("tf.placeholder(tf.float32); tf.placeholder(tf.float32, name='x')", "Placeholder x"),
     "random": (
         "tf.random_uniform([2], seed=1); tf.random_normal([2], seed=1)",
         "random_uniform/shape random_uniform/min random_uniform/max "
@@ -146,8 +95,7 @@ CASES = {
         "Placeholder Shape Size Rank",
     ),
     "reshape": (
-        "a = tf.constant([1.0, 2.0]); tf.reshape(a, [1, 2]); tf.expand_dims(a, 0); "
-        "tf.squeeze(tf.ones([1]))",
+        "a = tf.constant([1.0, 2.0]); tf.reshape(a, [1, 2]); tf.expand_dims(a, 0); tf.squeeze(tf.ones([1]))",
         "Const Reshape/shape Reshape ExpandDims/dim ExpandDims ones Squeeze",
     ),
     "concat": (
@@ -162,37 +110,21 @@ CASES = {
         "tf.transpose(tf.ones([2, 3])); tf.transpose(tf.ones([2, 3]), [1, 0])",
         "ones transpose/perm transpose ones_1 transpose_1/perm transpose_1",
     ),
-    "cast": (
-        "a = tf.constant(1.0); tf.cast(a, tf.int32); tf.to_float(1)",
-        "Const Cast ToFloat/x ToFloat",
-    ),
-    "argmax": (
-        "tf.argmax(tf.constant([1.0, 2.0]), 0)",
-        "Const ArgMax/dimension ArgMax",
-    ),
-    "gather": (
-        "tf.gather(tf.constant([1.0, 2.0]), [0])",
-        "Const GatherV2/indices GatherV2/axis GatherV2",
-    ),
+    "cast": ("a = tf.constant(1.0); tf.cast(a, tf.int32); tf.to_float(1)", "Const Cast ToFloat/x ToFloat"),
+    "argmax": ("tf.argmax(tf.constant([1.0, 2.0]), 0)", "Const ArgMax/dimension ArgMax"),
+    "gather": ("tf.gather(tf.constant([1.0, 2.0]), [0])", "Const GatherV2/indices GatherV2/axis GatherV2"),
     "one hot": (
         "tf.one_hot([0, 1], 3)",
         "one_hot/on_value one_hot/off_value one_hot/indices one_hot/depth one_hot",
     ),
-    "softmax": (
-        "x = tf.ones([2, 3]); tf.nn.softmax(x); tf.nn.log_softmax(x)",
-        "ones Softmax LogSoftmax",
-    ),
+    "softmax": ("x = tf.ones([2, 3]); tf.nn.softmax(x); tf.nn.log_softmax(x)", "ones Softmax LogSoftmax"),
     "cross entropy": (
-        "x = tf.ones([2, 3]); tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, "
-        "1], logits=x)",
+        "x = tf.ones([2, 3]); tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 1], logits=x)",
         "ones SparseSoftmaxCrossEntropyWithLogits/Const "
         "SparseSoftmaxCrossEntropyWithLogits/Shape "
         "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits",
     ),
-    "bias": (
-        "tf.nn.bias_add(tf.ones([2, 3]), tf.ones([3]))",
-        "ones ones_1 BiasAdd",
-    ),
+    "bias": ("tf.nn.bias_add(tf.ones([2, 3]), tf.ones([3]))", "ones ones_1 BiasAdd"),
     "group": (
         "a = tf.no_op(); b = tf.no_op(); tf.group(a, b); tf.group(a, name='g')",
         "NoOp NoOp_1 group_deps g",
@@ -205,14 +137,8 @@ CASES = {
         "a = tf.constant(1.0); tf.identity(a); tf.identity(a, 'i'); tf.stop_gradient(a)",
         "Const Identity i StopGradient",
     ),
-    "dependencies": (
-        "a = tf.no_op()\nwith tf.control_dependencies([a]):\n    tf.constant(1)",
-        "NoOp Const",
-    ),
-    "variable": (
-        "tf.Variable(1.0)",
-        "Variable/initial_value Variable Variable/Assign Variable/read",
-    ),
+    "dependencies": ("a = tf.no_op()\nwith tf.control_dependencies([a]):\n    tf.constant(1)", "NoOp Const"),
+    "variable": ("tf.Variable(1.0)", "Variable/initial_value Variable Variable/Assign Variable/read"),
     "named variables": (
         "tf.Variable(1.0, name='v'); tf.Variable(2.0, name='v')",
         "v/initial_value v v/Assign v/read v_1/initial_value v_1 v_1/Assign v_1/read",
@@ -226,8 +152,7 @@ CASES = {
         "v/Initializer/zeros v v/Assign v/read",
     ),
     "variable scope": (
-        "with tf.variable_scope('s'):\n"
-        "    tf.get_variable('v', [2], initializer=tf.zeros_initializer())",
+        "with tf.variable_scope('s'):\n    tf.get_variable('v', [2], initializer=tf.zeros_initializer())",
         "s/v/Initializer/zeros s/v s/v/Assign s/v/read",
     ),
     "variable scope again": (
@@ -237,8 +162,7 @@ CASES = {
         "s/v/Initializer/zeros s/v s/v/Assign s/v/read s/add/y s/add s_1/add/y s_1/add",
     ),
     "assign": (
-        "v = tf.Variable(1.0, name='v'); tf.assign(v, 2.0); tf.assign_add(v, 2.0); "
-        "v.assign_sub(1.0)",
+        "v = tf.Variable(1.0, name='v'); tf.assign(v, 2.0); tf.assign_add(v, 2.0); v.assign_sub(1.0)",
         "v/initial_value v v/Assign v/read Assign/value Assign AssignAdd/value AssignAdd "
         "AssignSub/value AssignSub",
     ),
@@ -252,8 +176,7 @@ CASES = {
         "gradients/y_grad/Mul gradients/y_grad/Mul_1",
     ),
     "gradients twice": (
-        "x = tf.constant(2.0, name='x'); y = tf.exp(x, name='y'); tf.gradients(y, x); "
-        "tf.gradients(y, x)",
+        "x = tf.constant(2.0, name='x'); y = tf.exp(x, name='y'); tf.gradients(y, x); tf.gradients(y, x)",
         "x y gradients/Shape gradients/grad_ys_0 gradients/Fill gradients/y_grad/mul "
         "gradients_1/Shape gradients_1/grad_ys_0 gradients_1/Fill gradients_1/y_grad/mul",
     ),
@@ -263,8 +186,7 @@ CASES = {
     ),
     "conditional": (
         "tf.cond(tf.constant(True), lambda: tf.constant(1), lambda: tf.constant(2))",
-        "Const cond/Switch cond/switch_t cond/switch_f cond/pred_id cond/Const cond/Const_1 "
-        "cond/Merge",
+        "Const cond/Switch cond/switch_t cond/switch_f cond/pred_id cond/Const cond/Const_1 cond/Merge",
     ),
     "loop": (
         "tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0])",
@@ -279,10 +201,7 @@ CASES = {
         "tf.where(tf.constant([True]), tf.constant([1.0]), tf.constant([2.0]))",
         "Const Const_1 Const_2 Select",
     ),
-    "conversion": (
-        "tf.convert_to_tensor([1.0]); tf.convert_to_tensor([1.0], name='t')",
-        "Const t",
-    ),
+    "conversion": ("tf.convert_to_tensor([1.0]); tf.convert_to_tensor([1.0], name='t')", "Const t"),
     "imported": (
         "with tf.Graph().as_default() as g:\n"
         "    tf.no_op(name='a')\n"
@@ -292,13 +211,7 @@ CASES = {
     ),
 }
 # Programs of which TensorFlow 2 makes other nodes than 1.15 did.
-CHANGED_LATER = {
-    "random",
-    "split",
-    "gradients",
-    "gradients twice",
-    "gradients named",
-}
+CHANGED_LATER = {"random", "split", "gradients", "gradients twice", "gradients named"}
 
 
 def names_of(program):
@@ -339,9 +252,7 @@ def test_names_in_tensorflow():
     assert json.loads(done.stdout.splitlines()[-1]) == {what: CASES[what][1] for what in programs}
 
 
-@pytest.mark.parametrize(
-    "name", ["", " ", "a b", "_a", "-a", "/a", "a\n", "é", "a:0", "^a"], ids=repr
-)
+@pytest.mark.parametrize("name", ["", " ", "a b", "_a", "-a", "/a", "a\n", "é", "a:0", "^a"], ids=repr)
 def test_bad_names(name):
     with tf.Graph().as_default():
         if name == "":

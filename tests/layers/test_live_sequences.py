@@ -63,17 +63,16 @@ CELLS = {
     "no_dropout": "cells.DropoutWrapper(cells.GRUCell(4), 1.0, 1.0, 1.0)",
 }
 OTHERS = {
-    "static": "v1.nn.static_rnn({}, v1.unstack(x, axis=1), sequence_length=lengths, "
-    "dtype=v1.float32)",
+    "static": "v1.nn.static_rnn({}, v1.unstack(x, axis=1), sequence_length=lengths, dtype=v1.float32)",
     "time_major": "v1.nn.dynamic_rnn({}, v1.transpose(x, [1, 0, 2]), lengths, dtype=v1.float32, "
     "time_major=True)",
     "bidirectional": "v1.nn.bidirectional_dynamic_rnn({0}, {0}, x, lengths, dtype=v1.float32)",
     "static_bidirectional": "(lambda r: (r[0], r[1:]))(v1.nn.static_bidirectional_rnn({0}, {0}, "
     "v1.unstack(x, axis=1), dtype=v1.float32, sequence_length=lengths))",
 }
-CASES = {
-    name: f"v1.nn.dynamic_rnn({cell}, x, lengths, dtype=v1.float32)" for name, cell in CELLS.items()
-} | {name: text.format(CELLS["lstm_peepholes"]) for name, text in OTHERS.items()}
+CASES = {name: f"v1.nn.dynamic_rnn({cell}, x, lengths, dtype=v1.float32)" for name, cell in CELLS.items()} | {
+    name: text.format(CELLS["lstm_peepholes"]) for name, text in OTHERS.items()
+}
 
 
 @pytest.fixture(scope="module")

@@ -24,10 +24,7 @@ def test_tags_follow_scopes():
     assert (first.op.name, second.op.name) == ("outer/a_b", "outer/f/x")
     with tf.Session() as sess:
         merged = tf.Summary.FromString(sess.run(tf.summary.merge_all()))
-    assert [(v.tag, v.simple_value) for v in merged.value] == [
-        ("outer/a_b", 1.0),
-        ("f/outer/f/x", 2.0),
-    ]
+    assert [(v.tag, v.simple_value) for v in merged.value] == [("outer/a_b", 1.0), ("f/outer/f/x", 2.0)]
 
 
 def test_histogram_counts_everything():

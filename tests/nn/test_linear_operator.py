@@ -72,30 +72,21 @@ CASES = {
     "triangular": (lambda: L.LinearOperatorLowerTriangular(M), np.tril(M)),
     "diagonal": (lambda: L.LinearOperatorDiag(D), D[..., None] * np.eye(3)),
     "complex diagonal": (lambda: L.LinearOperatorDiag(Z), Z[..., None] * np.eye(4)),
-    "identity": (
-        lambda: L.LinearOperatorIdentity(3, [2], tf.float64),
-        np.eye(3) * np.ones((2, 1, 1)),
-    ),
+    "identity": (lambda: L.LinearOperatorIdentity(3, [2], tf.float64), np.eye(3) * np.ones((2, 1, 1))),
     "scaled": (
         lambda: L.LinearOperatorScaledIdentity(3, np.array([2.0, -3.0])),
         np.eye(3) * np.array([2.0, -3.0])[:, None, None],
     ),
     "composition": (
-        lambda: L.LinearOperatorComposition(
-            [L.LinearOperatorFullMatrix(M), L.LinearOperatorDiag(D)]
-        ),
+        lambda: L.LinearOperatorComposition([L.LinearOperatorFullMatrix(M), L.LinearOperatorDiag(D)]),
         M @ (D[..., None] * np.eye(3)),
     ),
     "blocks": (
-        lambda: L.LinearOperatorBlockDiag(
-            [L.LinearOperatorFullMatrix(M), L.LinearOperatorFullMatrix(N)]
-        ),
+        lambda: L.LinearOperatorBlockDiag([L.LinearOperatorFullMatrix(M), L.LinearOperatorFullMatrix(N)]),
         blocks(M, N),
     ),
     "kronecker": (
-        lambda: L.LinearOperatorKronecker(
-            [L.LinearOperatorFullMatrix(M), L.LinearOperatorFullMatrix(N)]
-        ),
+        lambda: L.LinearOperatorKronecker([L.LinearOperatorFullMatrix(M), L.LinearOperatorFullMatrix(N)]),
         kronecker(M, N),
     ),
     "low rank": (
@@ -106,22 +97,13 @@ CASES = {
         lambda: L.LinearOperatorLowRankUpdate(L.LinearOperatorFullMatrix(P, **SPD), U),
         P + U @ np.swapaxes(U, -1, -2),
     ),
-    "adjoint": (
-        lambda: L.LinearOperatorAdjoint(L.LinearOperatorFullMatrix(M)),
-        np.swapaxes(M, -1, -2),
-    ),
-    "inversion": (
-        lambda: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(M)),
-        np.linalg.inv(M),
-    ),
+    "adjoint": (lambda: L.LinearOperatorAdjoint(L.LinearOperatorFullMatrix(M)), np.swapaxes(M, -1, -2)),
+    "inversion": (lambda: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(M)), np.linalg.inv(M)),
     "householder": (
         lambda: L.LinearOperatorHouseholder(AXIS),
         np.eye(3) - 2 * UNIT[..., None] * UNIT[..., None, :],
     ),
-    "circulant": (
-        lambda: L.LinearOperatorCirculant(Z, input_output_dtype=tf.complex128),
-        circulant(Z),
-    ),
+    "circulant": (lambda: L.LinearOperatorCirculant(Z, input_output_dtype=tf.complex128), circulant(Z)),
     "circulant 2D": (
         lambda: L.LinearOperatorCirculant2D(SPECTRUM2, input_output_dtype=tf.complex128),
         circulant(SPECTRUM2, 2),
@@ -131,9 +113,7 @@ CASES = {
         circulant(SPECTRUM2, 3),
     ),
     "toeplitz": (
-        lambda: L.LinearOperatorToeplitz(
-            np.array([5.0, 1, 2]), np.array([[5.0, -1, 3], [5, 0.5, 2]])
-        ),
+        lambda: L.LinearOperatorToeplitz(np.array([5.0, 1, 2]), np.array([[5.0, -1, 3], [5, 0.5, 2]])),
         toeplitz(np.array([[5.0, 1, 2]] * 2), np.array([[5.0, -1, 3], [5, 0.5, 2]])),
     ),
 }
@@ -238,9 +218,7 @@ def test_other_forms(case, session):
 @pytest.mark.parametrize(
     "left, right",
     list(
-        itertools.product(
-            ("full", "diagonal", "triangular", "identity", "scaled", "householder"), repeat=2
-        )
+        itertools.product(("full", "diagonal", "triangular", "identity", "scaled", "householder"), repeat=2)
     ),
 )
 def test_products_of_operators(left, right, session):

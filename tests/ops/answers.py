@@ -108,11 +108,7 @@ class _Built:
         with self.graph.as_default():
             dys = [tf.constant(rng.normal(size=np.shape(v)), t.dtype.base_dtype) for t, v in pairs]
             made = tf.gradients([t for t, _ in pairs], xs, grad_ys=dys)
-            named = {
-                f"gradient {k}": tf.convert_to_tensor(g)
-                for k, g in enumerate(made)
-                if g is not None
-            }
+            named = {f"gradient {k}": tf.convert_to_tensor(g) for k, g in enumerate(made) if g is not None}
         for name, value in session.run(named, self.feeds).items():
             found.arrays[name] = np.asarray(value)
 
@@ -140,9 +136,7 @@ def difference(found: Answer, wanted: Answer) -> str:
 
 
 def _said(answer: Answer) -> str:
-    return (
-        f"{answer.error}: {answer.message.splitlines()[0][:150]}" if answer.error else "an answer"
-    )
+    return f"{answer.error}: {answer.message.splitlines()[0][:150]}" if answer.error else "an answer"
 
 
 def _apart(found: np.ndarray, wanted: np.ndarray) -> str:

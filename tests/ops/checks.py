@@ -39,8 +39,7 @@ def check_hidden_sizes(op: Op, sample: Sample) -> None:
             hidden = Built(op, sample, hide=(position, axis))
             for tensor, result in zip(hidden.outputs, values):
                 assert tensor.shape.is_compatible_with(make_shape(np.shape(result))), (
-                    f"input {position}, axis {axis} hidden: inferred {tensor.shape}, "
-                    f"is {np.shape(result)}"
+                    f"input {position}, axis {axis} hidden: inferred {tensor.shape}, is {np.shape(result)}"
                 )
 
 
@@ -54,9 +53,7 @@ def check_round_trip(op: Op, sample: Sample) -> None:
         tf.import_graph_def(graph_def, name="")
     again = graph.get_operation_by_name(built.node.name)
     assert again.node_def == built.node.node_def
-    assert [t.shape.as_proto() for t in again.outputs] == [
-        t.shape.as_proto() for t in built.outputs
-    ]
+    assert [t.shape.as_proto() for t in again.outputs] == [t.shape.as_proto() for t in built.outputs]
 
 
 # -- values --------------------------------------------------------------------------------------

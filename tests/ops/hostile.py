@@ -232,21 +232,15 @@ def _unforeseen(error: Exception) -> str | None:
     return None
 
 
-def _argument(
-    arg: Arg, value: Any, is_static: bool, feeds: dict[Any, Any], variables: list[Any]
-) -> Any:
+def _argument(arg: Arg, value: Any, is_static: bool, feeds: dict[Any, Any], variables: list[Any]) -> Any:
     if isinstance(value, list):
         return [_argument_of(arg, v, is_static, feeds, variables) for v in value]
     return _argument_of(arg, value, is_static, feeds, variables)
 
 
-def _argument_of(
-    arg: Arg, value: Any, is_static: bool, feeds: dict[Any, Any], variables: list[Any]
-) -> Any:
+def _argument_of(arg: Arg, value: Any, is_static: bool, feeds: dict[Any, Any], variables: list[Any]) -> Any:
     if arg.is_ref or arg.dtype is resource:
-        made = tf.Variable(
-            value, trainable=False, use_resource=not arg.is_ref, validate_shape=False
-        )
+        made = tf.Variable(value, trainable=False, use_resource=not arg.is_ref, validate_shape=False)
         variables.append(made)
         return made._ref() if arg.is_ref else made.handle
     array = np.asarray(value)

@@ -21,13 +21,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, resource
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.samples import Sample
-from headrace.ops.declaration.traits import (
-    BLOCKING,
-    CONTROL_FLOW,
-    DIFFERENT_EACH_TIME,
-    ELEMENTWISE,
-    HOST,
-)
+from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DIFFERENT_EACH_TIME, ELEMENTWISE, HOST
 
 # What an op that takes any type is tried with.
 USUAL = (
@@ -267,18 +261,14 @@ def other_indices(call: Call, rng: Rng) -> None:
         case 3:
             flat = flat + rng.integers(-2, 3)
         case _:
-            flat = np.where(
-                np.arange(flat.size) == rng.integers(flat.size), rng.integers(-3, 4), flat
-            )
+            flat = np.where(np.arange(flat.size) == rng.integers(flat.size), rng.integers(-3, 4), flat)
     call.put(i, j, flat.astype(array.dtype).reshape(array.shape))
 
 
 # -- the rest ------------------------------------------------------------------------------------
 def other_attribute(call: Call, rng: Rng) -> None:
     signature = call.op.signature
-    names = [
-        n for n in signature.free if signature.attrs[n].kind in ("bool", "int", "float", "string")
-    ]
+    names = [n for n in signature.free if signature.attrs[n].kind in ("bool", "int", "float", "string")]
     names = [n for n in names if not n.startswith(("seed", "shared", "container"))]
     if not names:
         return

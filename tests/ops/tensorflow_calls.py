@@ -116,9 +116,7 @@ def _plain(call: Call) -> dict[str, Any]:
     args = call.op.signature.inputs
     inputs = []
     for i, value in enumerate(call.inputs):
-        one = (
-            [_item(args[i], x) for x in value] if isinstance(value, list) else _item(args[i], value)
-        )
+        one = [_item(args[i], x) for x in value] if isinstance(value, list) else _item(args[i], value)
         inputs.append((args[i].name, one))
     return {
         "op": call.op.name,

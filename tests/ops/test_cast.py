@@ -14,9 +14,7 @@ pytestmark = pytest.mark.pure
 NUMBERS = [d for d in dtypes.ALL if d.kind in "fiubc" and not d.is_quantized]
 
 
-@pytest.mark.parametrize(
-    "source, target", list(itertools.product(NUMBERS, NUMBERS)), ids=lambda d: d.name
-)
+@pytest.mark.parametrize("source, target", list(itertools.product(NUMBERS, NUMBERS)), ids=lambda d: d.name)
 def test_small_numbers_keep_their_value(source, target):
     x = np.array([0, 1, 3, 100]).astype(source.numpy)
     y = cast_array(x, target)

@@ -137,9 +137,7 @@ def test_a_true_trait(declare, trait):
 def plan_of(text, *lines):
     plan = from_text(text)
     named = zip(plan.nodes.values(), lines, strict=True)
-    nodes = {
-        n.name: replace(n, origins=(Origin("model.py", at, "f"),) if at else ()) for n, at in named
-    }
+    nodes = {n.name: replace(n, origins=(Origin("model.py", at, "f"),) if at else ()) for n, at in named}
     return replace(plan, nodes=nodes)
 
 
@@ -157,7 +155,5 @@ def test_a_dropped_origin():
         verify_origins(before, plan_of(AFTER, 1, 2), "pass")
     with pytest.raises(AssertionError, match="new node c .Abs. names no line"):
         verify_origins(
-            before,
-            plan_of(AFTER.replace("b =", "c =").replace("return b", "return c"), 1, None),
-            "pass",
+            before, plan_of(AFTER.replace("b =", "c =").replace("return b", "return c"), 1, None), "pass"
         )

@@ -17,9 +17,7 @@ def path(tmp_path):
 
 def read(path, dtype, shape):
     with tf.Graph().as_default(), tf.Session() as session:
-        return session.run(
-            tf.raw_ops.ImmutableConst(dtype=dtype, shape=shape, memory_region_name=path)
-        )
+        return session.run(tf.raw_ops.ImmutableConst(dtype=dtype, shape=shape, memory_region_name=path))
 
 
 def test_numbers_and_truths(path):

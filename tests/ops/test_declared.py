@@ -11,9 +11,7 @@ from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME
 from tests.ops import checks
 from tests.ops.declared import ErrorSample, needs_samples, ops, samples
 
-DIGESTS = dict(
-    line.split() for line in (Path(__file__).parent / "op_digests.txt").read_text().splitlines()
-)
+DIGESTS = dict(line.split() for line in (Path(__file__).parent / "op_digests.txt").read_text().splitlines())
 SAMPLES = list(samples())
 ERRORS = list(samples(ErrorSample))
 
@@ -26,9 +24,7 @@ each_sample = over(SAMPLES)
 
 
 # An op with a leading underscore is the runtime's own, and not in TensorFlow's list.
-@pytest.mark.parametrize(
-    "op", [o for o in ops() if not o.name.startswith("_")], ids=lambda op: op.name
-)
+@pytest.mark.parametrize("op", [o for o in ops() if not o.name.startswith("_")], ids=lambda op: op.name)
 def test_op_def_is_tensorflows(op):
     assert op.name in DIGESTS, f"TensorFlow 1.15 has no op {op.name}"
     assert digest(op.op_def) == DIGESTS[op.name], op.op_def

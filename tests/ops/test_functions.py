@@ -197,9 +197,7 @@ def test_if_runs_one_branch():
 def test_if_with_a_condition_that_is_not_bool(value, expected):
     one = Defun()(lambda: tf.constant(1.0))
     two = Defun()(lambda: tf.constant(2.0))
-    out = function_call.if_(
-        tf.constant(value), [], Tout=[tf.float32], then_branch=one, else_branch=two
-    )
+    out = function_call.if_(tf.constant(value), [], Tout=[tf.float32], then_branch=one, else_branch=two)
     assert run(*out) == (expected,)
 
 
@@ -230,9 +228,7 @@ def test_while_in_if_in_while():
 
     @Defun(tf.int32)
     def outer(i):
-        return function_call.if_(i < 5, [i], Tout=[tf.int32], then_branch=inner, else_branch=keep)[
-            0
-        ]
+        return function_call.if_(i < 5, [i], Tout=[tf.int32], then_branch=inner, else_branch=keep)[0]
 
     small = Defun(tf.int32)(lambda i: i < 15)
     (out,) = function_call.while_([tf.constant(0)], cond=small, body=outer)

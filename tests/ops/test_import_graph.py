@@ -29,9 +29,7 @@ def refused(text: str, match: str, error: type[Exception] = ValueError) -> None:
 
 
 def test_missing_attribute():
-    refused(
-        PLACEHOLDER + "node { name: 'y' op: 'Identity' input: 'x' }", "missing attr 'T' from Op<"
-    )
+    refused(PLACEHOLDER + "node { name: 'y' op: 'Identity' input: 'x' }", "missing attr 'T' from Op<")
 
 
 def test_unknown_attribute():
@@ -93,11 +91,7 @@ def test_bad_name(name: str):
 
 
 def test_unknown_op():
-    refused(
-        "node { name: 'a' op: 'NoSuchOp' }",
-        "Op type not registered 'NoSuchOp'",
-        tf.errors.NotFoundError,
-    )
+    refused("node { name: 'a' op: 'NoSuchOp' }", "Op type not registered 'NoSuchOp'", tf.errors.NotFoundError)
 
 
 def test_removed_op():
@@ -127,9 +121,7 @@ def test_shape_that_overflows():
 
 def test_shapes_that_contradict_each_other():
     refused(
-        PLACEHOLDER.replace(
-            "} } }", "} } attr { key: 'shape' value { shape { dim { size: 2 } } } } }"
-        )
+        PLACEHOLDER.replace("} } }", "} } attr { key: 'shape' value { shape { dim { size: 2 } } } } }")
         + f"node {{ name: 'y' op: 'Identity' input: 'x' {FLOAT} attr {{ key: '_output_shapes' "
         "value { list { shape { dim { size: 3 } } } } } }",
         "inconsistent with the GraphDef for output #0",

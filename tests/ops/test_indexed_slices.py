@@ -27,9 +27,7 @@ def test_the_gradient_of_a_gather_stays_as_small_as_what_was_gathered(session):
 
 
 def test_rows_with_equal_indices_add_up(session):
-    slices = IndexedSlices(
-        tf.constant([[1.0], [2.0], [4.0]]), tf.constant([2, 0, 2]), tf.constant([3, 1])
-    )
+    slices = IndexedSlices(tf.constant([[1.0], [2.0], [4.0]]), tf.constant([2, 0, 2]), tf.constant([3, 1]))
     np.testing.assert_array_equal(session.run(tf.convert_to_tensor(slices)), [[2], [0], [5]])
     np.testing.assert_array_equal(session.run((-slices).values), [[-1], [-2], [-4]])
 

@@ -44,9 +44,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("mode", ["0", "always"])
-@pytest.mark.parametrize(
-    "name, inputs, attrs, wanted", CALLS, ids=lambda x: x if isinstance(x, str) else ""
-)
+@pytest.mark.parametrize("name, inputs, attrs, wanted", CALLS, ids=lambda x: x if isinstance(x, str) else "")
 def test_as_in_tensorflow(name, inputs, attrs, wanted, mode, monkeypatch):
     monkeypatch.setenv("HEADRACE_COMPILE", mode)
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -60,9 +58,7 @@ def test_as_in_tensorflow(name, inputs, attrs, wanted, mode, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["0", "always"])
-@pytest.mark.parametrize(
-    "name", ["TanhGrad", "SigmoidGrad", "ReciprocalGrad", "ReluGrad", "SoftsignGrad"]
-)
+@pytest.mark.parametrize("name", ["TanhGrad", "SigmoidGrad", "ReciprocalGrad", "ReluGrad", "SoftsignGrad"])
 def test_gradients_do_not_broadcast(name, mode, monkeypatch):
     """Whatever is known of the shapes, unequal ones are refused."""
     monkeypatch.setenv("HEADRACE_COMPILE", mode)

@@ -59,11 +59,7 @@ DRAWN = {
         [243, 768, 669, 930],
         [306, 790],
     ),
-    "shuffle": (
-        lambda: random.random_shuffle(np.arange(100), **SEEDS),
-        [66, 85, 96, 73],
-        [9, 59],
-    ),
+    "shuffle": (lambda: random.random_shuffle(np.arange(100), **SEEDS), [66, 85, 96, 73], [9, 59]),
     "gamma": (
         lambda: random_rejection.random_gamma([50], np.float32([0.3, 1, 2.5, 20]), **SEEDS),
         [0.88215107, 0.45052123, 3.2476497, 28.542408],
@@ -77,9 +73,7 @@ DRAWN = {
         [0, 2],
     ),
     "bounded, by normals": (
-        lambda: random_rejection.parameterized_truncated_normal(
-            [3, 40], 0.0, 1.0, -2.0, 2.0, **SEEDS
-        ),
+        lambda: random_rejection.parameterized_truncated_normal([3, 40], 0.0, 1.0, -2.0, 2.0, **SEEDS),
         [0.64383763, -1.6977686, -1.6821331, 0.026071802],
         [1.3375479, 0.14627482],
     ),
@@ -91,9 +85,7 @@ DRAWN = {
         [0.11395919, -0.21811163],
     ),
     "bounded, by exponentials": (
-        lambda: random_rejection.parameterized_truncated_normal(
-            [3, 40], 0.0, 1.0, 3.0, 10.0, **SEEDS
-        ),
+        lambda: random_rejection.parameterized_truncated_normal([3, 40], 0.0, 1.0, 3.0, 10.0, **SEEDS),
         [3.4991174, 3.0104148, 3.261972, 3.1546164],
         [3.2740772, 3.3612547],
     ),
@@ -121,9 +113,7 @@ def test_stateless_numbers_are_tensorflows():
         wanted = np.float32([0.97283924, 0.8609706, 0.063357234, 0.6543262])
         for _ in range(2):
             assert session.run(uniform)[:4].tolist() == wanted.tolist()
-        between = random.stateless_random_uniform_int(
-            [101], [12, 345], np.int64(-5), np.int64(1000)
-        )
+        between = random.stateless_random_uniform_int([101], [12, 345], np.int64(-5), np.int64(1000))
         assert session.run(between)[:4].tolist() == [52, 602, 475, 988]
 
 

@@ -34,9 +34,7 @@ def differences(session, y, xs, step=1e-2):
 @pytest.mark.parametrize("peephole", [False, True])
 @pytest.mark.parametrize("name", ["BlockLSTM", "BlockLSTMV2"])
 def test_gradient_of_a_sequence(session, name, peephole):
-    x, cs, h, w, wci, wcf, wco, b = xs = arrays(
-        (4, 2, 3), (2, 3), (2, 3), (6, 12), (3,), (3,), (3,), (12,)
-    )
+    x, cs, h, w, wci, wcf, wco, b = xs = arrays((4, 2, 3), (2, 3), (2, 3), (6, 12), (3,), (3,), (3,), (12,))
     out = getattr(tf.raw_ops, name)(
         seq_len_max=np.int64(3), x=x, cs_prev=cs, h_prev=h, w=w, wci=wci, wcf=wcf, wco=wco, b=b,
         cell_clip=0.0, use_peephole=peephole,

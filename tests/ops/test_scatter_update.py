@@ -85,15 +85,9 @@ def test_a_sum_of_trues_is_true():
         (False, lambda ref, x: RAW.ScatterNdUpdate(ref=ref, indices=[[1]], updates=x)),
         (
             True,
-            lambda ref, x: RAW.ResourceStridedSliceAssign(
-                ref=ref, begin=[1], end=[2], strides=[1], value=x
-            ),
+            lambda ref, x: RAW.ResourceStridedSliceAssign(ref=ref, begin=[1], end=[2], strides=[1], value=x),
         ),
     ],
 )
 def test_strings_are_updated(by_handle, change):
-    assert after(change, [b"a", b"b", b"c"], np.array([b"X"], object), by_handle) == [
-        b"a",
-        b"X",
-        b"c",
-    ]
+    assert after(change, [b"a", b"b", b"c"], np.array([b"X"], object), by_handle) == [b"a", b"X", b"c"]

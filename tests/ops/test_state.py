@@ -15,24 +15,13 @@ NO_VALUE = {
     "sub": (lambda h: raw.AssignSubVariableOp(resource=h, value=[1.0]), "NotFound"),
     "gather": (lambda h: raw.ResourceGather(resource=h, indices=[0], dtype=F), "NotFound"),
     "gather_nd": (lambda h: raw.ResourceGatherNd(resource=h, indices=[[0]], dtype=F), "NotFound"),
-    "scatter": (
-        lambda h: raw.ResourceScatterAdd(resource=h, indices=[0], updates=[1.0]),
-        "NotFound",
-    ),
-    "scatter_nd": (
-        lambda h: raw.ResourceScatterNdUpdate(ref=h, indices=[[0]], updates=[1.0]),
-        "NotFound",
-    ),
+    "scatter": (lambda h: raw.ResourceScatterAdd(resource=h, indices=[0], updates=[1.0]), "NotFound"),
+    "scatter_nd": (lambda h: raw.ResourceScatterNdUpdate(ref=h, indices=[[0]], updates=[1.0]), "NotFound"),
     "slice": (
-        lambda h: raw.ResourceStridedSliceAssign(
-            ref=h, begin=[0], end=[1], strides=[1], value=[1.0]
-        ),
+        lambda h: raw.ResourceStridedSliceAssign(ref=h, begin=[0], end=[1], strides=[1], value=[1.0]),
         "NotFound",
     ),
-    "descent": (
-        lambda h: raw.ResourceApplyGradientDescent(var=h, alpha=1.0, delta=[1.0]),
-        "Internal",
-    ),
+    "descent": (lambda h: raw.ResourceApplyGradientDescent(var=h, alpha=1.0, delta=[1.0]), "Internal"),
     "rows": (
         lambda h: raw.ResourceSparseApplyAdagrad(var=h, accum=h, lr=1.0, grad=[1.0], indices=[0]),
         "Internal",

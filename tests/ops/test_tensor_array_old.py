@@ -22,9 +22,7 @@ class Ops:
         return getattr(RAW, f"TensorArray{name}{self.version}")
 
     def make(self, size):
-        return getattr(RAW, f"TensorArray{self.version}")(
-            size=size, dtype=tf.float32, clear_after_read=False
-        )
+        return getattr(RAW, f"TensorArray{self.version}")(size=size, dtype=tf.float32, clear_after_read=False)
 
 
 def by_cell(ops, x):

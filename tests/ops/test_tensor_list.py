@@ -43,15 +43,10 @@ def test_items_that_are_not_set_are_zero(session):
         (lambda h: lists.tensor_list_set_item(h, -1, 1.0), "modify element -1"),
         (lambda h: stacked(lists.empty_tensor_list(None, tf.float32)), "empty list with non-fully"),
         (
-            lambda h: lists.tensor_list_pop_back(
-                lists.empty_tensor_list([], tf.float32), tf.float32
-            )[1],
+            lambda h: lists.tensor_list_pop_back(lists.empty_tensor_list([], tf.float32), tf.float32)[1],
             "pop from an empty list",
         ),
-        (
-            lambda h: lists.tensor_list_push_back(lists.empty_tensor_list([], tf.float32, 0), 1.0),
-            "full list",
-        ),
+        (lambda h: lists.tensor_list_push_back(lists.empty_tensor_list([], tf.float32, 0), 1.0), "full list"),
         (lambda h: lists.tensor_list_gather(h, [5], tf.float32), "Index 5 out o range"),
     ],
 )

@@ -50,9 +50,7 @@ def of(op: Op) -> list[Any]:
 
 
 # The state of the others (queues, tables, ...) is no variable.
-WRITERS = [
-    o for o in ops() if Trait.WRITES in o.traits and any(Built(o, s).variables for s in of(o)[:1])
-]
+WRITERS = [o for o in ops() if Trait.WRITES in o.traits and any(Built(o, s).variables for s in of(o)[:1])]
 
 
 @pytest.mark.parametrize("op", WRITERS, ids=lambda op: op.name)
@@ -87,9 +85,7 @@ def test_variable(op):
     [
         o
         for o in ops()
-        if any(a.is_ref for a in o.signature.inputs)
-        and Trait.CONTROL_FLOW not in o.traits
-        and of(o)
+        if any(a.is_ref for a in o.signature.inputs) and Trait.CONTROL_FLOW not in o.traits and of(o)
     ],
     ids=lambda op: op.name,
 )

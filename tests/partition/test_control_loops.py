@@ -254,23 +254,17 @@ def test_tensor_arrays_and_rows():
 @pytest.mark.parametrize("colocate", [False, True])
 def test_a_recurrent_network_over_two_devices(colocate):
     x = tf.constant(np.random.default_rng(0).normal(size=(2, 5, 3)), tf.float32)
-    cells = [
-        tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.BasicLSTMCell(4), f"/cpu:{i}") for i in range(2)
-    ]
+    cells = [tf.nn.rnn_cell.DeviceWrapper(tf.nn.rnn_cell.BasicLSTMCell(4), f"/cpu:{i}") for i in range(2)]
     y, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.MultiRNNCell(cells), x, [5, 3], dtype=tf.float32)
     loss = tf.reduce_sum(tf.square(y))
     weights = tf.trainable_variables()
     grads = tf.gradients(loss, weights, colocate_gradients_with_ops=colocate)
     numbers = [
-        tf.constant(np.random.default_rng(i).normal(size=w.shape), tf.float32)
-        for i, w in enumerate(weights)
+        tf.constant(np.random.default_rng(i).normal(size=w.shape), tf.float32) for i, w in enumerate(weights)
     ]
     fill = [w.assign(n) for w, n in zip(weights, numbers)]
     results = []
-    for config in (
-        tf.ConfigProto(device_count={"CPU": 2}),
-        tf.ConfigProto(allow_soft_placement=True),
-    ):
+    for config in (tf.ConfigProto(device_count={"CPU": 2}), tf.ConfigProto(allow_soft_placement=True)):
         with tf.Session(config=config) as sess:
             sess.run(fill)
             results.append(sess.run([loss, *grads]))

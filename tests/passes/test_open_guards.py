@@ -40,9 +40,7 @@ def test_it_still_fails(session):
     x = tf.placeholder(tf.float32)
     y = guarded(x)
     assert session.run(y, {x: [1.0]}).tolist() == [2.0]
-    with pytest.raises(
-        tf.errors.InvalidArgumentError, match=r"assertion failed: \[4\] \[too large\]"
-    ):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"assertion failed: \[4\] \[too large\]"):
         session.run(y, {x: [4.0]})
 
 

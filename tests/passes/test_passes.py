@@ -94,8 +94,7 @@ def test_constants_fold():
 def test_a_folded_constant_waits_for_its_branch():
     rewrites(
         fold_constants,
-        X
-        + "a = Const() {value=f32[1.0]; dtype=f32} ^x : f32[1]\nb = Neg(a) : f32[1]\nfeed x\nreturn b",
+        X + "a = Const() {value=f32[1.0]; dtype=f32} ^x : f32[1]\nb = Neg(a) : f32[1]\nfeed x\nreturn b",
         X + "b = Const() {value=f32[-1.0]; dtype=f32} ^x : f32[1]\nfeed x\nreturn b",
     )
 
@@ -135,13 +134,7 @@ def test_random_graphs_keep_their_values():
             pool = [x, tf.constant([1.0, 2.0, 3.0]), tf.ones([3]), tf.zeros([3]), tf.constant(1.0)]
             for _ in range(12):
                 a, b = (pool[i] for i in rng.integers(len(pool), size=2))
-                pick = [
-                    tf.add,
-                    tf.subtract,
-                    tf.multiply,
-                    lambda p, q: tf.identity(p),
-                    lambda p, q: -p,
-                ]
+                pick = [tf.add, tf.subtract, tf.multiply, lambda p, q: tf.identity(p), lambda p, q: -p]
                 pool.append(pick[rng.integers(len(pick))](a, b))
             fetches = pool[5:]
             plain = tf.ConfigProto()
@@ -208,9 +201,7 @@ def test_gradients_of_shared_weights(rows):
 
 
 @pytest.mark.parametrize("kind", ["VALID", "SAME"])
-@pytest.mark.parametrize(
-    "amounts", [[[0, 0], [1, 2], [2, 0], [0, 0]], [[0, 0], [1, 1], [1, 1], [0, 1]]]
-)
+@pytest.mark.parametrize("amounts", [[[0, 0], [1, 2], [2, 0], [0, 0]], [[0, 0], [1, 1], [1, 1], [0, 1]]])
 def test_a_convolution_pads_by_itself(kind, amounts):
     rng = np.random.default_rng(0)
     channels = 2 + sum(amounts[3])

@@ -12,8 +12,7 @@ def test_after_a_writer():
     rewrites(
         late_reads,
         W + C + "r = Identity(w) : f32[2]\n" + A + "y = Neg(r) ^a : f32[2]\nreturn y",
-        W + C + A + "w/_read_for_y = Identity(w) ^a : f32[2]\n"
-        "y = Neg(w/_read_for_y) ^a : f32[2]\nreturn y",
+        W + C + A + "w/_read_for_y = Identity(w) ^a : f32[2]\ny = Neg(w/_read_for_y) ^a : f32[2]\nreturn y",
     )
 
 
@@ -85,11 +84,7 @@ def test_the_reference_is_led_into_a_branch():
 
 
 def test_a_reference_is_read_on_its_own_device():
-    near = (
-        W.replace(" :", " @/cpu:1 :")
-        + C.replace(" :", " @/cpu:1 :")
-        + A.replace(" :", " @/cpu:1 :")
-    )
+    near = W.replace(" :", " @/cpu:1 :") + C.replace(" :", " @/cpu:1 :") + A.replace(" :", " @/cpu:1 :")
     rewrites(
         late_reads,
         near + "r = Identity(w) ^a @/cpu:2 : f32[2]\nreturn r",

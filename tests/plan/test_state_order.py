@@ -22,8 +22,7 @@ def test_two_writers_and_a_reader_on_several_devices():
 
 def test_one_device_keeps_its_order_anyway():
     text = (X + W).replace(OTHER, ONE) + (
-        f"a = Assign(w, x) {ONE} : f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\n"
-        "feed x\ntarget a, b"
+        f"a = Assign(w, x) {ONE} : f32&[2]\nb = AssignAdd(w, x) {ONE} : f32&[2]\nfeed x\ntarget a, b"
     )
     rewrites(order_state, text, text)
 

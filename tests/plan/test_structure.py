@@ -36,11 +36,7 @@ def check(plan):
 def shape(plan):
     """The units of a plan, as nested lists."""
     kinds = {LOOP: "loop", BRANCH: "branch"}
-    return [
-        [kinds[n.op], *(shape(p) for p in inner_plans(n))]
-        for n in plan.nodes.values()
-        if n.op in kinds
-    ]
+    return [[kinds[n.op], *(shape(p) for p in inner_plans(n))] for n in plan.nodes.values() if n.op in kinds]
 
 
 def units(plan, op):

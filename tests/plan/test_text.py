@@ -30,8 +30,6 @@ def test_prints_what_it_parsed(text):
 
 
 def test_verify_names_the_node():
-    plan = from_text(
-        "x = Placeholder() {dtype=f32; shape=[2]} : f32[2]\ny = Neg(z) : f32[2]\nreturn y"
-    )
+    plan = from_text("x = Placeholder() {dtype=f32; shape=[2]} : f32[2]\ny = Neg(z) : f32[2]\nreturn y")
     with pytest.raises(AssertionError, match=r"node y .Neg.: the input z has no node"):
         verify(plan)

@@ -12,9 +12,7 @@ import headrace as tf
 from headrace.ops.control import stack as stacks
 from headrace.ops.control import tensor_array_state as arrays
 
-REFERENCE = tf.ConfigProto(
-    graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1))
-)
+REFERENCE = tf.ConfigProto(graph_options=tf.GraphOptions(optimizer_options=tf.OptimizerOptions(opt_level=-1)))
 KILOBYTE = 1024
 
 
@@ -113,9 +111,7 @@ def test_only_values_that_the_gradient_needs_are_kept():
 def test_a_shape_is_kept_instead_of_the_value():
     with tf.Graph().as_default() as graph:
         x = tf.placeholder(tf.float32, [None])
-        y = tf.while_loop(
-            lambda i, s: i < 9, lambda i, s: (i + 1, s + tf.reduce_sum(x * 2.0)), [0, 0.0]
-        )[1]
+        y = tf.while_loop(lambda i, s: i < 9, lambda i, s: (i + 1, s + tf.reduce_sum(x * 2.0)), [0, 0.0])[1]
         tf.gradients(y, x)
         kept = [n.inputs[1].dtype for n in graph.get_operations() if n.type == "StackPushV2"]
         assert tf.float32 not in kept

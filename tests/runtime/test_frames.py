@@ -7,10 +7,7 @@ from headrace.runtime.frames import DEAD, Item, Kind, StepState
 
 def items(*rows):
     """(kind, inputs [(item, output)], control [items], extras)"""
-    made = [
-        Item(i, kind, len(ins), len(ctl), [[], []], [])
-        for i, (kind, ins, ctl, _) in enumerate(rows)
-    ]
+    made = [Item(i, kind, len(ins), len(ctl), [[], []], []) for i, (kind, ins, ctl, _) in enumerate(rows)]
     for i, (_, ins, ctl, extra) in enumerate(rows):
         for position, (source, output) in enumerate(ins):
             made[source].outputs[output].append((i, position))

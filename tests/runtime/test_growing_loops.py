@@ -26,10 +26,7 @@ def sampler():
     start = tf.placeholder(tf.float32, [None, 16])
     invariants = [tf.TensorShape([None, 16]), tf.TensorShape([1, 16])]
     rows, last = tf.while_loop(
-        lambda rows, _: tf.shape(rows)[0] < TURNS,
-        body,
-        [start, tf.reshape(start[-1], [1, 16])],
-        invariants,
+        lambda rows, _: tf.shape(rows)[0] < TURNS, body, [start, tf.reshape(start[-1], [1, 16])], invariants
     )
     return start, rows, last
 
@@ -50,9 +47,7 @@ def programs(monkeypatch):
     """The GrowingPrograms that a test makes."""
     made = []
     cut = growing.GrowingProgram.cut
-    monkeypatch.setattr(
-        growing.GrowingProgram, "cut", lambda self: (cut(self), made.append(self))[0]
-    )
+    monkeypatch.setattr(growing.GrowingProgram, "cut", lambda self: (cut(self), made.append(self))[0])
     return made
 
 

@@ -39,18 +39,14 @@ def test_any_tensor_can_be_fed():
 
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize(
-    "fed",
-    ["abc", b"abc", ["a", "b"], [b"a", "é"], np.array(["a", "b"]), np.array([b"a", b"bc"])],
-    ids=repr,
+    "fed", ["abc", b"abc", ["a", "b"], [b"a", "é"], np.array(["a", "b"]), np.array([b"a", b"bc"])], ids=repr
 )
 def test_fed_text_comes_back_as_it_was_fed(fed, beside):
     p = tf.placeholder(tf.string)
     with tf.Session() as session:
         for _ in range(3):
             got, computed = (
-                session.run([p, tf.identity(p)], {p: fed})
-                if beside
-                else (session.run(p, {p: fed}), None)
+                session.run([p, tf.identity(p)], {p: fed}) if beside else (session.run(p, {p: fed}), None)
             )
             assert type(got) is np.ndarray and got.dtype == object
             assert got.tolist() == np.asarray(fed, object).tolist()
@@ -175,9 +171,7 @@ def test_trace():
     b = tf.negative(a, name="b")
     metadata = tf.RunMetadata()
     with tf.Session() as session:
-        session.run(
-            b, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata
-        )
+        session.run(b, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata)
     names = [n.node_name for d in metadata.step_stats.dev_stats for n in d.node_stats]
     assert "b" in names
 

@@ -28,10 +28,7 @@ def main() -> int:
         if found is not None:
             bad += 1
             small = compare.shrunk(made, modes, found)
-            print(
-                f"# seed {made.seed}: {compare.difference(small, modes)}\n{small.text()}",
-                flush=True,
-            )
+            print(f"# seed {made.seed}: {compare.difference(small, modes)}\n{small.text()}", flush=True)
         if (number + 1) % 500 == 0:
             print(f"# {number + 1} programs, {bad} differ, {time.time() - start:.0f} s", flush=True)
     print(f"# {given.count} programs, {bad} differ")

@@ -150,8 +150,7 @@ def without_statement(program: Program, index: int) -> Program:
         waits = [n for w in s.waits for n in (gone.waits if w in gone.names else (w,))]
         rest.append(replace(s, waits=tuple(dict.fromkeys(waits))))
     runs = (
-        replace(run, fetches=tuple(f for f in run.fetches if f not in gone.names))
-        for run in program.runs
+        replace(run, fetches=tuple(f for f in run.fetches if f not in gone.names)) for run in program.runs
     )
     return replace(program, statements=tuple(rest), runs=tuple(runs))
 

@@ -46,9 +46,7 @@ class Maker:
         self.count += 1
         return f"{stem}{self.count}"
 
-    def emit(
-        self, text: str, *names: str, waits: Sequence[str] | None = None, placed: bool = True
-    ) -> None:
+    def emit(self, text: str, *names: str, waits: Sequence[str] | None = None, placed: bool = True) -> None:
         """A statement that binds `names`, under control inputs and perhaps on a device."""
         first = self.control() if waits is None else tuple(waits)
         device = ""
@@ -87,9 +85,7 @@ class Maker:
             return f"np.{like.dtype}({value})"
         if self.random.random() < 0.5:
             return f"np.full({like.shape}, {value}, np.{like.dtype})"
-        return (
-            f"({value} - np.arange({size(like)}) % 3).astype(np.{like.dtype}).reshape({like.shape})"
-        )
+        return f"({value} - np.arange({size(like)}) % 3).astype(np.{like.dtype}).reshape({like.shape})"
 
     def read(self, variable: Known) -> str:
         ways = ("{}", "{}", "{}", "{}.value()", "{}.read_value()", "tf.identity({})")

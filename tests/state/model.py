@@ -166,9 +166,7 @@ class Step(Flow):
         rest = [self.take(x) for x in inputs[1:]]
         kernel, old = KERNELS[node.op], first.view
         is_ref = first.is_ref and node.op.startswith("Ref")
-        return Shared(
-            first.place, lambda array: kernel(node, old(array), *rest), is_ref, self.clock
-        )
+        return Shared(first.place, lambda array: kernel(node, old(array), *rest), is_ref, self.clock)
 
     def forward(self, node: Node, value: Any) -> Any:
         if isinstance(value, Shared) and node.op not in self.rules.forwards:

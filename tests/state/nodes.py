@@ -94,9 +94,7 @@ def expanded(proto: Any, library: dict[str, Any], number: int) -> Iterator[Node]
 
     for n in function.node_def:
         waits = [f"{proto.name}/{t[1:]}" for t in n.input if t.startswith("^")]
-        made = Node(
-            f"{proto.name}/{n.name}", n.op, renamed(n.input), waits + control, number, n.attr
-        )
+        made = Node(f"{proto.name}/{n.name}", n.op, renamed(n.input), waits + control, number, n.attr)
         assert n.op not in library, "calls of functions inside of functions"
         yield made
         number += 1

@@ -82,8 +82,4 @@ def _array(value: Any) -> Any:
 def is_refused(program: Program, got: Any) -> bool:
     """Some programs on several devices TensorFlow does not place, or hangs in their loops."""
     errors = ("InvalidArgumentError", "DeadlineExceededError")
-    return (
-        isinstance(got, str)
-        and got.startswith(errors)
-        and any(s.device for s in program.statements)
-    )
+    return isinstance(got, str) and got.startswith(errors) and any(s.device for s in program.statements)

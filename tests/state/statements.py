@@ -24,11 +24,7 @@ class Author(Maker):
         like = self.like()
         a, b, one = self.operand(like), self.operand(like), self.one(like)
         texts = [f"{a} + {b}", f"{a} - {b}", f"({a}) * {one}", f"{a} + 0", f"tf.maximum({a}, {b})"]
-        texts += [
-            f"tf.abs({a})",
-            f"tf.where(tf.greater({a}, {b}), {a}, {b})",
-            f"tf.zeros_like({a})",
-        ]
+        texts += [f"tf.abs({a})", f"tf.where(tf.greater({a}, {b}), {a}, {b})", f"tf.zeros_like({a})"]
         if like.is_float:
             texts += [f"({a}) / 1.0", f"({a}) * 0.5", f"tf.clip_by_value({a}, -8.0, 8.0)"]
         text = self.random.choice(texts)
@@ -40,10 +36,7 @@ class Author(Maker):
         x = self.operand(like)
         ways = ["tf.identity({})", "tf.identity({})", "tf.stop_gradient({})", "tf.tuple([{}])[0]"]
         ways += ["tf.cast({}, tf." + like.dtype + ")", "tf.transpose(tf.transpose({}))"]
-        ways += [
-            "tf.reshape({}, " + str(list(like.shape)) + ")",
-            "tf.squeeze(tf.expand_dims({}, 0), 0)",
-        ]
+        ways += ["tf.reshape({}, " + str(list(like.shape)) + ")", "tf.squeeze(tf.expand_dims({}, 0), 0)"]
         ways += ["tf.stack([tf.convert_to_tensor({})])[0]", "tf.identity_n([{}])[0]"]
         if like.shape:
             ways += [
@@ -71,9 +64,7 @@ class Author(Maker):
         other = self.like()
         a, b = self.name("b"), self.name("b")
         x, y = self.operand(like), self.operand(other)
-        self.emit(
-            f"{a}, {b} = tf.tuple([tf.convert_to_tensor({x}), tf.convert_to_tensor({y})])", a, b
-        )
+        self.emit(f"{a}, {b} = tf.tuple([tf.convert_to_tensor({x}), tf.convert_to_tensor({y})])", a, b)
         self.tensors += [replace(like, text=a, is_ref=False), replace(other, text=b, is_ref=False)]
 
     def group(self) -> None:
@@ -128,10 +119,7 @@ class Author(Maker):
             target, source = self.random.choice(floats), self.random.choice(floats)
             value = self.fit(source.text, source, target)
             self.tensor(
-                "a",
-                f"{target.text}.assign(0.75 * {target.text} + 0.25 * {value})",
-                target,
-                target.is_ref,
+                "a", f"{target.text}.assign(0.75 * {target.text} + 0.25 * {value})", target, target.is_ref
             )
 
     def clip(self) -> None:
@@ -172,9 +160,7 @@ class Author(Maker):
         chosen = self.random.sample(floats, min(len(floats), self.random.choice((1, 2))))
         ema, name = self.name("ema"), self.name("o")
         self.plain(f"{ema} = tf.train.ExponentialMovingAverage(0.5)")
-        self.emit(
-            f"{name} = {ema}.apply([{', '.join(v.text for v in chosen)}])", name, placed=False
-        )
+        self.emit(f"{name} = {ema}.apply([{', '.join(v.text for v in chosen)}])", name, placed=False)
         for v in chosen:
             made = replace(v, text=self.name("m"))
             self.plain(f"{made.text} = {ema}.average({v.text})")
@@ -192,9 +178,7 @@ class Author(Maker):
     def body(self, name: str, arguments: str, like: Known, carried: str = "") -> str:
         """A function's text: perhaps an update, then a value of a type and shape."""
         x, lines = self.operand(like), [f"def {name}({arguments}):"]
-        value = self.random.choice(
-            (f"tf.identity({x})", f"tf.convert_to_tensor({x}) * {self.one(like)}", x)
-        )
+        value = self.random.choice((f"tf.identity({x})", f"tf.convert_to_tensor({x}) * {self.one(like)}", x))
         if carried:
             value = f"{carried} + {x}"
         if self.random.random() < 0.6:

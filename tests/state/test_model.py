@@ -18,9 +18,7 @@ BOTH = pytest.mark.parametrize("rules", [HEADRACE, TENSORFLOW], ids=["headrace",
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["reference", "resource"])
 
 
-def program(
-    text: str, *fetches: str, runs: int = 3, feeds: dict[str, str] | None = None
-) -> Program:
+def program(text: str, *fetches: str, runs: int = 3, feeds: dict[str, str] | None = None) -> Program:
     run = Run(fetches, tuple((feeds or {}).items()))
     return Program((Statement(textwrap.dedent(text)),), (run,) * runs)
 

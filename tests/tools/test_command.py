@@ -62,10 +62,7 @@ def test_run(program):
 
 @pytest.mark.process
 def test_run_a_module(program):
-    assert command("run", "-m", "train", "2", cwd=program)[:2] == (
-        0,
-        "1.15.5 ['2'] its neighbour\n4.0\n",
-    )
+    assert command("run", "-m", "train", "2", cwd=program)[:2] == (0, "1.15.5 ['2'] its neighbour\n4.0\n")
 
 
 @pytest.mark.process
@@ -197,9 +194,7 @@ def test_every_word_has_help(capsys, word):
 
 def test_version(capsys):
     assert main(["version"]) == 0
-    assert capsys.readouterr().out == (
-        f"headrace {headrace.__version__} (speaks TensorFlow 1.15.5)\n"
-    )
+    assert capsys.readouterr().out == (f"headrace {headrace.__version__} (speaks TensorFlow 1.15.5)\n")
     assert printed(capsys, "--version") == printed(capsys, "version")
 
 
@@ -248,9 +243,7 @@ def test_an_op_that_is_not(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["ops", "Matmull"])
     assert ended.value.code == 1
-    assert capsys.readouterr().err.startswith(
-        "headrace ops: no op Matmull is declared; is it MatMul"
-    )
+    assert capsys.readouterr().err.startswith("headrace ops: no op Matmull is declared; is it MatMul")
 
 
 @pytest.mark.process

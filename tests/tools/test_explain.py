@@ -71,14 +71,9 @@ def test_explain_sums_by_kind_what_it_does_not_show_one_by_one(tmp_path):
 @pytest.mark.process
 def test_explain_says_it_also_of_programs_that_fail(tmp_path):
     path = tmp_path / "program.py"
-    path.write_text(
-        "import tensorflow as tf\ntf.Session().run(tf.constant(1))\nraise SystemExit(3)\n"
-    )
+    path.write_text("import tensorflow as tf\ntf.Session().run(tf.constant(1))\nraise SystemExit(3)\n")
     found = subprocess.run(
-        [sys.executable, "-m", "headrace", "explain", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=600,
+        [sys.executable, "-m", "headrace", "explain", str(path)], capture_output=True, text=True, timeout=600
     )
     assert found.returncode == 3
     assert "step 1: Const" in found.stderr

@@ -47,10 +47,7 @@ def test_freeze(tmp_path, use_resource, source):
         pytest.skip("a handle is not a variable to a Saver, as in TF")
     given = {
         "graph": {"input_graph": tmp_path / "graph.pbtxt"},
-        "saver": {
-            "input_graph": tmp_path / "graph.pbtxt",
-            "input_saver": tmp_path / "saver.pbtxt",
-        },
+        "saver": {"input_graph": tmp_path / "graph.pbtxt", "input_saver": tmp_path / "saver.pbtxt"},
         "meta": {"input_meta_graph": checkpoint + ".meta", "input_binary": True},
         "saved model": {"input_saved_model_dir": str(tmp_path / "saved")},
     }[source]
@@ -185,9 +182,7 @@ def test_tensors_of_a_checkpoint_are_printed(tmp_path, capsys):
         sess.run(tf.get_variable("step", initializer=7).initializer)
         path = tf.train.Saver().save(sess, str(tmp_path / "model"))
     print_tensors_in_checkpoint_file(path, "v", False)
-    assert capsys.readouterr().out == (
-        "tensor: v (float32) [2]\n[1. 2.]\n# Total number of params: 3\n"
-    )
+    assert capsys.readouterr().out == ("tensor: v (float32) [2]\n[1. 2.]\n# Total number of params: 3\n")
     print_tensors_in_checkpoint_file(path, "", True, count_exclude_pattern="st.*")
     assert "tensor: step (int32) []\n7\n" in capsys.readouterr().out
     print_tensors_in_checkpoint_file(path, "", False)

@@ -88,9 +88,7 @@ def normed_batches():
 
 def normed_concat():
     x = image()
-    parts = [
-        tf.nn.conv2d(x, tf.constant(KERNEL * i), [1, 1, 1, 1], "SAME", name=f"c{i}") for i in (1, 2)
-    ]
+    parts = [tf.nn.conv2d(x, tf.constant(KERNEL * i), [1, 1, 1, 1], "SAME", name=f"c{i}") for i in (1, 2)]
     norm(tf.concat(parts, 3), 8)
 
 
@@ -189,9 +187,7 @@ def test_what_is_left():
         "Conv2D",
         "Identity",
     }
-    assert "BatchToSpaceND" not in kinds(
-        TransformGraph(built(atrous), ["x"], ["y"], ["flatten_atrous_conv"])
-    )
+    assert "BatchToSpaceND" not in kinds(TransformGraph(built(atrous), ["x"], ["y"], ["flatten_atrous_conv"]))
     eight = kinds(TransformGraph(built(small_net), ["x"], ["y"], ["quantize_nodes"]))
     assert {"QuantizedConv2D", "QuantizedRelu", "QuantizedMaxPool", "QuantizedMatMul"} <= eight
     assert not eight & {"Conv2D", "Relu", "MaxPool", "MatMul"}
@@ -207,9 +203,7 @@ def test_shapes_that_are_known_are_constants():
 
 
 def test_new_placeholders():
-    after = TransformGraph(
-        built(chain), ["passed"], ["y"], ['strip_unused_nodes(type=float, shape="2,400")']
-    )
+    after = TransformGraph(built(chain), ["passed"], ["y"], ['strip_unused_nodes(type=float, shape="2,400")'])
     assert run(after, {"passed:0": np.ones((2, 400))}).shape == (2, 800)
     call = "strip_unused_nodes(name=passed, type_for_name=int32, name=x)"
     with pytest.raises(tf.errors.InvalidArgumentError, match="for every 'name'"):

@@ -76,9 +76,7 @@ def test_unbound_inputs():
         with pytest.raises(ValueError, match="unbound inputs"):
             import_scoped_meta_graph(message, import_scope="t")
         one = tf.constant(1.0)
-        import_scoped_meta_graph(
-            message, import_scope="t", input_map={"$unbound_inputs_outside": one}
-        )
+        import_scoped_meta_graph(message, import_scope="t", input_map={"$unbound_inputs_outside": one})
         with tf.Session() as session:
             assert session.run(graph.get_tensor_by_name("t/twice:0")) == 2.0
 
@@ -96,12 +94,7 @@ def test_defaults_and_devices_are_stripped():
 
 
 def test_plain_collections_and_own_messages(tmp_path):
-    for key, value in (
-        ("texts", "a"),
-        ("numbers", 7),
-        ("floats", 0.5),
-        ("nodes", tf.no_op(name="n")),
-    ):
+    for key, value in (("texts", "a"), ("numbers", 7), ("floats", 0.5), ("nodes", tf.no_op(name="n"))):
         tf.add_to_collection(key, value)
     register_proto_function(
         "points",

@@ -43,9 +43,7 @@ def test_keys(tmp_path):
     assert path == str(tmp_path / "ckpt-1")
     assert tf.train.latest_checkpoint(tmp_path) == str(tmp_path / "ckpt-2")
     value = "/.ATTRIBUTES/VARIABLE_VALUE"
-    slots = [
-        f"{v}/.OPTIMIZER_SLOT/optimizer/{s}" for v in ("model/parts/0", "model/w") for s in "mv"
-    ]
+    slots = [f"{v}/.OPTIMIZER_SLOT/optimizer/{s}" for v in ("model/parts/0", "model/w") for s in "mv"]
     names = ["model/by_name/a..b.Sc", "model/parts/0", "model/parts/1", "model/w", "save_counter"]
     names += [*slots, "optimizer/beta1_power", "optimizer/beta2_power"]
     listed = [name for name, _ in tf.train.list_variables(path)]

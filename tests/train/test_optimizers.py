@@ -12,9 +12,7 @@ OPTIMIZERS = {
     "momentum": lambda step: tf.train.MomentumOptimizer(0.1, 0.9),
     "nesterov": lambda step: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
     "adagrad": lambda step: tf.train.AdagradOptimizer(0.1),
-    "adagrad_da": lambda step: tf.train.AdagradDAOptimizer(
-        0.1, step, l1_regularization_strength=0.01
-    ),
+    "adagrad_da": lambda step: tf.train.AdagradDAOptimizer(0.1, step, l1_regularization_strength=0.01),
     "adadelta": lambda step: tf.train.AdadeltaOptimizer(0.5),
     "rms_prop": lambda step: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
     "centered": lambda step: tf.train.RMSPropOptimizer(0.1, centered=True),
@@ -105,11 +103,7 @@ def test_rates_decay():
             "cosine": tf.train.cosine_decay(1.0, step, 4),
             "pieces": tf.train.piecewise_constant(step, [1, 3], [1.0, 0.5, 0.25]),
         }
-        wanted = {
-            0: [1, 1, 1, 1, 1],
-            2: [0.5, 1 / 3, 0.5, 0.5, 0.5],
-            4: [0.25, 0.2, 0, 0, 0.25],
-        }
+        wanted = {0: [1, 1, 1, 1, 1], 2: [0.5, 1 / 3, 0.5, 0.5, 0.5], 4: [0.25, 0.2, 0, 0, 0.25]}
         for at, values in wanted.items():
             found = session.run(list(rates.values()), {step: at})
             np.testing.assert_allclose(found, values, atol=1e-6)

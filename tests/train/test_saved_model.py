@@ -106,10 +106,7 @@ def test_files_of_one_name_become_two_assets(tmp_path):
         paths = [tf.constant(str(tmp_path / f / "words.txt")) for f in "abc"]
         builder.add_meta_graph_and_variables(sess, ["a"], assets_collection=paths)
     assets = tmp_path / "model" / "assets"
-    assert {f: (assets / f).read_text() for f in os.listdir(assets)} == {
-        "words.txt": "1",
-        "words.txt_1": "2",
-    }
+    assert {f: (assets / f).read_text() for f in os.listdir(assets)} == {"words.txt": "1", "words.txt_1": "2"}
 
 
 def damaged(folder, change):

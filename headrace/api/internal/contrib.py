@@ -69,8 +69,7 @@ MODULES: dict[str, str] = {
         "adaptive_clipping_fn"
     ),
     "contrib.layers.python.layers.regularizers": (
-        "contrib.layers/ apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer "
-        "sum_regularizer"
+        "contrib.layers/ apply_regularization l1_l2_regularizer l1_regularizer l2_regularizer sum_regularizer"
     ),
     "contrib.layers.python.layers.summaries": (
         "contrib.layers/ summarize_activation summarize_activations summarize_collection "
@@ -105,9 +104,7 @@ MODULES: dict[str, str] = {
         "streaming_true_negatives streaming_true_negatives_at_thresholds "
         "streaming_true_positives streaming_true_positives_at_thresholds"
     ),
-    "contrib.metrics.python.ops.set_ops": (
-        "sets/ set_difference set_intersection set_size set_union"
-    ),
+    "contrib.metrics.python.ops.set_ops": ("sets/ set_difference set_intersection set_size set_union"),
     "contrib.rnn.python.ops.core_rnn_cell": (
         "contrib.rnn/ EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper RNNCell"
     ),
@@ -118,9 +115,7 @@ MODULES: dict[str, str] = {
     "contrib.rnn.python.ops.lstm_ops": (
         "contrib.rnn/ LayerRNNCell LSTMBlockCell LSTMBlockFusedCell LSTMBlockWrapper"
     ),
-    "contrib.rnn.python.ops.rnn": (
-        "contrib.rnn/ stack_bidirectional_dynamic_rnn stack_bidirectional_rnn"
-    ),
+    "contrib.rnn.python.ops.rnn": ("contrib.rnn/ stack_bidirectional_dynamic_rnn stack_bidirectional_rnn"),
     "contrib.rnn.python.ops.rnn_cell": (
         "contrib.rnn/ AttentionCellWrapper BidirectionalGridLSTMCell CompiledWrapper "
         "Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell ConvLSTMCell "
@@ -140,8 +135,7 @@ MODULES: dict[str, str] = {
     ),
     "contrib.seq2seq.python.ops.beam_search_ops": "contrib.seq2seq/ gather_tree",
     "contrib.seq2seq.python.ops.decoder": (
-        "contrib.rnn/ _transpose_batch_time=transpose_batch_time contrib.seq2seq/ Decoder "
-        "dynamic_decode"
+        "contrib.rnn/ _transpose_batch_time=transpose_batch_time contrib.seq2seq/ Decoder dynamic_decode"
     ),
     "contrib.seq2seq.python.ops.helper": (
         "contrib.rnn/ _transpose_batch_time=transpose_batch_time contrib.seq2seq/ CustomHelper "

@@ -68,9 +68,7 @@ MODULES: dict[str, str] = {
         "@TensorArrayV2 @TensorArrayV3 @TensorArrayWrite @TensorArrayWriteV2 @TensorArrayWriteV3 "
         "@Unstage"
     ),
-    "python.ops.gen_dataset_ops": (
-        "@OptionalFromValue @OptionalGetValue @OptionalHasValue @OptionalNone"
-    ),
+    "python.ops.gen_dataset_ops": ("@OptionalFromValue @OptionalGetValue @OptionalHasValue @OptionalNone"),
     "python.ops.gen_decode_proto_ops": "io/ decode_proto_v2=decode_proto",
     "python.ops.gen_encode_proto_ops": "io/ encode_proto",
     "python.ops.gen_functional_ops": (
@@ -169,8 +167,7 @@ MODULES: dict[str, str] = {
     ),
     "python.ops.gen_ragged_array_ops": "@RaggedGather",
     "python.ops.gen_ragged_conversion_ops": (
-        "@RaggedTensorFromVariant @RaggedTensorToSparse @RaggedTensorToTensor "
-        "@RaggedTensorToVariant"
+        "@RaggedTensorFromVariant @RaggedTensorToSparse @RaggedTensorToTensor @RaggedTensorToVariant"
     ),
     "python.ops.gen_ragged_math_ops": "@RaggedRange",
     "python.ops.gen_random_ops": (

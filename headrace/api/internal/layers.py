@@ -1,9 +1,7 @@
 """tensorflow.python.layers."""
 
 MODULES: dict[str, str] = {
-    "python.layers.base": (
-        "layers/ InputSpec Layer layers.experimental/ keras_style_scope set_keras_style"
-    ),
+    "python.layers.base": ("layers/ InputSpec Layer layers.experimental/ keras_style_scope set_keras_style"),
     "python.layers.convolutional": (
         "layers/ Conv1D conv1d Conv2D conv2d conv2d_transpose Conv2DTranspose Conv3D conv3d "
         "conv3d_transpose Conv3DTranspose Convolution1D=Conv1D convolution1d=conv1d "
@@ -18,8 +16,7 @@ MODULES: dict[str, str] = {
         "SeparableConvolution2D=SeparableConv2D"
     ),
     "python.layers.core": (
-        "layers/ Dense dense Dropout dropout Flatten flatten fully_connected=dense "
-        "FullyConnected=Dense"
+        "layers/ Dense dense Dropout dropout Flatten flatten fully_connected=dense FullyConnected=Dense"
     ),
     "python.layers.layers": (
         "layers/ average_pooling1d average_pooling2d average_pooling3d AveragePooling1D "

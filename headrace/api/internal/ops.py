@@ -48,9 +48,7 @@ MODULES: dict[str, str] = {
         "SparseConditionalAccumulator headrace.functions.queues.record_input/ RecordInput "
         "headrace.functions.queues.staging/ MapStagingArea StagingArea"
     ),
-    "python.ops.embedding_ops": (
-        "nn/ embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse"
-    ),
+    "python.ops.embedding_ops": ("nn/ embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse"),
     "python.ops.functional_ops": "foldl foldr scan",
     "python.ops.gradient_checker": "test/ compute_gradient compute_gradient_error",
     "python.ops.gradients": (

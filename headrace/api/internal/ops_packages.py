@@ -45,8 +45,7 @@ MODULES: dict[str, str] = {
         "softmax_cross_entropy sparse_softmax_cross_entropy"
     ),
     "python.ops.losses.util": (
-        "losses/ add_loss get_losses get_regularization_loss get_regularization_losses "
-        "get_total_loss"
+        "losses/ add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss"
     ),
     "python.ops.ragged.ragged_array_ops": "ragged/ boolean_mask stack_dynamic_partitions",
     "python.ops.ragged.ragged_concat_ops": "ragged/ stack",
@@ -60,9 +59,7 @@ MODULES: dict[str, str] = {
     ),
     "python.ops.ragged.ragged_tensor": "RaggedTensor RaggedTensorSpec",
     "python.ops.ragged.ragged_tensor_value": "ragged/ RaggedTensorValue",
-    "python.ops.ragged.segment_id_ops": (
-        "ragged/ row_splits_to_segment_ids segment_ids_to_row_splits"
-    ),
+    "python.ops.ragged.segment_id_ops": ("ragged/ row_splits_to_segment_ids segment_ids_to_row_splits"),
     "python.ops.signal.dct_ops": "signal/ dct idct",
     "python.ops.signal.fft_ops": (
         "fft fft2d fft3d ifft ifft2d ifft3d signal/ fftshift ifftshift irfft irfft2d irfft3d "

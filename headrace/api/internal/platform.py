@@ -45,9 +45,7 @@ MODULES: dict[str, str] = {
         "StubOutForTesting test_src_dir_path TestCase"
     ),
     "python.platform.tf_logging": "get_logger *logging",
-    "python.profiler.profiler": (
-        "profiler/ AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto"
-    ),
+    "python.profiler.profiler": ("profiler/ AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto"),
     "python.pywrap_tensorflow": "train/ NewCheckpointReader",
     "python.tools.freeze_graph": "=headrace.tools.freeze_graph",
     "python.tools.inspect_checkpoint": "=headrace.tools.inspect_checkpoint",
@@ -58,8 +56,7 @@ MODULES: dict[str, str] = {
         "integral_types path_to_str real_types"
     ),
     "python.util.nest": (
-        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as "
-        "is_sequence=is_nested"
+        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as is_sequence=is_nested"
     ),
     "tools.graph_transforms": "=headrace.tools.transforms.transform_graph",
 }

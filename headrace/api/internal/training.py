@@ -10,17 +10,11 @@ MODULES: dict[str, str] = {
     ),
     "python.saved_model.load": "saved_model/ load=load_v2",
     "python.saved_model.loader": "saved_model/ load maybe_saved_model_directory",
-    "python.saved_model.loader_impl": (
-        "saved_model/ contains_saved_model load maybe_saved_model_directory"
-    ),
+    "python.saved_model.loader_impl": ("saved_model/ contains_saved_model load maybe_saved_model_directory"),
     "python.saved_model.main_op": "saved_model/ main_op_with_restore saved_model.main_op/ main_op",
-    "python.saved_model.main_op_impl": (
-        "saved_model/ main_op_with_restore saved_model.main_op/ main_op"
-    ),
+    "python.saved_model.main_op_impl": ("saved_model/ main_op_with_restore saved_model.main_op/ main_op"),
     "python.saved_model.save": "saved_model/ save",
-    "python.saved_model.saved_model": (
-        "*python.saved_model.simple_save saved_model/ load=load_v2 save"
-    ),
+    "python.saved_model.saved_model": ("*python.saved_model.simple_save saved_model/ load=load_v2 save"),
     "python.saved_model.signature_constants": (
         "saved_model/ CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES "
         "CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS "
@@ -59,8 +53,7 @@ MODULES: dict[str, str] = {
         "update_checkpoint_state"
     ),
     "python.training.checkpoint_utils": (
-        "train/ checkpoints_iterator init_from_checkpoint list_variables load_checkpoint "
-        "load_variable"
+        "train/ checkpoints_iterator init_from_checkpoint list_variables load_checkpoint load_variable"
     ),
     "python.training.coordinator": "train/ Coordinator LooperThread",
     "python.training.ftrl": "train/ FtrlOptimizer",

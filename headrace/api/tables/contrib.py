@@ -14,9 +14,7 @@ _CRF = "contrib.crf."
 _RNN = "headrace.contrib.rnn"
 
 NAMES: dict[str, str] = {
-    "headrace.layers.rnn.rnn_cells": _all(
-        "contrib.rnn.", "RNNCell LayerRNNCell BasicRNNCell GRUCell"
-    ),
+    "headrace.layers.rnn.rnn_cells": _all("contrib.rnn.", "RNNCell LayerRNNCell BasicRNNCell GRUCell"),
     "headrace.layers.rnn.lstm_cells": _all("contrib.rnn.", "LSTMStateTuple BasicLSTMCell LSTMCell"),
     "headrace.layers.rnn.rnn_wrappers": _all(
         "contrib.rnn.", "DropoutWrapper ResidualWrapper DeviceWrapper MultiRNNCell"
@@ -42,15 +40,11 @@ NAMES: dict[str, str] = {
     f"{_RNN}.time_frequency": _all("contrib.rnn.", "TimeFreqLSTMCell"),
     f"{_RNN}.grid_lstm": _all("contrib.rnn.", "GridLSTMCell BidirectionalGridLSTMCell"),
     f"{_RNN}.phased_lstm": _all("contrib.rnn.", "PhasedLSTMCell"),
-    f"{_RNN}.conv_lstm": _all(
-        "contrib.rnn.", "ConvLSTMCell Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell"
-    ),
+    f"{_RNN}.conv_lstm": _all("contrib.rnn.", "ConvLSTMCell Conv1DLSTMCell Conv2DLSTMCell Conv3DLSTMCell"),
     f"{_RNN}.group_lstm": _all("contrib.rnn.", "GLSTMCell"),
     f"{_RNN}.around": _all("contrib.rnn.", "HighwayWrapper CompiledWrapper AttentionCellWrapper"),
     f"{_RNN}.turing_machine": _all("contrib.rnn.", "NTMCell NTMControllerState"),
-    f"{_RNN}.bidirectional": _all(
-        "contrib.rnn.", "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn"
-    ),
+    f"{_RNN}.bidirectional": _all("contrib.rnn.", "stack_bidirectional_rnn stack_bidirectional_dynamic_rnn"),
     f"{_RNN}.projections": _all(
         "contrib.rnn.", "EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper"
     ),
@@ -62,36 +56,25 @@ NAMES: dict[str, str] = {
     ),
     f"{_SEQ2SEQ}.helpers": _all(
         "contrib.seq2seq.",
-        "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper "
-        "InferenceHelper",
+        "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper InferenceHelper",
     ),
     f"{_SEQ2SEQ}.scheduled": _all(
-        "contrib.seq2seq.",
-        "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper",
+        "contrib.seq2seq.", "ScheduledEmbeddingTrainingHelper ScheduledOutputTrainingHelper"
     ),
     f"{_SEQ2SEQ}.decoder": _all("contrib.seq2seq.", "Decoder dynamic_decode"),
     f"{_SEQ2SEQ}.basic_decoder": _all("contrib.seq2seq.", "BasicDecoder BasicDecoderOutput"),
     f"{_SEQ2SEQ}.loss": _all("contrib.seq2seq.", "sequence_loss SequenceLoss"),
     f"{_SEQ2SEQ}.attention": _all(
-        "contrib.seq2seq.",
-        "AttentionMechanism LuongAttention BahdanauAttention hardmax",
+        "contrib.seq2seq.", "AttentionMechanism LuongAttention BahdanauAttention hardmax"
     ),
     f"{_SEQ2SEQ}.monotonic": _all(
         "contrib.seq2seq.",
         "safe_cumprod monotonic_attention BahdanauMonotonicAttention LuongMonotonicAttention",
     ),
-    f"{_SEQ2SEQ}.attention_wrapper": _all(
-        "contrib.seq2seq.", "AttentionWrapper AttentionWrapperState"
-    ),
+    f"{_SEQ2SEQ}.attention_wrapper": _all("contrib.seq2seq.", "AttentionWrapper AttentionWrapperState"),
     f"{_SEQ2SEQ}.beams": _all("contrib.seq2seq.", "tile_batch gather_tree_from_array"),
-    f"{_SEQ2SEQ}.beam_step": _all(
-        "contrib.seq2seq.",
-        "BeamSearchDecoderState BeamSearchDecoderOutput",
-    ),
-    f"{_SEQ2SEQ}.beam_search": _all(
-        "contrib.seq2seq.",
-        "BeamSearchDecoder FinalBeamSearchDecoderOutput",
-    ),
+    f"{_SEQ2SEQ}.beam_step": _all("contrib.seq2seq.", "BeamSearchDecoderState BeamSearchDecoderOutput"),
+    f"{_SEQ2SEQ}.beam_search": _all("contrib.seq2seq.", "BeamSearchDecoder FinalBeamSearchDecoderOutput"),
     "headrace.ops.nn.beam_search": _all("contrib.seq2seq.", "gather_tree"),
     f"{_LEGACY_SEQ2SEQ}.losses": _all(_LEGACY, "sequence_loss sequence_loss_by_example"),
     f"{_LEGACY_SEQ2SEQ}.buckets": _all(_LEGACY, "model_with_buckets"),

@@ -12,8 +12,7 @@ _FRAMEWORK = "contrib.framework.,contrib.slim."
 NAMES: dict[str, str] = {
     "headrace.contrib.framework.arg_scope": _everywhere(
         _FRAMEWORK,
-        "arg_scope add_arg_scope current_arg_scope has_arg_scope arg_scoped_arguments "
-        "arg_scope_func_key",
+        "arg_scope add_arg_scope current_arg_scope has_arg_scope arg_scoped_arguments arg_scope_func_key",
     ),
     "headrace.contrib.framework.variables": _everywhere(
         _FRAMEWORK,
@@ -27,12 +26,10 @@ NAMES: dict[str, str] = {
         "assign_from_checkpoint assign_from_checkpoint_fn assign_from_values assign_from_values_fn",
     ),
     "headrace.train.schedules.step_count": _everywhere(
-        _FRAMEWORK,
-        "assert_global_step create_global_step get_global_step get_or_create_global_step",
+        _FRAMEWORK, "assert_global_step create_global_step get_global_step get_or_create_global_step"
     ),
     "headrace.train.checkpoints.checkpoint_reader": (
-        "contrib.framework.list_variables contrib.framework.load_checkpoint "
-        "contrib.framework.load_variable"
+        "contrib.framework.list_variables contrib.framework.load_checkpoint contrib.framework.load_variable"
     ),
     "headrace.functions.values.nest": _everywhere(
         "contrib.framework.nest.",
@@ -40,8 +37,7 @@ NAMES: dict[str, str] = {
     ),
     "headrace.contrib.layers.dense": _everywhere(
         _LAYERS,
-        "fully_connected relu relu6 elu linear dropout flatten one_hot_encoding softmax unit_norm "
-        "maxout",
+        "fully_connected relu relu6 elu linear dropout flatten one_hot_encoding softmax unit_norm maxout",
     ),
     "headrace.contrib.layers.convolution": _everywhere(
         _LAYERS,
@@ -53,13 +49,10 @@ NAMES: dict[str, str] = {
         _LAYERS, "avg_pool2d avg_pool3d max_pool2d max_pool3d pool"
     ),
     "headrace.contrib.layers.batch_norm": _everywhere(_LAYERS, "batch_norm"),
-    "headrace.contrib.layers.norms": _everywhere(
-        _LAYERS, "layer_norm instance_norm group_norm bias_add"
-    ),
+    "headrace.contrib.layers.norms": _everywhere(_LAYERS, "layer_norm instance_norm group_norm bias_add"),
     "headrace.contrib.layers.composition": _everywhere(_LAYERS, "repeat stack"),
     "headrace.contrib.layers.reshaping": _everywhere(
-        _LAYERS,
-        "dense_to_sparse images_to_sequence sequence_to_images spatial_softmax poincare_normalize",
+        _LAYERS, "dense_to_sparse images_to_sequence sequence_to_images spatial_softmax poincare_normalize"
     ),
     "headrace.contrib.layers.legacy": _everywhere(
         _LAYERS, "legacy_fully_connected legacy_relu legacy_linear"

@@ -9,8 +9,7 @@ NAMES: dict[str, str] = {
         "image.sample_distorted_bounding_box"
     ),
     "headrace.functions.image.codec": (
-        "{image.,io.}decode_image {image.,io.}is_jpeg image.adjust_jpeg_quality "
-        "image.random_jpeg_quality"
+        "{image.,io.}decode_image {image.,io.}is_jpeg image.adjust_jpeg_quality image.random_jpeg_quality"
     ),
     "headrace.functions.image.color": (
         "image.convert_image_dtype image.rgb_to_grayscale image.grayscale_to_rgb image.rgb_to_yiq "

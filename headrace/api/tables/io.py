@@ -15,9 +15,7 @@ NAMES: dict[str, str] = {
     ),
     "headrace.functions.strings.decoding": "{,io.}decode_raw {,io.}decode_csv",
     "headrace.ops.io.proto_fields": "io.decode_proto=decode_proto_v2 io.encode_proto",
-    "headrace.ops.io.decode_raw": (
-        "{,io.}decode_compressed {,io.}parse_tensor {,io.}serialize_tensor"
-    ),
+    "headrace.ops.io.decode_raw": ("{,io.}decode_compressed {,io.}parse_tensor {,io.}serialize_tensor"),
     "headrace.functions.queues.queue": (
         "{,io.,queue.}QueueBase {,queue.}FIFOQueue {,io.,queue.}PaddingFIFOQueue "
         "{,io.,queue.}PriorityQueue {,io.,queue.}RandomShuffleQueue"
@@ -26,8 +24,7 @@ NAMES: dict[str, str] = {
         "ConditionalAccumulatorBase ConditionalAccumulator {,sparse.}SparseConditionalAccumulator"
     ),
     "headrace.functions.queues.reader": (
-        "ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader "
-        "TFRecordReader"
+        "ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader TFRecordReader"
     ),
     "headrace.ops.io.decode_text": "{,io.}decode_json_example",
 }

@@ -7,9 +7,7 @@ NAMES: dict[str, str] = {
         "linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals "
         "{,linalg.}svd linalg.matrix_rank linalg.pinv"
     ),
-    "headrace.functions.math.norm": (
-        "{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize"
-    ),
+    "headrace.functions.math.norm": ("{,linalg.}norm linalg.normalize {linalg.,math.,nn.}l2_normalize"),
     "headrace.functions.array.tensordot": "{,linalg.}tensordot",
     "headrace.functions.array.einsum": "{,linalg.}einsum",
     "headrace.functions.linalg.matrix_exponential": "linalg.expm=matrix_exponential",
@@ -20,15 +18,11 @@ NAMES: dict[str, str] = {
     ),
     "headrace.nn.linear_operator.diagonal": "linalg.LinearOperatorDiag",
     "headrace.nn.linear_operator.identity": (
-        "linalg.LinearOperatorIdentity linalg.LinearOperatorScaledIdentity "
-        "linalg.LinearOperatorZeros"
+        "linalg.LinearOperatorIdentity linalg.LinearOperatorScaledIdentity linalg.LinearOperatorZeros"
     ),
-    "headrace.nn.linear_operator.derived": (
-        "linalg.LinearOperatorAdjoint linalg.LinearOperatorInversion"
-    ),
+    "headrace.nn.linear_operator.derived": ("linalg.LinearOperatorAdjoint linalg.LinearOperatorInversion"),
     "headrace.nn.linear_operator.several": (
-        "linalg.LinearOperatorComposition linalg.LinearOperatorBlockDiag "
-        "linalg.LinearOperatorKronecker"
+        "linalg.LinearOperatorComposition linalg.LinearOperatorBlockDiag linalg.LinearOperatorKronecker"
     ),
     "headrace.nn.linear_operator.low_rank": "linalg.LinearOperatorLowRankUpdate",
     "headrace.nn.linear_operator.reflection": "linalg.LinearOperatorHouseholder",

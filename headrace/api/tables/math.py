@@ -14,8 +14,7 @@ NAMES: dict[str, str] = {
         "{,math.}not_equal"
     ),
     "headrace.functions.math.sums": (
-        "{,math.}add_n {,math.}accumulate_n {,math.}cumsum {,math.}cumprod "
-        "math.cumulative_logsumexp"
+        "{,math.}add_n {,math.}accumulate_n {,math.}cumsum {,math.}cumprod math.cumulative_logsumexp"
     ),
     "headrace.functions.math.reduce": (
         "{,math.}reduce_sum {,math.}reduce_mean {,math.}reduce_prod {,math.}reduce_max "

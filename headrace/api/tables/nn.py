@@ -8,8 +8,7 @@ NAMES: dict[str, str] = {
         "{math.,nn.}zero_fraction"
     ),
     "headrace.functions.nn.atrous": (
-        "nn.with_space_to_batch nn.convolution nn.atrous_conv2d nn.depthwise_conv2d "
-        "nn.separable_conv2d"
+        "nn.with_space_to_batch nn.convolution nn.atrous_conv2d nn.depthwise_conv2d nn.separable_conv2d"
     ),
     "headrace.functions.nn.conv": (
         "nn.conv1d nn.conv2d nn.conv2d_backprop_filter nn.conv2d_backprop_input nn.conv3d "
@@ -48,13 +47,9 @@ NAMES: dict[str, str] = {
     ),
     "headrace.nn.rnn": "nn.dynamic_rnn nn.bidirectional_dynamic_rnn",
     "headrace.nn.raw_rnn": "nn.raw_rnn",
-    "headrace.nn.static_rnn": (
-        "nn.static_rnn nn.static_state_saving_rnn nn.static_bidirectional_rnn"
-    ),
+    "headrace.nn.static_rnn": ("nn.static_rnn nn.static_state_saving_rnn nn.static_bidirectional_rnn"),
     "headrace.layers.losses.average_loss": "nn.compute_average_loss nn.scale_regularization_loss",
-    "headrace.layers.rnn.rnn_cells": (
-        "nn.rnn_cell.RNNCell nn.rnn_cell.BasicRNNCell nn.rnn_cell.GRUCell"
-    ),
+    "headrace.layers.rnn.rnn_cells": ("nn.rnn_cell.RNNCell nn.rnn_cell.BasicRNNCell nn.rnn_cell.GRUCell"),
     "headrace.layers.rnn.lstm_cells": (
         "nn.rnn_cell.LSTMStateTuple nn.rnn_cell.BasicLSTMCell nn.rnn_cell.LSTMCell"
     ),

@@ -19,11 +19,7 @@ def _in(space: str, names: str) -> str:
 
 NAMES: dict[str, str] = {
     "headrace.train.saved_model.saved_model_names": " ".join(
-        [
-            _in("signature_constants", _SIGNATURES),
-            _in("tag_constants", _TAGS),
-            _in("constants", _FILES),
-        ]
+        [_in("signature_constants", _SIGNATURES), _in("tag_constants", _TAGS), _in("constants", _FILES)]
     ),
     "headrace.train.saved_model.builder": (
         "saved_model.Builder=SavedModelBuilder saved_model.builder.SavedModelBuilder"

@@ -2,15 +2,13 @@
 
 NAMES: dict[str, str] = {
     "headrace.functions.values.nest": (
-        "nest.assert_same_structure nest.flatten nest.is_nested nest.map_structure "
-        "nest.pack_sequence_as"
+        "nest.assert_same_structure nest.flatten nest.is_nested nest.map_structure nest.pack_sequence_as"
     ),
     "headrace.functions.values.type_spec": "TypeSpec data.experimental.Structure=TypeSpec",
     "headrace.functions.values.tensor_spec": "TensorSpec",
     "headrace.functions.sparse.indexed_slices_spec": "IndexedSlicesSpec",
     "headrace.functions.sparse.tensor": (
-        "{,sparse.}SparseTensor SparseTensorValue SparseTensorSpec "
-        "convert_to_tensor_or_sparse_tensor"
+        "{,sparse.}SparseTensor SparseTensorValue SparseTensorSpec convert_to_tensor_or_sparse_tensor"
     ),
     "headrace.functions.sparse.sparse": (
         "sparse.from_dense sparse.eye=sparse_eye sparse.placeholder=sparse_placeholder "
@@ -44,16 +42,12 @@ NAMES: dict[str, str] = {
     "headrace.functions.ragged.tensor": "RaggedTensor",
     "headrace.functions.ragged.spec": "RaggedTensorSpec",
     "headrace.functions.ragged.value": "ragged.RaggedTensorValue",
-    "headrace.functions.ragged.constant": (
-        "ragged.constant ragged.constant_value ragged.placeholder"
-    ),
+    "headrace.functions.ragged.constant": ("ragged.constant ragged.constant_value ragged.placeholder"),
     "headrace.functions.ragged.ragged": (
         "ragged.range=ragged_range ragged.map_flat_values ragged.row_splits_to_segment_ids "
         "ragged.segment_ids_to_row_splits"
     ),
-    "headrace.functions.ragged.stack": (
-        "ragged.stack ragged.boolean_mask ragged.stack_dynamic_partitions"
-    ),
+    "headrace.functions.ragged.stack": ("ragged.stack ragged.boolean_mask ragged.stack_dynamic_partitions"),
     "headrace.functions.sparse.sets": (
         "sets.set_size sets.set_intersection sets.set_difference sets.set_union "
         "sets.size=set_size sets.intersection=set_intersection sets.difference=set_difference "

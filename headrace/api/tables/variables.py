@@ -20,8 +20,7 @@ NAMES: dict[str, str] = {
     "headrace.variables.store": "AUTO_REUSE",
     "headrace.variables.scope_defaults": "no_regularizer",
     "headrace.variables.scope": (
-        "VariableScope get_variable get_local_variable get_variable_scope variable_scope "
-        "variable_op_scope"
+        "VariableScope get_variable get_local_variable get_variable_scope variable_scope variable_op_scope"
     ),
     "headrace.variables.functions.template": "make_template",
     "headrace.variables.partitioners": (

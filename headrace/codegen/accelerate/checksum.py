@@ -19,8 +19,7 @@ _ONES = 0xFFFFFFFF
 # Instruction sets: what LLVM calls the feature, the step of eight bytes, the step of one.
 _X86 = (
     ("+sse4.2", "+crc32"),
-    "declare i64 @llvm.x86.sse42.crc32.64.64(i64, i64)\n"
-    "declare i32 @llvm.x86.sse42.crc32.32.8(i32, i8)\n",
+    "declare i64 @llvm.x86.sse42.crc32.64.64(i64, i64)\ndeclare i32 @llvm.x86.sse42.crc32.32.8(i32, i8)\n",
     "%wide = zext i32 %state to i64\n"
     "  %long = call i64 @llvm.x86.sse42.crc32.64.64(i64 %wide, i64 %word)\n"
     "  %next = trunc i64 %long to i32\n",
@@ -30,8 +29,7 @@ _ARM = (
     ("+crc",),
     "declare i32 @llvm.aarch64.crc32cx(i32, i64)\ndeclare i32 @llvm.aarch64.crc32cb(i32, i32)\n",
     "%next = call i32 @llvm.aarch64.crc32cx(i32 %state, i64 %word)\n",
-    "%int = zext i8 %byte to i32\n"
-    "  %last.next = call i32 @llvm.aarch64.crc32cb(i32 %last, i32 %int)\n",
+    "%int = zext i8 %byte to i32\n  %last.next = call i32 @llvm.aarch64.crc32cb(i32 %last, i32 %int)\n",
 )
 _FAMILIES = {"x86_64": _X86, "AMD64": _X86, "aarch64": _ARM, "arm64": _ARM}
 

@@ -135,12 +135,7 @@ _ROUND = """\
 def _text(symbol: str) -> str:
     rounds = [
         _ROUND.format(
-            n=n,
-            m=n + 1,
-            first=MULTIPLIERS[0],
-            second=MULTIPLIERS[1],
-            weyl0=n * WEYL[0],
-            weyl1=n * WEYL[1],
+            n=n, m=n + 1, first=MULTIPLIERS[0], second=MULTIPLIERS[1], weyl0=n * WEYL[0], weyl1=n * WEYL[1]
         )
         for n in range(10)
     ]

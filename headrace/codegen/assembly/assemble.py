@@ -29,12 +29,7 @@ from headrace.codegen.fusion.fusion import (
     UnitItem,
 )
 from headrace.codegen.fusion.generalize import Lifted, lift
-from headrace.codegen.fusion.schedule import (
-    schedule_group,
-    schedule_parts,
-    schedule_scatter,
-    schedule_store,
-)
+from headrace.codegen.fusion.schedule import schedule_group, schedule_parts, schedule_scatter, schedule_store
 from headrace.codegen.fusion.updates import copied, in_place_updates, own_outputs, own_values
 from headrace.codegen.ir import text
 from headrace.codegen.ir.kernel import Kernel
@@ -79,12 +74,7 @@ class Schedule:
     """What runs of one part of a program, in order.  `emit` adds its steps."""
 
     def __init__(
-        self,
-        a: Assembly,
-        roots: list[Tensor],
-        updates: list[Update],
-        checks: list[Check],
-        first: float = 0,
+        self, a: Assembly, roots: list[Tensor], updates: list[Update], checks: list[Check], first: float = 0
     ) -> None:
         self.assembly, self.updates, self.checks = a, updates, checks
         self.fusion = Fusion(roots, updates, checks, first)
@@ -157,9 +147,7 @@ def steps_of(item: Item, stored: set[Tensor], fusion: Fusion, products: Products
     raise AssertionError(item)
 
 
-def scatter_steps(
-    tensor: Tensor, scatter: Any, start: Compute | None, fusion: Fusion
-) -> list[Step]:
+def scatter_steps(tensor: Tensor, scatter: Any, start: Compute | None, fusion: Fusion) -> list[Step]:
     """An array that starts as another one and is changed at some places.  The copy is left out
     where nobody reads the old content, and where the array *is* the variable that is updated in
     place."""

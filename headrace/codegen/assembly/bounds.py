@@ -163,9 +163,7 @@ class WatchedProgram(Program):
             return
         at = int(self.fences[changed.argmax()])
         block = min(self.watch.blocks, key=lambda b: _distance(b, at))
-        users = [
-            e for e in self.entries if [0, block.offset] in [e.pairs[i : i + 2] for i in _pairs(e)]
-        ]
+        users = [e for e in self.entries if [0, block.offset] in [e.pairs[i : i + 2] for i in _pairs(e)]]
         problem = f"byte {at - block.offset} of {block.name}, which has {block.size}"
         raise self.at_border(users, problem)
 
@@ -178,9 +176,7 @@ class WatchedProgram(Program):
             return _error([entry], f"{does} {found['bytes']} bytes at byte {offset} of its scratch")
         size = array.kind.bytes
         many = found["bytes"] // size
-        what = (
-            f"element {offset // size}" if many == 1 else f"{many} elements from {offset // size}"
-        )
+        what = f"element {offset // size}" if many == 1 else f"{many} elements from {offset // size}"
         return _error([entry], f"{does} {what} of {_show(array)}, which has {array.count}")
 
     def users(self, number: int) -> list[Entry]:

@@ -45,12 +45,7 @@ def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
 
 
 def _step(
-    a: Any,
-    kind: int,
-    head: list[int],
-    places: list[tuple[Any, bool]],
-    name: str,
-    jump: Label | None = None,
+    a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str, jump: Label | None = None
 ) -> Any:
     entry = Entry(kind, head, list(places), [], jump=jump)
     reads = [t for t, is_written in places if not is_written]
@@ -85,15 +80,9 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) ->
     moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
-    shared = [
-        t for t in outside(stage.body.roots, stage.body.first) if t.serial >= stage.condition.first
-    ]
+    shared = [t for t in outside(stage.body.roots, stage.body.first) if t.serial >= stage.condition.first]
     head = schedule(
-        a,
-        [stage.goes_on, *shared, *stage.condition.roots],
-        [],
-        stage.condition.checks,
-        stage.condition.first,
+        a, [stage.goes_on, *shared, *stage.condition.roots], [], stage.condition.checks, stage.condition.first
     )
     places = _place_variables(a, stage, updates, body.in_place)
     for tensor in outputs:

@@ -189,9 +189,7 @@ def arena_blocks(a: Assembly, elsewhere: set[Tensor]) -> dict[Tensor, memory.Blo
         for block in blocks.values():  # what is used in a loop, and is from before it, stays
             if block.first < first <= block.last < last:
                 block.last = last
-    parallel_chains.live_together(
-        [*blocks.values(), *(s.block for s in a.steps if s.block)], a.forks
-    )
+    parallel_chains.live_together([*blocks.values(), *(s.block for s in a.steps if s.block)], a.forks)
     replace_operands(a, blocks)
     return blocks
 
@@ -249,9 +247,7 @@ def _is_partial(update: Update) -> bool:
     return isinstance(source, Scatter) and source.into is update.variable
 
 
-def _result(
-    tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]
-) -> Result:
+def _result(tensor: Tensor, inputs: list[Tensor], updates: list[Update], fresh: list[Tensor]) -> Result:
     root = memory_of(tensor)
     shape, dtype = tensor.face
     groups = {"news": [u.value for u in updates], "fresh": fresh, "inputs": inputs}

@@ -22,15 +22,7 @@ FORK_COST = 3_000.0  # ns: to start the team and to wait for its last thread
 TEAM_LOSS = 1.1  # of a step that all threads share
 LEAST_GAIN = 0.1  # of the time of all steps: less did not arrive (docs/decisions/0014-branches.md)
 LONGEST = 400_000.0  # ns: a step of the team that may run alone instead
-MOVABLE = {
-    native.KERNEL,
-    native.EXECUTE,
-    native.CHECK,
-    native.FILL,
-    native.SGEMM,
-    native.REPEAT,
-    native.COPY,
-}
+MOVABLE = {native.KERNEL, native.EXECUTE, native.CHECK, native.FILL, native.SGEMM, native.REPEAT, native.COPY}
 Fork = list[tuple[int, int]]  # the first and last step of each branch
 ALONE = (native.KERNEL, native.EXECUTE, native.SGEMM, native.FILL)
 
@@ -114,9 +106,7 @@ def may_be_alone(step: Any) -> bool:
     return not entry.uses_team or (entry.kind == native.KERNEL and step.cost < LONGEST)
 
 
-def arranged(
-    steps: list[Any], before: dict[Any, set[Any]], alone: set[Any], threads: int
-) -> list[Any]:
+def arranged(steps: list[Any], before: dict[Any, set[Any]], alone: set[Any], threads: int) -> list[Any]:
     """Steps and chains of steps in an order of execution: what uses the team first, as long as some
     of it is ready, then all small steps that are."""
     done: set[Any] = set()
@@ -183,12 +173,7 @@ class _Uses:
 
     def write(self, step: Any) -> set[Any]:
         """Who comes before the step.  Parts of one array do not wait for each other."""
-        if (
-            step.is_part
-            and not self.readers
-            and self.writers
-            and all(w.is_part for w in self.writers)
-        ):
+        if step.is_part and not self.readers and self.writers and all(w.is_part for w in self.writers):
             self.writers.add(step)
             return set(self.earlier)
         self.earlier = self.writers | self.readers
@@ -196,9 +181,7 @@ class _Uses:
         return set(self.earlier)
 
 
-def flattened(
-    order: list[Any], threads: int, make: Callable[..., Any]
-) -> tuple[list[Any], list[Fork]]:
+def flattened(order: list[Any], threads: int, make: Callable[..., Any]) -> tuple[list[Any], list[Fork]]:
     """One list again: a FORK entry, then its branches one after the other, with labels at their
     starts and behind the last."""
     found: list[Any] = []

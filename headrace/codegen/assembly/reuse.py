@@ -21,9 +21,7 @@ Final = Callable[[Tensor], Tensor]
 Peak = Callable[[Sequence[Any]], int]
 
 
-def layer_by_layer(
-    steps: list[Any], final: Final, variables: dict[Tensor, Tensor], peak: Peak
-) -> list[Any]:
+def layer_by_layer(steps: list[Any], final: Final, variables: dict[Tensor, Tensor], peak: Peak) -> list[Any]:
     """`variables` maps what updates write to what they replace; `peak(steps)` is the memory that an
     order needs: where it grows much, the order stays."""
     order = _order(steps, final, variables)

@@ -47,10 +47,7 @@ def preferred(convolutions: list[LibraryCall]) -> int:
     """Channels per block that the library would choose for most; 0 if it has none or they differ."""
     votes: dict[int, int] = {}
     for call in convolutions:
-        if (
-            any(n == 0 for v in call.views.values() for n in v.shape)
-            or len(call.options["strides"]) != 2
-        ):
+        if any(n == 0 for v in call.views.values() for n in v.shape) or len(call.options["strides"]) != 2:
             continue
         try:
             found = onednn_conv.preferred_block(call)
@@ -144,9 +141,7 @@ class _Choice:
             return
         self.tensors[tensor] = order
         near = [] if isinstance(tensor.source, Called) else dependencies(tensor)
-        near += [
-            t for t in self.users.get(tensor, ()) if isinstance(t.source, (Compute, Assembled))
-        ]
+        near += [t for t in self.users.get(tensor, ()) if isinstance(t.source, (Compute, Assembled))]
         for other in near:
             self.spread(other, order)
 
@@ -264,9 +259,7 @@ class _Rewriting:
                         self.change_reduction(tensor, source)
                 case Assembled(parts=parts) if tensor in self.orders:
                     order = self.orders[tensor]
-                    tensor.source = Assembled(
-                        tuple((self.offset(at, order), part) for at, part in parts)
-                    )
+                    tensor.source = Assembled(tuple((self.offset(at, order), part) for at, part in parts))
                 case ViewOf(base=base) if base in self.orders:
                     tensor.source = ViewOf(self.copy_of(base, shapes[base]))
 
@@ -286,9 +279,7 @@ class _Rewriting:
 
     def change_reduction(self, tensor: Tensor, source: Compute) -> None:
         """The result per channel as blocks of results, seen as before."""
-        channel = next(
-            self.choice.channel_of(x) for x in loads(source.body) if x.extra in self.orders
-        )
+        channel = next(self.choice.channel_of(x) for x in loads(source.body) if x.extra in self.orders)
         assert channel is not None
         axis = source.vars.index(channel)
         split, outer, inner = self.split(channel)
@@ -333,9 +324,7 @@ class _Rewriting:
             order = self.orders[tensor]
             copy = Tensor(shape, tensor.dtype, name=tensor.name)
             copy.serial = tensor.serial + 0.5
-            call = LibraryCall(
-                "reorder", src=Blocked(tensor, order, block=self.block), dst=View(copy, order)
-            )
+            call = LibraryCall("reorder", src=Blocked(tensor, order, block=self.block), dst=View(copy, order))
             copy.source = Called(call, (tensor,))
             self.plain[tensor] = copy
         return self.plain[tensor]

@@ -71,9 +71,7 @@ class PoolWriter(GemmText):
         """The first window around a place (counted with the padding), and the one after the last."""
         b, size, stride = self.b, self.window[axis], self.strides[axis]
         before = b.op("sub", at, i64(size - stride))
-        first = b.select(
-            b.compare("icmp slt", before, i64(0)), i64(0), b.op("sdiv", before, i64(stride))
-        )
+        first = b.select(b.compare("icmp slt", before, i64(0)), i64(0), b.op("sdiv", before, i64(stride)))
         after = b.op("add", b.op("sdiv", at, i64(stride)), i64(1))
         return first, self.least(after, count)
 

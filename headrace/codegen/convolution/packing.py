@@ -182,9 +182,7 @@ class _Convolution:
         self.out = stage
         return True
 
-    def line(
-        self, x: Expr, loops: tuple[Var, ...], channel: Var
-    ) -> tuple[Expr | None, Expr | None] | None:
+    def line(self, x: Expr, loops: tuple[Var, ...], channel: Var) -> tuple[Expr | None, Expr | None] | None:
         """(a, b) where x is a * result + b per channel; None stands for a factor 1, a shift 0."""
         if x.op == "load" and x.extra is self.out:
             own = all(i is var(v) for i, v in zip(x.args, loops))

@@ -16,15 +16,7 @@ from typing import Any
 
 from headrace.codegen.convolution.winograd_filters import Filters, Gradient, Sums, TurnedFilters
 from headrace.codegen.convolution.winograd_images import Images
-from headrace.codegen.convolution.winograd_text import (
-    GAP,
-    POSITIONS,
-    RESULT,
-    TAPS,
-    WORDS,
-    Form,
-    Text,
-)
+from headrace.codegen.convolution.winograd_text import GAP, POSITIONS, RESULT, TAPS, WORDS, Form, Text
 from headrace.codegen.fusion.generalize import strides
 from headrace.codegen.ir.kernel_ir import F32, Tensor
 from headrace.codegen.ir.stages import Temporary
@@ -222,16 +214,7 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
     group = min(GROUP, ceil(size.outs / cut.parts))
     v_step, m_step = (n * cut.block * size.lanes + GAP for n in (size.ins, group))
     scratch = _scratch(v_step + m_step, cut.block)
-    params = [
-        *size.geometry(cut.block),
-        group,
-        cut.parts,
-        v_step,
-        m_step,
-        size.filters,
-        scratch,
-        skipped,
-    ]
+    params = [*size.geometry(cut.block), group, cut.parts, v_step, m_step, size.filters, scratch, skipped]
     units = cut.blocks * cut.parts
     places = [(src, False), (weights, False), (dst, True), ("scratch", 0), (flag, True)]
     places += [(b, False) for b in bias]

@@ -45,8 +45,7 @@ class Filters(Text):
             def channel(c: Value) -> None:
                 start = self.at(weights, self.add(self.mul(c, outs), self.mul(k, lanes)))
                 g = [
-                    [self.load(self.at(start, taps[TAPS * i + j])) for j in range(TAPS)]
-                    for i in range(TAPS)
+                    [self.load(self.at(start, taps[TAPS * i + j])) for j in range(TAPS)] for i in range(TAPS)
                 ]
                 place = self.at(target, self.mul(self.add(self.mul(k, ins), c), lanes))
                 self.put_positions(self.both_ways(self.from_filter, g), place, p["u_step"])
@@ -76,8 +75,7 @@ class TurnedFilters(Text):
                 start = self.at(weights, self.add(self.mul(c, lanes, outs), self.mul(k, lanes)))
                 for i in range(TAPS * TAPS):
                     rows = [
-                        self.load(self.at(self.at(start, taps[i]), self.mul(outs, r)))
-                        for r in range(lanes)
+                        self.load(self.at(self.at(start, taps[i]), self.mul(outs, r))) for r in range(lanes)
                     ]
                     for r, x in enumerate(self.turn(rows)):
                         b.store(self.at(square, i64((i * lanes + r) * lanes)), x)
@@ -156,12 +154,7 @@ class Gradient(Text):
 
                 def whole() -> None:
                     below = self.at(corner, p["dst_row"])
-                    put(
-                        [
-                            [self.load(x), self.load(self.at(x, p["dst_pixel"]))]
-                            for x in (corner, below)
-                        ]
-                    )
+                    put([[self.load(x), self.load(self.at(x, p["dst_pixel"]))] for x in (corner, below)])
 
                 def part() -> None:
                     down = b.select(self.has(kept, 1), p["dst_row"], i64(0))
@@ -184,12 +177,7 @@ class Gradient(Text):
         self.loop(k0, k1, 1, channels)
 
     def products(
-        self,
-        count: Value,
-        part: Value,
-        ins: tuple[Value, Value],
-        outs: tuple[Value, Value],
-        is_first: Value,
+        self, count: Value, part: Value, ins: tuple[Value, Value], outs: tuple[Value, Value], is_first: Value
     ) -> None:
         """Add a block of tiles to the sums; the first one begins them."""
         b, p, lanes = self.b, self.p, self.lanes
@@ -210,10 +198,7 @@ class Gradient(Text):
 
             def panel(k: Value, vectors: int) -> None:
                 right = [self.at(d, self.mul(self.add(k, i), line)) for i in range(vectors)]
-                lines = [
-                    self.at(sums, self.mul(self.add(self.add(k0, k), i), depth))
-                    for i in range(vectors)
-                ]
+                lines = [self.at(sums, self.mul(self.add(self.add(k0, k), i), depth)) for i in range(vectors)]
 
                 def channels(c: Value) -> None:
                     left = self.at(v, self.mul(self.sub(c, c0), line))

@@ -66,15 +66,11 @@ class Images(Text):
 
             def panel(k: Value, vectors: int) -> None:
                 right = [self.at(u, self.mul(self.add(k, i), depth)) for i in range(vectors)]
-                outs = [
-                    self.at(m, self.mul(self.sub(self.add(k, i), k0), line)) for i in range(vectors)
-                ]
+                outs = [self.at(m, self.mul(self.sub(self.add(k, i), k0), line)) for i in range(vectors)]
 
                 def tile(t: Value) -> None:
                     at = self.mul(t, self.lanes)
-                    self.tile_of_product(
-                        self.at(v, at), right, [self.at(x, at) for x in outs], line
-                    )
+                    self.tile_of_product(self.at(v, at), right, [self.at(x, at) for x in outs], line)
 
                 self.loop(i64(0), count, self.form.rows, tile)
 

@@ -21,9 +21,7 @@ from headrace.codegen.products.llvm_gemm_text import PANELS, ROWS, Shape, i64
 
 EDGE, RESULT, TAPS = 4, 2, 3  # places of a patch, a tile and a filter, each way
 POSITIONS = EDGE * EDGE
-GAP = (
-    16  # elements between the positions of a block: no power of two, which would crowd a cache set
-)
+GAP = 16  # elements between the positions of a block: no power of two, which would crowd a cache set
 WORDS = 4  # that are noted for each tile of a block
 WHOLE_PATCH, WHOLE_TILE = (1 << POSITIONS) - 1, 3
 
@@ -82,9 +80,7 @@ class Text(Copies):
     def multiples(self, step: Value, count: int) -> list[Value]:
         return [self.mul(step, i) for i in range(count)]
 
-    def when(
-        self, condition: Value, yes: Callable[[], None], no: Callable[[], None] | None = None
-    ) -> None:
+    def when(self, condition: Value, yes: Callable[[], None], no: Callable[[], None] | None = None) -> None:
         b = self.b
         first, second, after = b.new_block(), b.new_block(), b.new_block()
         b.branch_if(condition, first, second)
@@ -144,14 +140,7 @@ class Text(Copies):
 
     # -- from images to positions ------------------------------------------------------------
     def patches(
-        self,
-        image: Value,
-        table: Value,
-        count: Value,
-        target: Value,
-        step: Value,
-        first: Value,
-        end: Value,
+        self, image: Value, table: Value, count: Value, target: Value, step: Value, first: Value, end: Value
     ) -> None:
         """target[position][block of channels][tile]: the patches of an image, transformed."""
         b, p = self.b, self.p
@@ -167,9 +156,7 @@ class Text(Copies):
 
                 def whole() -> None:
                     lines = [self.at(self.at(plane, start), r) for r in rows]
-                    self.put_patch(
-                        [[self.load(self.at(y, x)) for x in columns] for y in lines], place, step
-                    )
+                    self.put_patch([[self.load(self.at(y, x)) for x in columns] for y in lines], place, step)
 
                 def part() -> None:
                     found: Grid = []
@@ -212,22 +199,14 @@ class Text(Copies):
         return [transform([c[i] for c in columns]) for i in range(len(columns[0]))]
 
     def from_patch(self, d: list[Value]) -> list[Value]:
-        return [
-            self.fsub(d[0], d[2]),
-            self.fadd(d[1], d[2]),
-            self.fsub(d[2], d[1]),
-            self.fsub(d[1], d[3]),
-        ]
+        return [self.fsub(d[0], d[2]), self.fadd(d[1], d[2]), self.fsub(d[2], d[1]), self.fsub(d[1], d[3])]
 
     def from_filter(self, g: list[Value]) -> list[Value]:
         ends = self.fadd(g[0], g[2])
         return [g[0], self.half(self.fadd(ends, g[1])), self.half(self.fsub(ends, g[1])), g[2]]
 
     def to_tile(self, m: list[Value]) -> list[Value]:
-        return [
-            self.fadd(self.fadd(m[0], m[1]), m[2]),
-            self.fsub(self.fsub(m[1], m[2]), m[3]),
-        ]
+        return [self.fadd(self.fadd(m[0], m[1]), m[2]), self.fsub(self.fsub(m[1], m[2]), m[3])]
 
     def from_tile(self, y: list[Value]) -> list[Value]:
         """The transpose of `to_tile`."""

@@ -24,9 +24,7 @@ from headrace.codegen.ir.traverse import walk
 from headrace.codegen.machine.target import host
 
 AHEAD = 12 << 10
-ATTRIBUTES = (
-    'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-)
+ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 
 
 class KernelWriter(ExpressionWriter):
@@ -110,9 +108,7 @@ class KernelWriter(ExpressionWriter):
         if last is None:
             act(scope)
         else:
-            self.sequential(
-                scope, tuple(outer), lambda s: self.innermost(last, s, lanes, act, pairwise)
-            )
+            self.sequential(scope, tuple(outer), lambda s: self.innermost(last, s, lanes, act, pairwise))
         if pairwise is not None:
             pairwise.finish(scope)
         scope.block = self.b.block
@@ -205,12 +201,7 @@ class KernelWriter(ExpressionWriter):
             self.b.prefetch(self.b.offset(here, element, distance))
 
     def innermost(
-        self,
-        n: int,
-        scope: Scope,
-        lanes: int,
-        act: Callable[[Scope], None],
-        pairwise: Pairwise | None,
+        self, n: int, scope: Scope, lanes: int, act: Callable[[Scope], None], pairwise: Pairwise | None
     ) -> None:
         """The loop that is vectorized: `unroll` whole vectors at a time, then one masked vector at
         a time for the rest."""
@@ -294,18 +285,14 @@ class KernelWriter(ExpressionWriter):
             value = llvm_ops.OPS[how](self.b, kind, old, value)
         self.b.store(address, to_memory(self.b, value, kind))
 
-    def store_vector(
-        self, address: Value, kind: Kind, value: Value, mask: Value | None, how: str
-    ) -> None:
+    def store_vector(self, address: Value, kind: Kind, value: Value, mask: Value | None, how: str) -> None:
         """Store, or combine with what is there; under a mask only the lanes inside of the array are
         touched."""
         b = self.b
         if mask is None:
             type = vector(memory_type(kind), value.lanes)
             if how != "set":
-                value = llvm_ops.OPS[how](
-                    b, kind, from_memory(b, b.load(address, type), kind), value
-                )
+                value = llvm_ops.OPS[how](b, kind, from_memory(b, b.load(address, type), kind), value)
             b.store(address, to_memory(b, value, kind))
             return
         if how != "set":

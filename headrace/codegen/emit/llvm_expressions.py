@@ -21,9 +21,7 @@ from headrace.codegen.ir.kernel_ir import INDEX, LANE, Expr, constant_value, mak
 from headrace.codegen.ir.traverse import walk
 
 TOGETHER = 2  # copies whose instructions take turns, so that neither waits for its own results
-_LEAVES = frozenset(
-    {"fetch", "fold", "const", "param", "loop", "result", "lane_result", "address", "buffer"}
-)
+_LEAVES = frozenset({"fetch", "fold", "const", "param", "loop", "result", "lane_result", "address", "buffer"})
 
 
 class ExpressionWriter(LoopWriter):
@@ -41,9 +39,7 @@ class ExpressionWriter(LoopWriter):
     def extent(self, n: int) -> Expr:
         return make("param", (), INDEX, self.k.extents[n])
 
-    def sequential(
-        self, scope: Scope, loops: tuple[int, ...], body: Callable[[Scope], None]
-    ) -> None:
+    def sequential(self, scope: Scope, loops: tuple[int, ...], body: Callable[[Scope], None]) -> None:
         """Plain nested loops."""
         if not loops:
             body(scope)
@@ -163,8 +159,7 @@ class ExpressionWriter(LoopWriter):
         """A value that is a vector outside of vector loops."""
         if x.op == "fetch":
             raw = self.b.load(
-                self.lane_address(x.extra, x.args[0], scope),
-                vector(memory_type(x.kind), self.k.width),
+                self.lane_address(x.extra, x.args[0], scope), vector(memory_type(x.kind), self.k.width)
             )
             return from_memory(self.b, raw, x.kind)
         return self.apply(x, [self.wide(self.emit(a, scope)) for a in x.args])
@@ -283,11 +278,7 @@ class ExpressionWriter(LoopWriter):
             type = vector(element, self.k.lanes)
             if offsets is None:
                 address = self.contiguous(x.extra, rest, copy, scope)
-                raw = (
-                    self.b.load(address, type)
-                    if mask is None
-                    else self.b.masked_load(address, type, mask)
-                )
+                raw = self.b.load(address, type) if mask is None else self.b.masked_load(address, type, mask)
             else:
                 addresses = self.b.offset(self.base(x.extra), element, offsets[copy])
                 full = mask or constant(1, vector("i1", self.k.lanes))
@@ -342,9 +333,7 @@ class ExpressionWriter(LoopWriter):
 
         def along(s: Scope) -> None:
             first, end = constant(0, "i64"), self.scalar(self.extent(last), s)
-            self.counted_in(
-                pairwise, s, first, end, 1, lambda inner, i: self.enter(inner, last, i, inside)
-            )
+            self.counted_in(pairwise, s, first, end, 1, lambda inner, i: self.enter(inner, last, i, inside))
 
         self.sequential(scope, tuple(outer), along)
         if pairwise is not None:

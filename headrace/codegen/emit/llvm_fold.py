@@ -65,9 +65,7 @@ class Fold:
     def _get(self, cell: Value, type: str) -> Value:
         return self.b.emit(f"load {type}, ptr {cell.text}", type)
 
-    def add(
-        self, values: tuple[Value, ...], mask: Value | None, positions: tuple[Value, ...] | None
-    ) -> None:
+    def add(self, values: tuple[Value, ...], mask: Value | None, positions: tuple[Value, ...] | None) -> None:
         """Take one more value per copy; masked lanes keep what they have.  With `positions`
         (argmax, argmin) the place goes along with the better value."""
         b = self.b
@@ -93,9 +91,7 @@ class Fold:
         """The results, one vector per copy, nothing combined."""
         if self.is_arg:
             return tuple(self._get(p, vector("i64", self.lanes)) for p in self.places)
-        return tuple(
-            llvm_ops.rounded(self.b, self._get(c, self.type), self.kind) for c in self.cells
-        )
+        return tuple(llvm_ops.rounded(self.b, self._get(c, self.type), self.kind) for c in self.cells)
 
     def add_to(self, copy: int, value: Value) -> None:
         """Into one of the copies."""
@@ -161,8 +157,7 @@ class Fold:
         pairs = [
             (b.lane(value, i), b.lane(place, i))
             for value, place in (
-                (self._get(c, self.type), self._get(p, places))
-                for c, p in zip(self.cells, self.places)
+                (self._get(c, self.type), self._get(p, places)) for c, p in zip(self.cells, self.places)
             )
             for i in range(self.lanes)
         ]

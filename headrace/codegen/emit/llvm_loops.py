@@ -40,12 +40,7 @@ class LoopWriter:
         return following
 
     def counted(
-        self,
-        scope: Scope,
-        first: Value,
-        end: Value,
-        step: int,
-        body: Callable[[Scope, Value], None],
+        self, scope: Scope, first: Value, end: Value, step: int, body: Callable[[Scope, Value], None]
     ) -> None:
         """for i = first; i < end; i += step.  The new scope's code is written by `body`."""
         b = self.b
@@ -68,9 +63,7 @@ class LoopWriter:
         before, last = outside.block, self.b.block
         for name, first, following in phis:
             head.lines.insert(
-                0,
-                f"{name} = phi i64 [ {first.text}, %{before.label} ], "
-                f"[ {following.text}, %{last.label} ]",
+                0, f"{name} = phi i64 [ {first.text}, %{before.label} ], [ {following.text}, %{last.label} ]"
             )
         self.b.branch(head)
         before.end = f"br label %{head.label}"

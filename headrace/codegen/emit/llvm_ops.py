@@ -179,9 +179,7 @@ def _floor_div(b: Builder, kind: Kind, x: Value, y: Value) -> Value:
     if not kind.is_signed:
         return quotient
     rest = b.op("sub", x, b.op("mul", quotient, y))
-    return b.select(
-        _crosses(b, kind, rest, y), b.op("sub", quotient, constant(1, x.type)), quotient
-    )
+    return b.select(_crosses(b, kind, rest, y), b.op("sub", quotient, constant(1, x.type)), quotient)
 
 
 def _floor_mod(b: Builder, kind: Kind, x: Value, y: Value) -> Value:

@@ -38,12 +38,7 @@ class Pairwise:
         self.levels = [[self.b.stack(f"[{LEVELS} x {f.type}]") for _ in f.groups] for f in folds]
 
     def loop(
-        self,
-        scope: Scope,
-        first: Value,
-        end: Value,
-        step: int,
-        body: Callable[[Scope, Value], None],
+        self, scope: Scope, first: Value, end: Value, step: int, body: Callable[[Scope, Value], None]
     ) -> None:
         """for i = first; i < end; i += step, in blocks."""
         b = self.b

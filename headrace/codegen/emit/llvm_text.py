@@ -33,9 +33,7 @@ def vector(element: str, lanes: int) -> str:
 
 def bits_of(element: str) -> int:
     """Size of an element type."""
-    return {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}.get(element) or int(
-        element[1:]
-    )
+    return {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}.get(element) or int(element[1:])
 
 
 def is_float(element: str) -> bool:
@@ -195,9 +193,7 @@ class Builder:
         return self.emit(f"extractelement {x.type} {x.text}, i64 {i}", x.element)
 
     def with_lane(self, x: Value, i: int, value: Value) -> Value:
-        return self.emit(
-            f"insertelement {x.type} {x.text}, {value.type} {value.text}, i64 {i}", x.type
-        )
+        return self.emit(f"insertelement {x.type} {x.text}, {value.type} {value.text}, i64 {i}", x.type)
 
     def iota(self, lanes: int) -> Value:
         if lanes == 1:
@@ -208,9 +204,7 @@ class Builder:
     def offset(self, base: Value, element: str, index: Value) -> Value:
         """The address of base[index]; a vector of addresses for a vector of indices."""
         type = vector("ptr", index.lanes)
-        return self.emit(
-            f"getelementptr {element}, ptr {base.text}, {index.type} {index.text}", type
-        )
+        return self.emit(f"getelementptr {element}, ptr {base.text}, {index.type} {index.text}", type)
 
     def load(self, address: Value, type: str) -> Value:
         align = bits_of(Value("", type).element) // 8 or 1

@@ -111,17 +111,13 @@ def _numbers(tensor: Tensor, made: Compute, width: int) -> Form | None:
     block = Var(channel.extent // width)
     body = substitute(made.body, {channel: var(block) * width + lane(width)})
     found = _Place(block, width, (), ()).rewritten(body)
-    return (
-        None if found is None else Form(Member(tensor, (block,), found, False), block.extent, None)
-    )
+    return None if found is None else Form(Member(tensor, (block,), found, False), block.extent, None)
 
 
 class _Place:
     """What a stage may read: images at its own place, numbers of its own channel, single numbers."""
 
-    def __init__(
-        self, block: Var, width: int, loops: tuple[Var, ...], shape: tuple[int, ...]
-    ) -> None:
+    def __init__(self, block: Var, width: int, loops: tuple[Var, ...], shape: tuple[int, ...]) -> None:
         self.block, self.width, self.loops, self.shape = block, width, loops, shape
         self.channel = var(block) * width + lane(width)
 

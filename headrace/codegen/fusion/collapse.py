@@ -53,9 +53,7 @@ def collapse(
     return result, changed
 
 
-def _examine(
-    root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]
-) -> None:
+def _examine(root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]) -> None:
     """Note every load; a loop that is used as data cannot merge."""
     for x in walk(root):
         if x.op == "load":
@@ -64,9 +62,7 @@ def _examine(
     _pin_data(root, pinned)
 
 
-def _examine_index(
-    root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]
-) -> None:
+def _examine_index(root: Expr, accesses: dict[int, _Access], pinned: set[Var], keep: list[object]) -> None:
     for x in walk(root):
         if x.op == "load":
             _note(id(x), x.extra, x.args, accesses, pinned)
@@ -74,11 +70,7 @@ def _examine_index(
 
 
 def _note(
-    key: int,
-    tensor: Tensor,
-    index: tuple[Expr, ...],
-    accesses: dict[int, _Access],
-    pinned: set[Var],
+    key: int, tensor: Tensor, index: tuple[Expr, ...], accesses: dict[int, _Access], pinned: set[Var]
 ) -> None:
     if all(in_bounds(index, tensor.shape)):
         access = accesses[key] = _Access(tensor, index)

@@ -45,9 +45,7 @@ class Columns:
 def is_wide(made: Compute) -> bool:
     """Whether a row of results is worth a vector loop of its own, and stays close to the core."""
     own = _loops(made.vars)
-    return (
-        _along(own, made.body) > NARROW * host().lanes(32) and prod(v.extent for v in own) <= CLOSE
-    )
+    return _along(own, made.body) > NARROW * host().lanes(32) and prod(v.extent for v in own) <= CLOSE
 
 
 def _along(own: tuple[Var, ...], body: Expr) -> int:

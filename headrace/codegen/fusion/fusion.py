@@ -109,16 +109,7 @@ class EffectItem:
     tensor: Tensor
 
 
-Item = (
-    Group
-    | ChannelGroup
-    | ScatterItem
-    | ColumnsItem
-    | AssembleItem
-    | CallItem
-    | UnitItem
-    | EffectItem
-)
+Item = Group | ChannelGroup | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem | EffectItem
 
 
 def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
@@ -136,11 +127,7 @@ class Fusion:
     `first` on."""
 
     def __init__(
-        self,
-        outputs: list[Tensor],
-        updates: list[Update],
-        checks: list[Check],
-        first: float = 0,
+        self, outputs: list[Tensor], updates: list[Update], checks: list[Check], first: float = 0
     ) -> None:
         self.updates = {u.value: u.variable for u in updates}
         checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
@@ -254,9 +241,7 @@ class Fusion:
     def start_channels(self, item: Item | None, position: int, form: channels.Form) -> int | None:
         """With the stages that make what is added up, where they are the last thing needed."""
         if isinstance(item, Group) and not any(m.tensor in self.updates for m in item.members):
-            stages = [
-                (m.tensor, self.bodies[m.tensor]) for m in item.members if m.tensor in self.bodies
-            ]
+            stages = [(m.tensor, self.bodies[m.tensor]) for m in item.members if m.tensor in self.bodies]
             forms = [f for t, made in stages if (f := channels.form_of(t, made)) and f.image]
             group = channels.group_of([*forms, form])
             if group is not None and len(forms) == len(item.members):
@@ -351,9 +336,7 @@ class Fusion:
         group.append(member)
         return True
 
-    def fits(
-        self, group: Group, member: Member, exact: int | None, limit: int, related: bool
-    ) -> bool:
+    def fits(self, group: Group, member: Member, exact: int | None, limit: int, related: bool) -> bool:
         """Whether the member can share the group's loops: the same rows, a bounded size (registers,
         compile time), and rows that keep the threads busy or are short enough to stay in the
         cache."""

@@ -253,9 +253,7 @@ def describe(k: Lifted) -> str:
 
     for number, tensor in enumerate(k.buffers):
         role = "row" if number in k.temporaries else "out" if number in k.written else "in"
-        lines.append(
-            f"buffer {number} {tensor.kind} {role} {k.temporaries.get(number, '')}".rstrip()
-        )
+        lines.append(f"buffer {number} {tensor.kind} {role} {k.temporaries.get(number, '')}".rstrip())
     extents = " ".join(f"{loop}<p{p}" for loop, p in k.extents.items())
     lines.append(f"rows {k.rows} loops {extents}")
     for sweep in k.sweeps:

@@ -14,17 +14,7 @@ from math import prod
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, const, var
 from headrace.codegen.ir.ranges import in_bounds
-from headrace.codegen.ir.stages import (
-    Assembled,
-    Called,
-    Cell,
-    Made,
-    Row,
-    Scatter,
-    Stacked,
-    ViewOf,
-    memory,
-)
+from headrace.codegen.ir.stages import Assembled, Called, Cell, Made, Row, Scatter, Stacked, ViewOf, memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
 
 _FUNCTIONS = (

@@ -14,17 +14,7 @@ MAX_MEMBERS, MAX_WEIGHT = 48, 400
 class Member:
     """A stage in a group.  `loops` are its dimensions of more than one element."""
 
-    __slots__ = (
-        "body",
-        "extents",
-        "is_row",
-        "loads",
-        "loops",
-        "longest",
-        "rank",
-        "tensor",
-        "weight",
-    )
+    __slots__ = ("body", "extents", "is_row", "loads", "loops", "longest", "rank", "tensor", "weight")
 
     def __init__(self, tensor: Tensor, loops: tuple[Var, ...], body: Expr, is_row: bool) -> None:
         self.tensor, self.loops, self.body, self.is_row = tensor, loops, body, is_row

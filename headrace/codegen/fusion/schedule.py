@@ -107,18 +107,14 @@ class RowSchedule:
         for x in walk(body):
             args = tuple(made[id(a)] for a in x.args)
             new = x if all(a is b for a, b in zip(args, x.args)) else rebuild(x, args)
-            if x.op == "reduce" and not any(
-                isinstance(v, Var) and v not in self.rows for v in x.free
-            ):
+            if x.op == "reduce" and not any(isinstance(v, Var) and v not in self.rows for v in x.free):
                 how, loops = x.extra
                 new, after = self.accumulate(how, loops, new.args[0], x.kind)
                 ready = max(ready, after)
             made[id(x)] = new
         return made[id(body)], ready
 
-    def accumulate(
-        self, how: str, loops: tuple[Var, ...], body: Expr, kind: ir.Kind
-    ) -> tuple[Expr, int]:
+    def accumulate(self, how: str, loops: tuple[Var, ...], body: Expr, kind: ir.Kind) -> tuple[Expr, int]:
         ones = {v: ir.const(0, ir.INDEX) for v in loops if v.extent == 1}
         inner = tuple(v for v in loops if v.extent != 1)
         level = self.level_of(body, inner)
@@ -185,9 +181,7 @@ class RowSchedule:
         """Computed again rather than read again."""
         return weight(value) <= CHEAP
 
-    def from_memory(
-        self, load: Expr, args: tuple[Expr, ...], at: tuple[Expr, ...], made: _Made
-    ) -> Expr:
+    def from_memory(self, load: Expr, args: tuple[Expr, ...], at: tuple[Expr, ...], made: _Made) -> Expr:
         tensor = load.extra
         if tensor in self.stored:
             return tensor[args]  # type: ignore[no-any-return]
@@ -281,9 +275,7 @@ def is_flat(group: Group) -> bool:
     return True
 
 
-def schedule_group(
-    group: Group | ChannelGroup, stored: set[Tensor], name: str = "kernel"
-) -> Kernel:
+def schedule_group(group: Group | ChannelGroup, stored: set[Tensor], name: str = "kernel") -> Kernel:
     if isinstance(group, ChannelGroup):
         return ChannelSchedule(group, stored).kernel(name)
     if is_flat(group):
@@ -299,9 +291,7 @@ def schedule_store(
     return finish_flat(loops, [stored_at(tensor, made, offset, loops)], name)
 
 
-def stored_at(
-    tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, loops: tuple[Var, ...]
-) -> Store:
+def stored_at(tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, loops: tuple[Var, ...]) -> Store:
     """The stage over these loops, which are as long as its own."""
     own = iter(loops)
     at = [var(next(own)) if v.extent != 1 else ir.const(0, ir.INDEX) for v in made.vars]
@@ -422,12 +412,8 @@ def _steps(index: tuple[Expr, ...], tensor: Tensor) -> dict[Var, int]:
     return {t.extra: f for t, f in terms if t.op == "var"}
 
 
-def finish(
-    rows: tuple[Var, ...], sweeps: list[Sweep], temporaries: frozenset[Tensor], name: str
-) -> Kernel:
-    parts, actions = collapse(
-        [rows, *(s.loops for s in sweeps)], [[], *(list(s.actions) for s in sweeps)]
-    )
+def finish(rows: tuple[Var, ...], sweeps: list[Sweep], temporaries: frozenset[Tensor], name: str) -> Kernel:
+    parts, actions = collapse([rows, *(s.loops for s in sweeps)], [[], *(list(s.actions) for s in sweeps)])
     done = [
         Sweep(loops, tuple(acts), s.is_vector and bool(loops))
         for s, loops, acts in zip(sweeps, parts[1:], actions[1:])

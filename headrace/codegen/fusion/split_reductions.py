@@ -69,11 +69,7 @@ def split(tensor: Tensor, made: Compute, is_down: bool) -> tuple[Compute, Parts]
         return made, []
     body = rewrite(made.body, lambda old, args: changed.get(id(old)))
     again = any(isinstance(how, Columns) and how.is_many for _, how in parts)
-    made, more = (
-        split(tensor, Compute(made.vars, body), is_down)
-        if again
-        else (Compute(made.vars, body), [])
-    )
+    made, more = split(tensor, Compute(made.vars, body), is_down) if again else (Compute(made.vars, body), [])
     return made, parts + more
 
 

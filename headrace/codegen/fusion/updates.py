@@ -58,9 +58,7 @@ def copied(tensor: Tensor) -> Tensor:
     return tensor.like(source, tensor.name)
 
 
-def in_place_updates(
-    updates: list[Update], items: list[Item], stored: set[Tensor]
-) -> dict[Tensor, bool]:
+def in_place_updates(updates: list[Update], items: list[Item], stored: set[Tensor]) -> dict[Tensor, bool]:
     """Per variable: is its old value read by nobody after the update, and beside it only at the
     same index?  `stored` are the arrays that the items leave in memory."""
     made: dict[Tensor, int] = {}

@@ -126,9 +126,7 @@ class Planes:
 
     __slots__ = ("dtype", "im", "name", "re", "shape", "value", "whole")
 
-    def __init__(
-        self, re: Tensor, im: Tensor, whole: Tensor | None = None, value: Any = None
-    ) -> None:
+    def __init__(self, re: Tensor, im: Tensor, whole: Tensor | None = None, value: Any = None) -> None:
         self.re, self.im, self.shape, self.value = re, im, re.shape, value
         self.dtype = dtypes.complex128 if re.kind is F64 else dtypes.complex64
         self.name = re.name
@@ -166,8 +164,7 @@ def known(value: Any, dtype: DType, name: str = "") -> Planes:
     array = np.asarray(value, dtype.base.numpy)
     part = part_type(dtype)
     re, im = (
-        Tensor(array.shape, part, value=np.ascontiguousarray(p), name=name)
-        for p in (array.real, array.imag)
+        Tensor(array.shape, part, value=np.ascontiguousarray(p), name=name) for p in (array.real, array.imag)
     )
     both = np.stack((array.real, array.imag), axis=-1)
     whole = Tensor(both.shape, part, value=both, name=name)

@@ -22,8 +22,7 @@ _LARGEST = {16: 6e4, 32: 3e38, 64: 1e308}  # beyond it, a result may have become
 _TINY = 2.0**-120
 _FEW = 64  # elements of a constant that is looked at
 BOUNDED = frozenset(
-    "exp expm1 log log1p sigmoid tanh erf erfc sin cos tan atan asin acos sinh cosh asinh acosh "
-    "atanh".split()
+    "exp expm1 log log1p sigmoid tanh erf erfc sin cos tan atan asin acos sinh cosh asinh acosh atanh".split()
 )
 
 

@@ -85,9 +85,7 @@ class Expr:
         return f"{self.op}({', '.join(inner)})"
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            "the value of an expression is known only when the kernel runs: use e.select"
-        )
+        raise TypeError("the value of an expression is known only when the kernel runs: use e.select")
 
     __hash__ = object.__hash__
 

@@ -82,9 +82,7 @@ class ComplexEmitter(functions.Functions):
         if isinstance(body, Complex):
             if kind != "sum":
                 raise Decline(f"{kind} of complex numbers")
-            return Complex(
-                *(ir.make("reduce", (p,), p.kind, (kind, loops)) for p in (body.re, body.im))
-            )
+            return Complex(*(ir.make("reduce", (p,), p.kind, (kind, loops)) for p in (body.re, body.im)))
         result = ir.I64 if kind in ("argmax", "argmin") else body.kind
         return ir.make("reduce", (body,), result, (ir.of_kind(kind, body.kind), loops))
 
@@ -102,19 +100,14 @@ class ComplexEmitter(functions.Functions):
 
     def view(self, x: Any, shape: Sequence[int]) -> Any:
         view = self.real_emitter.view
-        return (
-            Planes(view(x.re, shape), view(x.im, shape))
-            if isinstance(x, Planes)
-            else view(x, shape)
-        )
+        return Planes(view(x.re, shape), view(x.im, shape)) if isinstance(x, Planes) else view(x, shape)
 
     def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Any]]) -> Any:
         assemble = self.real_emitter.assemble
         if not all(isinstance(x, Planes) for _, x in parts):
             return assemble(shape, parts)
         return Planes(
-            assemble(shape, [(at, x.re) for at, x in parts]),
-            assemble(shape, [(at, x.im) for at, x in parts]),
+            assemble(shape, [(at, x.re) for at, x in parts]), assemble(shape, [(at, x.im) for at, x in parts])
         )
 
     def assign(self, variable: Any, rule: Any) -> Any:

@@ -189,9 +189,7 @@ class _Loop:
             if new is not old:
                 new.check_in_loop(old)
                 changed = True
-        self.s.arrays = {
-            k: v for k, v in self.s.arrays.items() if k in before or v.outlives(before)
-        }
+        self.s.arrays = {k: v for k, v in self.s.arrays.items() if k in before or v.outlives(before)}
         changed = changed or len(self.s.arrays) > len(before)
         if changed:
             raise _Changed

@@ -84,10 +84,7 @@ class _Geometry:
 
     def source(self, out: Sequence[Expr], k: Sequence[Expr]) -> list[Expr]:
         """Where in the image output `out` looks with window element k; may be outside."""
-        return [
-            o * s + j * d - p
-            for o, j, s, d, p in zip(out, k, self.strides, self.dilations, self.before)
-        ]
+        return [o * s + j * d - p for o, j, s, d, p in zip(out, k, self.strides, self.dilations, self.before)]
 
     def target(self, at: Sequence[Expr], k: Sequence[Expr]) -> tuple[list[Expr], Expr]:
         """Which output looks at image place `at` with window element k, and whether one does."""

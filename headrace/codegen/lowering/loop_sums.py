@@ -60,17 +60,11 @@ class LoopSum:
         total.source = Called(call, (rows[0], rows[1]))
         loops = tuple(Var(n) for n in total.shape)
         index = tuple(map(var, loops))
-        return Tensor(
-            total.shape, total.dtype, source=Compute(loops, self.start[index] + total[index])
-        )
+        return Tensor(total.shape, total.dtype, source=Compute(loops, self.start[index] + total[index]))
 
 
 def take_out(
-    body: Part,
-    others: list[Tensor],
-    starts: list[Tensor],
-    carried: list[Tensor],
-    nexts: list[Tensor],
+    body: Part, others: list[Tensor], starts: list[Tensor], carried: list[Tensor], nexts: list[Tensor]
 ) -> dict[int, LoopSum]:
     """The variables that are such sums, unless `others` need them; the body keeps their terms
     instead."""

@@ -15,16 +15,7 @@ import numpy as np
 
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Compute, Expr, Tensor, Var, kind_of, var
-from headrace.codegen.ir.stages import (
-    NO_PLACE,
-    Assembled,
-    Check,
-    Scatter,
-    Temporary,
-    Update,
-    ViewOf,
-    memory,
-)
+from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf, memory
 from headrace.codegen.ir.traverse import substitute
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.emit import Decline
@@ -222,9 +213,7 @@ class Emitter:
             return base
         return Tensor(wanted, x.dtype, value=value, source=ViewOf(base), name=x.name)
 
-    def assemble(
-        self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Tensor]]
-    ) -> Tensor:
+    def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Tensor]]) -> Tensor:
         blocks = tuple((tuple(map(int, offset)), part) for offset, part in parts if part.count)
         for offset, part in blocks:
             for start, n, whole in zip(offset, part.shape, shape):
@@ -289,11 +278,7 @@ def _loops(x: Expr) -> tuple[Var, ...]:
 
 # -- ops -----------------------------------------------------------------------------------------
 def lower(
-    e: Emitter,
-    op: Op,
-    arguments: Sequence[Any],
-    attrs: dict[str, Any],
-    shapes: Sequence[tuple[int, ...]],
+    e: Emitter, op: Op, arguments: Sequence[Any], attrs: dict[str, Any], shapes: Sequence[tuple[int, ...]]
 ) -> list[Tensor]:
     """The outputs of one op.  `arguments` are Tensors, or lists of them, as in the signature."""
     rule = op.lower_rule
@@ -331,9 +316,7 @@ def require_broadcast(arguments: Sequence[Any], shape: tuple[int, ...]) -> None:
     for x in arguments:
         for operand in x if isinstance(x, (list, tuple)) else (x,):
             own = operand.shape
-            if len(own) > len(shape) or any(
-                n not in (1, m) for n, m in zip(own[::-1], shape[::-1])
-            ):
+            if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1])):
                 raise Decline(f"{list(own)} does not broadcast to {list(shape)}")
 
 

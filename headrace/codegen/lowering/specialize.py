@@ -28,13 +28,7 @@ from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.packed_weights import Packing
 from headrace.codegen.program.program import NEVER, Specialized
 from headrace.codegen.regions import array_ops
-from headrace.codegen.regions.regions import (
-    Key,
-    Region,
-    generator_key,
-    is_draw,
-    is_nothing,
-)
+from headrace.codegen.regions.regions import Key, Region, generator_key, is_draw, is_nothing
 from headrace.core.dtypes import DType
 from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
@@ -85,9 +79,7 @@ class Concrete(Input):
 
 
 class Specializer:
-    def __init__(
-        self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Any = NEVER
-    ) -> None:
+    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Any = NEVER) -> None:
         self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
         self.emitter.specializer = self
@@ -346,9 +338,7 @@ class Specializer:
                 raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
             # The caller's array has room for the declared type: another would be written beyond it.
             if tensor.dtype.numpy != output.dtype.base.numpy:
-                raise Decline(
-                    f"the rule gives {tensor.dtype.name}, the type is {output.dtype.name}"
-                )
+                raise Decline(f"the rule gives {tensor.dtype.name}, the type is {output.dtype.name}")
         return made
 
     def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...] | None]:
@@ -373,11 +363,7 @@ class Specializer:
         return shapes
 
     def called(
-        self,
-        node: PlanNode,
-        operands: list[Tensor],
-        arguments: list[Any],
-        shapes: list[tuple[int, ...]],
+        self, node: PlanNode, operands: list[Tensor], arguments: list[Any], shapes: list[tuple[int, ...]]
     ) -> list[Tensor] | None:
         """The op as a library call, if a library does it."""
         outputs = [Tensor(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]

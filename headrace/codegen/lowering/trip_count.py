@@ -18,9 +18,7 @@ class Trips(NamedTuple):
     is_exact: bool
 
 
-def trips_of(
-    s: Any, first: float, loop: Loop, starts: list[Tensor], invariants: list[Any]
-) -> Trips:
+def trips_of(s: Any, first: float, loop: Loop, starts: list[Tensor], invariants: list[Any]) -> Trips:
     """What is known of the trip count before the loop runs; `s.upper` has upper bounds of scalars."""
     given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
     return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))

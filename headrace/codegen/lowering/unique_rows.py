@@ -34,9 +34,7 @@ def add(s: Any, node: PlanNode) -> None:
     def place(k: Any) -> Any:
         return e.checked(ids[k], rows, OUTSIDE)
 
-    last = e.scatter(
-        "set", e.unwritten((rows,), "int32"), (count,), place, lambda k: ir.cast(k, ir.I32)
-    )
+    last = e.scatter("set", e.unwritten((rows,), "int32"), (count,), place, lambda k: ir.cast(k, ir.I32))
     leaders = e.compute((count,), lambda k: last[place(k)])
     kept = e.compute((count,), lambda k: ids[k])
     kept.name = node.name

@@ -164,9 +164,7 @@ _LOADED = re.compile(rf"load ptr, ptr ({_NAME})")
 _CHOSEN = re.compile(rf"select i1 (\S+), ptr ({_NAME}), ptr ({_NAME})")
 _MERGED = re.compile(r"phi ptr (\[.+\])")
 _SOURCE = re.compile(rf"\[ ({_NAME}), (%\w+) \]")
-_PLAIN = re.compile(
-    rf"(?P<kind>load|store) (?P<type><\d+ x \w+>|\w+)[ ,].*?ptr (?P<at>{_NAME})(,|$)"
-)
+_PLAIN = re.compile(rf"(?P<kind>load|store) (?P<type><\d+ x \w+>|\w+)[ ,].*?ptr (?P<at>{_NAME})(,|$)")
 _MASKED = re.compile(
     rf"@llvm\.masked\.(?P<kind>load|store|gather|scatter)\."
     rf".*?(?:ptr|x ptr>) (?P<at>{_NAME}), i32 \d+, (?P<mask><\d+ x i1> (?:splat \(i1 \d\)|\S+?))[,)]"

@@ -68,9 +68,7 @@ def _protect_forks(library: Any) -> None:
 def count() -> int:
     """How many threads a large kernel uses."""
     wanted = os.environ.get("HEADRACE_THREADS") or os.environ.get("OMP_NUM_THREADS")
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if wanted and wanted.isdigit() and int(wanted) > 0:
         cores = min(int(wanted), cores)
     cores = min(cores, MOST)

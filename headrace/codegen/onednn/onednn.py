@@ -31,9 +31,7 @@ def is_available() -> bool:
 
 def supports(call: LibraryCall) -> bool:
     kinds = {v.operand.kind.name for v in call.views.values()}
-    return (
-        call.kind in _BUILDERS and kinds <= {"f32", "bf16"} and len(kinds) == 1 and is_available()
-    )
+    return call.kind in _BUILDERS and kinds <= {"f32", "bf16"} and len(kinds) == 1 and is_available()
 
 
 def describe(call: LibraryCall) -> list[Execution]:
@@ -88,9 +86,7 @@ def product(call: LibraryCall) -> Entry | None:
     team = team_of(call)
     is_small = team == 1 and ta and not tb
     is_large = m * n >= LARGE_RESULT and team > 1
-    is_deep = (
-        not ta and not tb and n >= NARROW and k >= (DEEP if m * n >= FEW_RESULTS else 4 * DEEP)
-    )
+    is_deep = not ta and not tb and n >= NARROW and k >= (DEEP if m * n >= FEW_RESULTS else 4 * DEEP)
     if tc or not (is_small or is_large or is_deep):
         return None
     lib = dnn.library()
@@ -139,8 +135,7 @@ def entry_of(execution: Execution) -> Entry:
     team = execution.team
     assert execution.primitive is not None
     places: list[tuple[Any, Any]] = [
-        (place, name in execution.written or name == "scratchpad")
-        for name, _, place in execution.arguments
+        (place, name in execution.written or name == "scratchpad") for name, _, place in execution.arguments
     ]
     entry = Entry(native.EXECUTE, [], places, [], uses_team=team > 1)
     arguments = [(name, layout) for name, layout, _ in execution.arguments]

@@ -312,10 +312,7 @@ class Description:
     @property
     def implementation(self) -> str:
         text = ctypes.c_char_p()
-        check(
-            _lib().dnnl_primitive_desc_query(self, IMPLEMENTATION, 0, ctypes.byref(text)),
-            "implementation",
-        )
+        check(_lib().dnnl_primitive_desc_query(self, IMPLEMENTATION, 0, ctypes.byref(text)), "implementation")
         return (text.value or b"").decode()
 
     def primitive(self) -> Handle:
@@ -367,11 +364,5 @@ class Call:
         for slot, (name, _), held in zip(table, self.arguments, memories):
             slot.arg, slot.memory = ARG[name], held.pointer
         line, primitive = stream(), self.primitive
-        head = [
-            primitive.pointer,
-            line.pointer,
-            ctypes.addressof(table),
-            self.team,
-            len(memories),
-        ]
+        head = [primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories)]
         return head, [m.pointer for m in memories], (memories, table, line, primitive)

@@ -91,9 +91,7 @@ def work_of(call: LibraryCall) -> int:
 
 
 def finish(
-    description: Description,
-    arguments: list[tuple[str, Layout, Tensor]],
-    written: tuple[str, ...],
+    description: Description, arguments: list[tuple[str, Layout, Tensor]], written: tuple[str, ...]
 ) -> Execution:
     size = description.size("scratchpad")
     if size:

@@ -9,14 +9,7 @@ from headrace.codegen.ir.stages import Called
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.codegen.onednn.onednn_api import Description, Layout
-from headrace.codegen.onednn.onednn_calls import (
-    Blocked,
-    Execution,
-    Sequence,
-    plain,
-    reorder,
-    temporary,
-)
+from headrace.codegen.onednn.onednn_calls import Blocked, Execution, Sequence, plain, reorder, temporary
 from headrace.ops.declaration.emit import LibraryCall
 
 

@@ -107,9 +107,7 @@ def kind_of(made: Any) -> str:
 _TAKES = {
     "matmul": "engine layout layout layout? layout attributes",
     "reorder": "layout engine layout engine attributes",
-    "convolution_forward": "engine int int layout layout layout? layout"
-    + 4 * " dims"
-    + " attributes",
+    "convolution_forward": "engine int int layout layout layout? layout" + 4 * " dims" + " attributes",
     "convolution_backward_data": (
         "engine int layout layout layout" + 4 * " dims" + " description attributes"
     ),

@@ -46,9 +46,7 @@ NARROW = 16  # columns
 LONG = 1 << 12  # terms of a sum
 NEAR = 64  # elements between rows that lie close together
 CELL_WORK = 1_500_000  # multiplications and additions of a cell, at least
-STRETCHES = (
-    4  # cells of a thread, at most: as many as a part has stretches (codegen.program.native_team)
-)
+STRETCHES = 4  # cells of a thread, at most: as many as a part has stretches (codegen.program.native_team)
 LATENESS = 0.1  # of a cell's time, that one thread waits for another at the end
 
 
@@ -246,9 +244,7 @@ class Products:
         b, found = memory(call.views["weights"].operand), matrix(call.views["weights"])
         assert found is not None
         self.panels[key] = _panels(size, choice, _pitch(size, choice))
-        return [
-            _panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)
-        ]
+        return [_panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)]
 
     def prefers(self, call: LibraryCall) -> bool:
         """Whether this beats oneDNN, by measurement.  Stacks of products with long sums and an operand

@@ -76,10 +76,7 @@ class Writer(Copies):
         def depth(k0: Value) -> None:
             deep = self.least(b.op("sub", p["k"], k0), p["block"])
             self.loop(
-                top,
-                bottom,
-                self.s.height,
-                lambda i0: self.rows(i0, k0, deep, bottom, left, right, a, bb, c),
+                top, bottom, self.s.height, lambda i0: self.rows(i0, k0, deep, bottom, left, right, a, bb, c)
             )
 
         self.loop(i64(0), p["k"], p["block"], depth)
@@ -231,9 +228,7 @@ class Writer(Copies):
         b.branch_if(is_later, again, done)
         b.block = again
         old = [
-            self.read(self.at(line, i64(v * s.lanes)), masks[v])
-            for line in lines
-            for v in range(s.vectors)
+            self.read(self.at(line, i64(v * s.lanes)), masks[v]) for line in lines for v in range(s.vectors)
         ]
         more = [b.op("fadd", x, y) for x, y in zip(sums, old)]
         b.branch(done)

@@ -23,9 +23,7 @@ ROWS, COLUMNS, ROWS_DIRECT, COLUMNS_DIRECT = "rows", "columns", "rows direct", "
 # B: as it is, copied, copied with k contiguous before, or in panels already
 DIRECT, COPIED, TURNED, PANELS = "direct", "copied", "turned", "panels"
 
-ATTRIBUTES = (
-    'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
-)
+ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,9 +141,7 @@ class FewRows(GemmText):
 
         def columns(j: Value) -> None:
             each = [self.least(b.op("add", j, i64(i)), last) for i in range(few)]
-            lines = [
-                self.at(self.bb, b.op("mul", b.op("add", first, i), p["b_step"])) for i in each
-            ]
+            lines = [self.at(self.bb, b.op("mul", b.op("add", first, i), p["b_step"])) for i in each]
             sums = self.dots(lines)
             for r in range(rows):
                 line = self.at(self.c, b.op("add", b.op("mul", i64(r), p["c_step"]), first))
@@ -181,9 +179,7 @@ class FewRows(GemmText):
         whole = b.op("sub", p["k"], b.op("urem", p["k"], i64(lanes)))
         sums = stretch(i64(0), whole, 0)
         rest = b.op("sub", p["k"], whole)
-        return self.loop(
-            whole, p["k"], lanes, lambda k, *s: step(k, self.mask(rest), list(s)), sums
-        )
+        return self.loop(whole, p["k"], lanes, lambda k, *s: step(k, self.mask(rest), list(s)), sums)
 
     def total(self, x: Value) -> Value:
         """The sum of all lanes: halves, quarters, ..."""

@@ -101,13 +101,7 @@ def _looks_known(array: Any) -> bool:
 
     sizes = (ctypes.c_int64 * array.ndim).from_address(word(_SIZES)) if array.ndim else ()
     found = (word(_DATA), word(_TYPE), word(_DTYPE), word(_COUNT) + 1, tuple(sizes))
-    wanted = (
-        array.ctypes.data,
-        id(np.ndarray),
-        id(array.dtype),
-        sys.getrefcount(array),
-        array.shape,
-    )
+    wanted = (array.ctypes.data, id(np.ndarray), id(array.dtype), sys.getrefcount(array), array.shape)
     small = (ctypes.c_int32.from_address(id(array) + at).value for at in (_NDIM, _FLAGS))
     return found == wanted and tuple(small) == (array.ndim, array.flags.num)
 

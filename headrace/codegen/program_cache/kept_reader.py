@@ -25,16 +25,7 @@ from headrace.codegen.onednn.recipes import Reader, Unreadable, demand
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.memory import ALIGNMENT
-from headrace.codegen.program.program import (
-    CheckInfo,
-    Entry,
-    Face,
-    Form,
-    Label,
-    Program,
-    Result,
-    Specialized,
-)
+from headrace.codegen.program.program import CheckInfo, Entry, Face, Form, Label, Program, Result, Specialized
 from headrace.codegen.program_cache.kept_writer import ADDRESSES, nodes_of
 from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import as_dtype
@@ -98,9 +89,7 @@ class _Reader:
             for p in listed(get("outputs"))
         ]
         demand(len(outputs) == len(self.region.outputs))
-        variables, updated = (
-            [self.key(k) for k in listed(get(name))] for name in ("variables", "updated")
-        )
+        variables, updated = ([self.key(k) for k in listed(get(name))] for name in ("variables", "updated"))
         packed = len(program.inputs) - len(self.region.inputs) - len(variables)
         demand(packed == (len(program.packing.program.results) if program.packing else 0))
         demand(len(updated) == len(program.writes))
@@ -178,9 +167,7 @@ def _sizes(form: Form, arena: int, constants: int, unknown: int) -> list[int | N
 class _Entries:
     """The entries of one program."""
 
-    def __init__(
-        self, reader: _Reader, sizes: list[int | None], rows: list[Any], growing: int
-    ) -> None:
+    def __init__(self, reader: _Reader, sizes: list[int | None], rows: list[Any], growing: int) -> None:
         self.reader, self.sizes, self.rows, self.growing = reader, sizes, rows, growing
 
     def all(self, checks: int) -> list[Entry]:

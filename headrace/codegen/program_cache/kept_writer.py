@@ -14,15 +14,7 @@ import numpy as np
 
 from headrace.codegen.onednn import onednn_api, recipes
 from headrace.codegen.program import native
-from headrace.codegen.program.program import (
-    CheckInfo,
-    Entry,
-    Face,
-    Key,
-    Program,
-    Result,
-    Specialized,
-)
+from headrace.codegen.program.program import CheckInfo, Entry, Face, Key, Program, Result, Specialized
 from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import as_dtype
 from headrace.plan.plan import PlanNode

@@ -192,9 +192,7 @@ def _gradient(s: Any, node: PlanNode) -> None:
     if own not in s.arrays:
         flags = _zeros(array.size, dtypes.uint8)
         flags.serial = array.flags.serial + _SMALL * (2 + 2 * len(array.gradients))
-        s.arrays[own] = ArrayValue(
-            array.dtype, array.size, flags, array.shape, is_sum=True, parent=key
-        )
+        s.arrays[own] = ArrayValue(array.dtype, array.size, flags, array.shape, is_sum=True, parent=key)
         s.arrays[key] = replace(array, gradients=(*array.gradients, source))
     s.keys[Edge(node.name, 0)] = own
     s.values[Edge(node.name, 1)] = flow()

@@ -112,10 +112,7 @@ def _part(var: Any, name: str, value: Any) -> Any:
 
 
 def assign_from_checkpoint_fn(
-    model_path: Any,
-    var_list: Any,
-    ignore_missing_vars: bool = False,
-    reshape_variables: bool = False,
+    model_path: Any, var_list: Any, ignore_missing_vars: bool = False, reshape_variables: bool = False
 ) -> Callable[[Any], None] | None:
     """A function of a session that restores variables from a checkpoint; None if none are left.
 

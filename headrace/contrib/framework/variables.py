@@ -19,10 +19,7 @@ from headrace.variables.variable import Variable
 
 
 def local_variable(
-    initial_value: Any,
-    validate_shape: bool = True,
-    name: str | None = None,
-    use_resource: bool | None = None,
+    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
 ) -> Any:
     """A local variable that is not trained."""
     return Variable(
@@ -36,10 +33,7 @@ def local_variable(
 
 
 def global_variable(
-    initial_value: Any,
-    validate_shape: bool = True,
-    name: str | None = None,
-    use_resource: bool | None = None,
+    initial_value: Any, validate_shape: bool = True, name: str | None = None, use_resource: bool | None = None
 ) -> Any:
     """A global variable that is not trained."""
     return Variable(
@@ -232,10 +226,7 @@ def get_variable_full_name(var: Any) -> str:
 
 
 def filter_variables(
-    var_list: Any,
-    include_patterns: Any = None,
-    exclude_patterns: Any = None,
-    reg_search: bool = True,
+    var_list: Any, include_patterns: Any = None, exclude_patterns: Any = None, reg_search: bool = True
 ) -> list[Any]:
     """Those whose names match one of the patterns to include, and none of those to exclude.
 

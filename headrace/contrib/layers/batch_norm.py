@@ -13,19 +13,10 @@ from typing import Any
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.contrib.framework.variables import model_variable
 from headrace.contrib.layers.layer_call import add_to_collections, finished, layer_scope
-from headrace.contrib.layers.named_outputs import (
-    constant_value,
-    get_variable_collections,
-    smart_cond,
-)
+from headrace.contrib.layers.named_outputs import constant_value, get_variable_collections, smart_cond
 from headrace.core import dtypes
 from headrace.functions.array.array import identity, reshape, shape
-from headrace.functions.nn.norm import (
-    batch_normalization,
-    fused_batch_norm,
-    moments,
-    weighted_moments,
-)
+from headrace.functions.nn.norm import batch_normalization, fused_batch_norm, moments, weighted_moments
 from headrace.functions.values.nest import map_structure
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -118,13 +109,10 @@ def batch_norm(
     with layer_scope(scope, "BatchNorm", inputs, reuse) as sc:
         if batch_weights is None and not elsewhere and not zero_debias_moving_mean:
             renorming = (renorm, renorm_clipping, renorm_decay)
-            outputs = _by_layer(
-                inputs, params, epsilon, data_format, fused, renorming, adjustment, sc, reuse
-            )
+            outputs = _by_layer(inputs, params, epsilon, data_format, fused, renorming, adjustment, sc, reuse)
         elif renorm:
             raise ValueError(
-                "renorm is not supported with batch_weights, updates_collections or "
-                "zero_debias_moving_mean"
+                "renorm is not supported with batch_weights, updates_collections or zero_debias_moving_mean"
             )
         else:
             outputs = _by_moments(inputs, params, epsilon, data_format, batch_weights)
@@ -186,9 +174,7 @@ class _Params:
 
     def collect(self, averages: tuple[Any, Any], mean: Any, variance: Any) -> None:
         """Add the updates to their collections."""
-        found = smart_cond(
-            self.is_training, lambda: self.updates(averages, mean, variance), lambda: averages
-        )
+        found = smart_cond(self.is_training, lambda: self.updates(averages, mean, variance), lambda: averages)
         for update in found:
             get_default_graph().add_to_collections(self.updates_collections, update)
 
@@ -236,13 +222,7 @@ def _fused(inputs: Any, params: _Params, epsilon: float, data_format: str) -> An
 
     def applied() -> Any:
         return fused_batch_norm(
-            inputs,
-            gamma,
-            beta,
-            mean=averages[0],
-            variance=averages[1],
-            is_training=False,
-            **options,
+            inputs, gamma, beta, mean=averages[0], variance=averages[1], is_training=False, **options
         )
 
     outputs, mean, variance = smart_cond(params.is_training, trained, applied)
@@ -294,9 +274,7 @@ def _by_layer(
     return outputs
 
 
-def _by_moments(
-    inputs: Any, params: _Params, epsilon: float, data_format: str, batch_weights: Any
-) -> Any:
+def _by_moments(inputs: Any, params: _Params, epsilon: float, data_format: str, batch_weights: Any) -> Any:
     rank, first = inputs.shape.ndims, data_format == "NCHW"
     if rank is None:
         raise ValueError(f"Inputs {inputs.name} has undefined rank.")

@@ -15,9 +15,7 @@ def _scope_of(layer: Any, default: str) -> str:
     return name
 
 
-def repeat(
-    inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
+def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """layer(layer(inputs)), and so on.
 
     Args:

@@ -94,9 +94,7 @@ def convolution(
         add_to_collections(layer.kernel, variables_collections, "weights")
         if layer.use_bias:
             add_to_collections(layer.bias, variables_collections, "biases")
-        return finished(
-            outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
 def _of_rank(dims: int, name: str, doc: str) -> Any:
@@ -185,9 +183,7 @@ def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) 
             add_to_collections(layer.kernel, variables_collections, "weights")
             if layer.bias is not None:
                 add_to_collections(layer.bias, variables_collections, "biases")
-            return finished(
-                outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params
-            )
+            return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -298,9 +294,7 @@ def separable_convolution2d(
             add_to_collections(layer.pointwise_kernel, variables_collections, "weights")
             if layer.bias is not None:
                 add_to_collections(layer.bias, variables_collections, "biases")
-        return finished(
-            outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
 separable_conv2d = separable_convolution2d
@@ -381,9 +375,7 @@ def convolution2d_in_plane(
                 collections=get_variable_collections(variables_collections, "biases"),
             )
             outputs = bias_add(outputs, biases)
-        return finished(
-            outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
 conv2d_in_plane = convolution2d_in_plane

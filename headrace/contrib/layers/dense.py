@@ -83,9 +83,7 @@ def fully_connected(
         add_to_collections(layer.kernel, variables_collections, "weights")
         if layer.bias is not None:
             add_to_collections(layer.bias, variables_collections, "biases")
-        return finished(
-            outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params
-        )
+        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
 
 
 relu = functools.partial(fully_connected, activation_fn=activation.relu)
@@ -183,9 +181,7 @@ def maxout(inputs: Any, num_units: int, axis: int = -1, scope: Any = None) -> An
         sizes: list[Any] = inputs.shape.as_list()
         channels = sizes[axis]
         if channels % num_units:
-            raise ValueError(
-                f"number of features({channels}) is not a multiple of num_units({num_units})"
-            )
+            raise ValueError(f"number of features({channels}) is not a multiple of num_units({num_units})")
         sizes[axis] = num_units
         known = [shape(inputs)[i] if size is None else size for i, size in enumerate(sizes)]
         return reduce_max(reshape(inputs, [*known, channels // num_units]), -1)

@@ -47,15 +47,11 @@ def gather_tensors_aliases(tensors: Any) -> list[str]:
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
-def convert_collection_to_dict(
-    collection: str, clear_collection: bool = False
-) -> OrderedDict[str, Any]:
+def convert_collection_to_dict(collection: str, clear_collection: bool = False) -> OrderedDict[str, Any]:
     """The tensors of a collection, by name."""
     graph = get_default_graph()
     found = OrderedDict(
-        (alias, tensor)
-        for tensor in graph.get_collection(collection)
-        for alias in get_tensor_aliases(tensor)
+        (alias, tensor) for tensor in graph.get_collection(collection) for alias in get_tensor_aliases(tensor)
     )
     if clear_collection:
         graph.clear_collection(collection)
@@ -90,9 +86,7 @@ def static_cond(pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any]) -> An
     return fn1() if pred else fn2()
 
 
-def smart_cond(
-    pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None
-) -> Any:
+def smart_cond(pred: Any, fn1: Callable[[], Any], fn2: Callable[[], Any], name: str | None = None) -> Any:
     """fn1() or fn2(), decided now where the value of `pred` is known, else at run time."""
     known = constant_value(pred)
     return cond(pred, fn1, fn2, name=name) if known is None else static_cond(known, fn1, fn2)
@@ -127,9 +121,7 @@ def two_element_tuple(int_or_tuple: Any) -> tuple[int, int]:
     try:
         sizes = tuple(int(size) for size in int_or_tuple)
     except TypeError:
-        raise ValueError(
-            "Must be an int, a list with 2 elements or a TensorShape of length 2"
-        ) from None
+        raise ValueError("Must be an int, a list with 2 elements or a TensorShape of length 2") from None
     if len(sizes) != 2:
         raise ValueError(f"Must be a list with 2 elements: {int_or_tuple}")
     return sizes

@@ -11,12 +11,7 @@ from headrace.contrib.layers.named_outputs import get_variable_collections
 from headrace.core import dtypes
 from headrace.functions.array.array import reshape, shape
 from headrace.functions.nn.activation import bias_add as nn_bias_add
-from headrace.functions.nn.norm import (
-    batch_normalization,
-    moments,
-    normalize_moments,
-    sufficient_statistics,
-)
+from headrace.functions.nn.norm import batch_normalization, moments, normalize_moments, sufficient_statistics
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.exponential import rsqrt
 from headrace.variables.initializers.initializers import Ones, Zeros
@@ -24,13 +19,7 @@ from headrace.variables.scope import variable_scope
 
 
 def _parameters(
-    inputs: Any,
-    size: Any,
-    center: bool,
-    scale: bool,
-    initializers: Any,
-    collections: Any,
-    trainable: bool,
+    inputs: Any, size: Any, center: bool, scale: bool, initializers: Any, collections: Any, trainable: bool
 ) -> tuple[Any, Any]:
     """(beta, gamma); None where there is none."""
     found = []
@@ -96,9 +85,7 @@ def layer_norm(
                 f"Inputs {inputs.name}: shape(inputs)[{begin_params_axis}:] is not fully defined: "
                 f"{inputs.shape}"
             )
-        beta, gamma = _parameters(
-            inputs, size, center, scale, None, variables_collections, trainable
-        )
+        beta, gamma = _parameters(inputs, size, center, scale, None, variables_collections, trainable)
         mean, variance = moments(inputs, list(range(begin_norm_axis, rank)), keep_dims=True)
         epsilon = 1e-3 if inputs.dtype.base_dtype == dtypes.float16 else 1e-12
         outputs = batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
@@ -145,9 +132,7 @@ def instance_norm(
             beta, gamma = (None if v is None else reshape(v, spread) for v in (beta, gamma))
         axes = [i for i in range(1, rank) if i != axis]
         mean, variance = moments(inputs, axes, keep_dims=True)
-        outputs = batch_normalization(
-            inputs, mean, variance, beta, gamma, epsilon, name="instancenorm"
-        )
+        outputs = batch_normalization(inputs, mean, variance, beta, gamma, epsilon, name="instancenorm")
         return finished(outputs, sc, outputs_collections, activation_fn)
 
 
@@ -188,9 +173,7 @@ def group_norm(
     if channels_axis > rank - 1:
         raise ValueError("Axis is out of bounds.")
     known = shape(inputs)
-    sizes: list[Any] = [
-        known[i] if size is None else size for i, size in enumerate(inputs.shape.as_list())
-    ]
+    sizes: list[Any] = [known[i] if size is None else size for i, size in enumerate(inputs.shape.as_list())]
     axis = channels_axis % rank
     axes = _space_axes(inputs, axis, reduction_axes)
     channels = _group_channels(inputs, axis, groups)

@@ -41,13 +41,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "RMSProp": RMSPropOptimizer,
     "SGD": GradientDescentOptimizer,
 }
-OPTIMIZER_SUMMARIES = [
-    "learning_rate",
-    "loss",
-    "gradients",
-    "gradient_norm",
-    "global_gradient_norm",
-]
+OPTIMIZER_SUMMARIES = ["learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm"]
 _NORMS = {"global_gradient_norm", "gradient_norm"}
 
 
@@ -139,8 +133,7 @@ def _checked_summaries(summaries: Any) -> set[str]:
     for summary in summaries:
         if summary not in OPTIMIZER_SUMMARIES:
             raise ValueError(
-                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided "
-                f"{summary}."
+                f"Summaries should be one of [{', '.join(OPTIMIZER_SUMMARIES)}], you provided {summary}."
             )
     return set(summaries)
 
@@ -152,8 +145,7 @@ def _rate(learning_rate: Any) -> Any:
         return learning_rate
     if not isinstance(learning_rate, float):
         raise ValueError(
-            f"Learning rate should be 0d Tensor or float. Got {learning_rate} of type "
-            f"{type(learning_rate)}"
+            f"Learning rate should be 0d Tensor or float. Got {learning_rate} of type {type(learning_rate)}"
         )
     if learning_rate < 0.0:
         raise ValueError("Invalid learning_rate %s.", learning_rate)
@@ -168,8 +160,7 @@ def _optimizer(optimizer: Any, rate: Any, learning_rate: Any) -> Any:
         kind = "string" if isinstance(optimizer, str) else "class"
         if rate is None:
             raise ValueError(
-                f"Learning rate is None, but should be specified if optimizer is {kind} "
-                f"({optimizer})."
+                f"Learning rate is None, but should be specified if optimizer is {kind} ({optimizer})."
             )
         if is_class:
             return optimizer(learning_rate=rate)
@@ -288,9 +279,7 @@ def _limit(
         log_norm = log(norm + epsilon)
 
         def average(role: str, value: Any) -> Any:
-            variable = get_variable(
-                role, value.shape, value.dtype, initializer=Zeros(), trainable=False
-            )
+            variable = get_variable(role, value.shape, value.dtype, initializer=Zeros(), trainable=False)
             return assign_moving_average(variable, value, decay, zero_debias=False)
 
         mean = average("mean", log_norm)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
-from headrace.contrib.layers.named_outputs import (
-    collect_named_outputs,
-    n_positive_integers,
-    op_format,
-)
+from headrace.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers, op_format
 from headrace.functions.nn.pool import pool as nn_pool
 from headrace.functions.values.structure import name_scope
 from headrace.layers import pooling
@@ -30,9 +26,7 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
             raise ValueError(f"data_format has to be either {formats[1]} or {formats[0]}.")
         with name_scope(scope, default, [inputs]) as sc:
             inputs = convert_to_tensor(inputs)
-            layer = layer_class(
-                kernel_size, stride, padding, data_format=op_format(data_format), _scope=sc
-            )
+            layer = layer_class(kernel_size, stride, padding, data_format=op_format(data_format), _scope=sc)
             return collect_named_outputs(outputs_collections, sc, layer(inputs))
 
     function.__name__ = function.__qualname__ = name
@@ -43,32 +37,16 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
 _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")
 
 avg_pool2d = _pooling(
-    pooling.AveragePooling2D,
-    _IMAGES,
-    "avg_pool2d",
-    "AvgPool2D",
-    "The mean of each window of images.",
+    pooling.AveragePooling2D, _IMAGES, "avg_pool2d", "AvgPool2D", "The mean of each window of images."
 )
 max_pool2d = _pooling(
-    pooling.MaxPooling2D,
-    _IMAGES,
-    "max_pool2d",
-    "MaxPool2D",
-    "The greatest of each window of images.",
+    pooling.MaxPooling2D, _IMAGES, "max_pool2d", "MaxPool2D", "The greatest of each window of images."
 )
 avg_pool3d = _pooling(
-    pooling.AveragePooling3D,
-    _VOLUMES,
-    "avg_pool3d",
-    "AvgPool3D",
-    "The mean of each window of volumes.",
+    pooling.AveragePooling3D, _VOLUMES, "avg_pool3d", "AvgPool3D", "The mean of each window of volumes."
 )
 max_pool3d = _pooling(
-    pooling.MaxPooling3D,
-    _VOLUMES,
-    "max_pool3d",
-    "MaxPool3D",
-    "The greatest of each window of volumes.",
+    pooling.MaxPooling3D, _VOLUMES, "max_pool3d", "MaxPool3D", "The greatest of each window of volumes."
 )
 
 

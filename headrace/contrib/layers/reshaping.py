@@ -45,9 +45,7 @@ def dense_to_sparse(
 
 
 @add_arg_scope
-def inner_flatten(
-    inputs: Any, new_rank: int, output_collections: Any = None, scope: Any = None
-) -> Any:
+def inner_flatten(inputs: Any, new_rank: int, output_collections: Any = None, scope: Any = None) -> Any:
     """The last dimensions in one, so that `new_rank` are left; dense or sparse.
 
     Raises:
@@ -181,9 +179,7 @@ def spatial_softmax(
             return reshape(concat(expected, 1), [-1, channels * 2])
 
 
-def poincare_normalize(
-    x: Any, axis: Any = 1, epsilon: float = 1e-5, name: str | None = None
-) -> Any:
+def poincare_normalize(x: Any, axis: Any = 1, epsilon: float = 1e-5, name: str | None = None) -> Any:
     """Vectors along `axis`, shortened where need be to stay inside the unit ball."""
     with name_scope(name, "poincare_normalize", [x]) as scope:
         x = convert_to_tensor(x, name="x")

@@ -40,17 +40,13 @@ def summarize_activation(op: Any) -> Any:
     return histogram(f"{node.name}/activation", op)
 
 
-def summarize_tensors(
-    tensors: Any, summarizer: Callable[[Any], Any] = summarize_tensor
-) -> list[Any]:
+def summarize_tensors(tensors: Any, summarizer: Callable[[Any], Any] = summarize_tensor) -> list[Any]:
     """A summary of each tensor."""
     return [summarizer(tensor) for tensor in tensors]
 
 
 def summarize_collection(
-    collection: str,
-    name_filter: str | None = None,
-    summarizer: Callable[[Any], Any] = summarize_tensor,
+    collection: str, name_filter: str | None = None, summarizer: Callable[[Any], Any] = summarize_tensor
 ) -> list[Any]:
     """A summary of each tensor of a collection whose name matches a regular expression."""
     found = get_default_graph().get_collection(collection)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.contrib.legacy_seq2seq.decoders import (
-    LoopFunction,
-    embedded_argmax,
-    step_inputs,
-)
+from headrace.contrib.legacy_seq2seq.decoders import LoopFunction, embedded_argmax, step_inputs
 from headrace.contrib.rnn.linear import known_depth, linear
 from headrace.contrib.seq2seq.attention import size_of
 from headrace.core import dtypes

@@ -63,10 +63,7 @@ def model_with_buckets(
             with variable_scope(get_variable_scope(), reuse=True if i else None):
                 found, _ = seq2seq(encoder_inputs[:read], decoder_inputs[:written])
                 loss = loss_of(
-                    found,
-                    targets[:written],
-                    weights[:written],
-                    softmax_loss_function=softmax_loss_function,
+                    found, targets[:written], weights[:written], softmax_loss_function=softmax_loss_function
                 )
             outputs.append(found)
             losses.append(loss)

@@ -26,9 +26,7 @@ from headrace.nn.static_rnn import static_rnn
 from headrace.variables.scope import get_variable, variable_scope
 
 
-def encoded(
-    inputs: Any, cell: Any, symbols: int, embedding_size: int, dtype: Any
-) -> tuple[list[Any], Any]:
+def encoded(inputs: Any, cell: Any, symbols: int, embedding_size: int, dtype: Any) -> tuple[list[Any], Any]:
     """The outputs and the last state of a cell that reads symbols through a table of its own."""
     return static_rnn(EmbeddingWrapper(cell, symbols, embedding_size), inputs, dtype=dtype)
 

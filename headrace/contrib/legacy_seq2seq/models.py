@@ -12,11 +12,7 @@ from headrace.variables.scope import get_variable_scope, variable_scope
 
 
 def basic_rnn_seq2seq(
-    encoder_inputs: Any,
-    decoder_inputs: Any,
-    cell: Any,
-    dtype: Any = dtypes.float32,
-    scope: Any = None,
+    encoder_inputs: Any, decoder_inputs: Any, cell: Any, dtype: Any = dtypes.float32, scope: Any = None
 ) -> tuple[list[Any], Any]:
     """A cell reads a sequence; a cell like it, with variables of its own, writes another from the last
     state.

@@ -56,9 +56,7 @@ def one2many_rnn_seq2seq(
             raise TypeError(f"dec_cell is not an RNNCell: {type(cell)}")
     outputs, states = {}, {}
     with variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as entered:
-        _, state = encoded(
-            encoder_inputs, enc_cell, num_encoder_symbols, embedding_size, entered.dtype
-        )
+        _, state = encoded(encoder_inputs, enc_cell, num_encoder_symbols, embedding_size, entered.dtype)
         for name, inputs in decoder_inputs_dict.items():
             with variable_scope(f"one2many_decoder_{name}"):
                 outputs[name], states[name] = _decoded(

@@ -6,14 +6,7 @@ from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.core import dtypes
-from headrace.functions.array.array import (
-    expand_dims,
-    ones_like,
-    reshape,
-    shape,
-    squeeze,
-    zeros_like,
-)
+from headrace.functions.array.array import expand_dims, ones_like, reshape, shape, squeeze, zeros_like
 from headrace.functions.array.indexing import where
 from headrace.functions.math.cast import cast
 from headrace.functions.math.elementwise import square
@@ -84,9 +77,7 @@ def _weighted(loss: Any, scope: str, values: Any, weights: Any, given: str | Non
 
 def _each(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A function of tf.losses, per element and in no collection."""
-    return lambda: function(
-        *args, scope="each", loss_collection=None, reduction=Reduction.NONE, **kwargs
-    )
+    return lambda: function(*args, scope="each", loss_collection=None, reduction=Reduction.NONE, **kwargs)
 
 
 def absolute_difference(
@@ -108,11 +99,7 @@ def mean_squared_error(
 
 
 def log_loss(
-    predictions: Any,
-    labels: Any = None,
-    weights: Any = 1.0,
-    epsilon: float = 1e-7,
-    scope: str | None = None,
+    predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None
 ) -> Any:
     """-label · log(prediction) - (1 - label) · log(1 - prediction), for probabilities."""
     values = [predictions, labels, weights]
@@ -129,24 +116,16 @@ def sigmoid_cross_entropy(
 ) -> Any:
     """Cross entropy between labels and the sigmoid of logits, each class by itself."""
     values = [logits, multi_class_labels, weights]
-    loss = _each(
-        losses.sigmoid_cross_entropy, multi_class_labels, logits, label_smoothing=label_smoothing
-    )
+    loss = _each(losses.sigmoid_cross_entropy, multi_class_labels, logits, label_smoothing=label_smoothing)
     return _weighted(loss, "sigmoid_cross_entropy_loss", values, weights, scope)
 
 
 def softmax_cross_entropy(
-    logits: Any,
-    onehot_labels: Any,
-    weights: Any = 1.0,
-    label_smoothing: Any = 0,
-    scope: str | None = None,
+    logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: Any = 0, scope: str | None = None
 ) -> Any:
     """Cross entropy between distributions over classes and the softmax of logits."""
     values = [logits, onehot_labels, weights]
-    loss = _each(
-        losses.softmax_cross_entropy, onehot_labels, logits, label_smoothing=label_smoothing
-    )
+    loss = _each(losses.softmax_cross_entropy, onehot_labels, logits, label_smoothing=label_smoothing)
     return _weighted(loss, "softmax_cross_entropy_loss", values, weights, scope)
 
 

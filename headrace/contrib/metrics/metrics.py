@@ -87,9 +87,7 @@ def aggregate_metrics(*value_update_tuples: Any) -> tuple[list[Any], list[Any]]:
     return list(values), list(updates)
 
 
-def aggregate_metric_map(
-    names_to_tuples: dict[str, Any],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def aggregate_metric_map(names_to_tuples: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Pairs (value, update) by name as values by name and updates by name.
 
     Example:

@@ -148,9 +148,7 @@ class AttentionCellWrapper(RNNCell):
         with variable_scope("attn_output_projection"):
             output = linear([output, attended], self._size)
         newer = slice_(outputs, [0, 1, 0], [-1, -1, -1])
-        outputs = reshape(
-            concat([newer, expand_dims(output, 1)], 1), [-1, self._length * self._size]
-        )
+        outputs = reshape(concat([newer, expand_dims(output, 1)], 1), [-1, self._length * self._size])
         new = (state, attended, outputs)
         return output, new if self._state_is_tuple else concat(list(new), 1)
 

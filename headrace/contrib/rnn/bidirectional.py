@@ -137,6 +137,4 @@ def _check(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> None
         raise ValueError("Forward and Backward cells must have the same depth.")
     for states, way in ((states_fw, "fw"), (states_bw, "bw")):
         if states is not None and (not isinstance(states, list) or len(states) != len(cells_fw)):
-            raise ValueError(
-                f"initial_states_{way} must be a list of state tensors (one per layer)."
-            )
+            raise ValueError(f"initial_states_{way} must be a list of state tensors (one per layer).")

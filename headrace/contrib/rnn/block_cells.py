@@ -150,9 +150,7 @@ class GRUBlockCell(LayerRNNCell):
     def call(self, inputs: Any, h_prev: Any) -> Any:  # type: ignore[override]
         found = h_prev.shape.with_rank(2).dim(1)
         if found != self._cell_size:
-            raise ValueError(
-                f"Shape of h_prev[1] incorrect: cell_size {self._cell_size} vs {found}"
-            )
+            raise ValueError(f"Shape of h_prev[1] incorrect: cell_size {self._cell_size} vs {found}")
         _, _, _, h = gru_block_cell(x=inputs, h_prev=h_prev, **self._parts)
         return h, h
 

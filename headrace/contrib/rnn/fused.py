@@ -110,11 +110,7 @@ class TimeReversedFusedRNN(FusedRNNCell):
     ) -> Any:
         turned = self._reversed(inputs, sequence_length)
         outputs, state = self._cell(
-            turned,
-            initial_state=initial_state,
-            dtype=dtype,
-            sequence_length=sequence_length,
-            scope=scope,
+            turned, initial_state=initial_state, dtype=dtype, sequence_length=sequence_length, scope=scope
         )
         return self._reversed(outputs, sequence_length), state
 
@@ -130,12 +126,7 @@ class LSTMBlockWrapper(Layer, ABC):
 
     @abstractmethod
     def _call_cell(
-        self,
-        inputs: Any,
-        initial_cell_state: Any,
-        initial_output: Any,
-        dtype: Any,
-        sequence_length: Any,
+        self, inputs: Any, initial_cell_state: Any, initial_output: Any, dtype: Any, sequence_length: Any
     ) -> Any:
         """Memory and output of every step: two tensors [time, batch, units]."""
 
@@ -170,9 +161,7 @@ class LSTMBlockWrapper(Layer, ABC):
         else:
             lives = transpose(sequence_mask(lengths, count, dtype=dtype), [1, 0])
             outputs = outputs * expand_dims(lives, -1)
-            state = LSTMStateTuple(
-                *(_after(lengths, batch, *pair) for pair in ((c, memories), (h, outputs)))
-            )
+            state = LSTMStateTuple(*(_after(lengths, batch, *pair) for pair in ((c, memories), (h, outputs))))
         return unstack(outputs) if in_list else outputs, state
 
 

@@ -169,12 +169,7 @@ class SRUCell(OneVector, LayerRNNCell):
     """
 
     def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        name: Any = None,
-        **kwargs: Any,
+        self, num_units: int, activation: Any = None, reuse: Any = None, name: Any = None, **kwargs: Any
     ) -> None:
         super().__init__(_reuse=reuse, name=name, **kwargs)
         self._num_units, self._activation = num_units, activation or tanh

@@ -149,9 +149,7 @@ class GridLSTMCell(RNNCell):
             name = f"{prefix}_f{place:02d}_b{block:02d}"
             return getattr(state, name + "_c"), getattr(state, name + "_m")
         units, first = self._num_units, 2 * place * self._num_units
-        return slice_(state, [0, first], [-1, units]), slice_(
-            state, [0, first + units], [-1, units]
-        )
+        return slice_(state, [0, first], [-1, units]), slice_(state, [0, first + units], [-1, units])
 
     def _memory(self, x: Any, weights: _Weights, old: tuple[Any, Any], c: Any) -> tuple[Any, Any]:
         """The new memory of a direction, and what its output gate gets from the inputs."""
@@ -204,8 +202,7 @@ class GridLSTMCell(RNNCell):
         if len(starts) != len(self._blocks):
             wanted = f"equal to start_freqindex_list {len(starts)}" if self._starts else "1"
             raise ValueError(
-                f"Length of num_frequency_blocks is not {wanted}, but instead is "
-                f"{len(self._blocks)}"
+                f"Length of num_frequency_blocks is not {wanted}, but instead is {len(self._blocks)}"
             )
         found = []
         for start, end, asked in zip(starts, ends, self._blocks):

@@ -65,9 +65,7 @@ class GLSTMCell(RNNCell):
         if depth is None:
             raise ValueError("input size must be statically known")
         if depth % self._groups:
-            raise ValueError(
-                f"input size ({depth}) must be divisible by number_of_groups ({self._groups})"
-            )
+            raise ValueError(f"input size ({depth}) must be divisible by number_of_groups ({self._groups})")
         with variable_scope(get_variable_scope(), initializer=self._initializer):
             i, j, f, o = self._gates(inputs, m)
         c = sigmoid(f + self._forget_bias) * c + sigmoid(i) * tanh(j)
@@ -85,7 +83,5 @@ class GLSTMCell(RNNCell):
                 product = linear(concat(pair, 1), 4 * units // groups, bias=False)
                 parts.append(split(product, 4, 1))
         start = Constant(0.0, dtype=dtype)
-        biases = [
-            get_variable(f"bias_{gate}", [units], dtype=dtype, initializer=start) for gate in "ijfo"
-        ]
+        biases = [get_variable(f"bias_{gate}", [units], dtype=dtype, initializer=start) for gate in "ijfo"]
         return [bias_add(concat(list(p), 1), bias) for p, bias in zip(zip(*parts), biases)]

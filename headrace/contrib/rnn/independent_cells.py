@@ -60,12 +60,7 @@ class IndRNNCell(_Independent):
     """
 
     def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        name: Any = None,
-        dtype: Any = None,
+        self, num_units: int, activation: Any = None, reuse: Any = None, name: Any = None, dtype: Any = None
     ) -> None:
         super().__init__(num_units, activation, _reuse=reuse, name=name, dtype=dtype)
 

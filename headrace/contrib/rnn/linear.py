@@ -64,9 +64,7 @@ def split_weights(name: str, shape: list[int], dtype: Any, parts: int) -> Any:
     if not rows:
         raise ValueError(f"Too many shards: shape={shape}, num_shards={parts}")
     sizes = [rows + (i < rest) for i in range(parts)]
-    found = [
-        get_variable(f"{name}_{i}", [size, *shape[1:]], dtype=dtype) for i, size in enumerate(sizes)
-    ]
+    found = [get_variable(f"{name}_{i}", [size, *shape[1:]], dtype=dtype) for i, size in enumerate(sizes)]
     return found[0] if parts == 1 else concat(found, 0, name=f"{name}/concat")
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.contrib.rnn.linear import (
-    depths_of,
-    known_depth,
-    linear,
-    normalized,
-    split_weights,
-    zero_bias,
-)
+from headrace.contrib.rnn.linear import depths_of, known_depth, linear, normalized, split_weights, zero_bias
 from headrace.core import log
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat, split

@@ -83,10 +83,7 @@ class PhasedLSTMCell(RNNCell):
         start = RandomUniform(0.0, period.initial_value)
         phase = get_variable("phase", [units], initializer=start)
         ratio_on = get_variable(
-            "ratio_on",
-            [units],
-            initializer=Constant(self._ratio_on),
-            trainable=self._trainable_ratio_on,
+            "ratio_on", [units], initializer=Constant(self._ratio_on), trainable=self._trainable_ratio_on
         )
         ratio = _cycle_ratio(time, phase, period)
         up = 2 * ratio / ratio_on

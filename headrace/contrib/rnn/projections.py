@@ -92,12 +92,7 @@ class InputProjectionWrapper(Around):
     """
 
     def __init__(
-        self,
-        cell: Any,
-        num_proj: int,
-        activation: Any = None,
-        input_size: Any = None,
-        reuse: Any = None,
+        self, cell: Any, num_proj: int, activation: Any = None, input_size: Any = None, reuse: Any = None
     ) -> None:
         super().__init__(cell, reuse)
         if input_size is not None:
@@ -121,9 +116,7 @@ class OutputProjectionWrapper(Around):
       reuse: take variables that are there.
     """
 
-    def __init__(
-        self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None
-    ) -> None:
+    def __init__(self, cell: Any, output_size: int, activation: Any = None, reuse: Any = None) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
             raise ValueError(f"Parameter output_size must be > 0: {output_size}.")

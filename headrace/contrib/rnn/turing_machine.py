@@ -107,13 +107,10 @@ class NTMCell(LayerRNNCell):
             self._begin(f"initial_read_vector_{i}", width) for i in range(self.read_head_num)
         ]
         self._first_weights = [
-            self._begin(f"initial_address_weights_{i}", self.memory_size)
-            for i in range(self.num_heads)
+            self._begin(f"initial_address_weights_{i}", self.memory_size) for i in range(self.num_heads)
         ]
         self._M = self.add_variable(
-            "memory",
-            shape=[self.memory_size, width],
-            initializer=Constant(1e-6, dtype=self.dtype),
+            "memory", shape=[self.memory_size, width], initializer=Constant(1e-6, dtype=self.dtype)
         )
         self.built = True
 
@@ -135,20 +132,16 @@ class NTMCell(LayerRNNCell):
             return found if isinstance(found, list) else [found]
 
         reads = at_first(
-            lambda: [self._repeated(v, tanh, batch) for v in self._first_reads],
-            prev_state.read_vector_list,
+            lambda: [self._repeated(v, tanh, batch) for v in self._first_reads], prev_state.read_vector_list
         )
         output, state = self.controller(concat([x, *reads], 1), prev_state.controller_state)
         heads, changes = self._parameters(output)
         weights = at_first(
-            lambda: [self._repeated(w, softmax, batch) for w in self._first_weights],
-            prev_state.w_list,
+            lambda: [self._repeated(w, softmax, batch) for w in self._first_weights], prev_state.w_list
         )
         (memory,) = at_first(lambda: [tile(expand_dims(self._M, 0), [batch, 1, 1])], [prev_state.M])
         weights = [self._addressed(h, memory, w) for h, w in zip(heads, weights)]
-        reads = [
-            reduce_sum(expand_dims(w, 2) * memory, axis=1) for w in weights[: self.read_head_num]
-        ]
+        reads = [reduce_sum(expand_dims(w, 2) * memory, axis=1) for w in weights[: self.read_head_num]]
         for w, erase, add in zip(weights[self.read_head_num :], changes[::2], changes[1::2]):
             place = expand_dims(w, 2)
             kept = 1 - matmul(place, expand_dims(sigmoid(erase), 1))

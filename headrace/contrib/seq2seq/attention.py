@@ -14,15 +14,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
-from headrace.functions.array.array import (
-    expand_dims,
-    fill,
-    ones_like,
-    rank,
-    reshape,
-    shape,
-    squeeze,
-)
+from headrace.functions.array.array import expand_dims, fill, ones_like, rank, reshape, shape, squeeze
 from headrace.functions.array.checks import assert_positive
 from headrace.functions.array.indexing import one_hot, sequence_mask, where
 from headrace.functions.array.stacking import concat
@@ -89,9 +81,7 @@ class BaseAttentionMechanism(AttentionMechanism):
             if layer is not None and not isinstance(layer, Layer):
                 raise TypeError(f"{word} is not a Layer: {type(layer).__name__}")
         if not callable(probability_fn):
-            raise TypeError(
-                f"probability_fn must be callable, saw type: {type(probability_fn).__name__}"
-            )
+            raise TypeError(f"probability_fn must be callable, saw type: {type(probability_fn).__name__}")
         self._query_layer, self._memory_layer = query_layer, memory_layer
         self.dtype = memory_layer.dtype
         if score_mask_value is None:
@@ -301,8 +291,7 @@ def prepared_memory(memory: Any, lengths: Any, check_inner_dims: bool) -> Any:
     for part in parts:
         if check_inner_dims and not part.shape[2:].is_fully_defined():
             raise ValueError(
-                f"Expected memory {part.name} to have fully defined inner dims, but saw shape: "
-                f"{part.shape}"
+                f"Expected memory {part.name} to have fully defined inner dims, but saw shape: {part.shape}"
             )
     if lengths is None:
         return memory

@@ -22,16 +22,13 @@ from headrace.nn.rnn_parts import assert_like_rnncell, zero_states
 
 _TILED = "a BeamSearchDecoder wants tf.contrib.seq2seq.tile_batch(..., multiple=beam_width) of"
 _INITIAL = (
-    "The encoder's memory and initial_cell_state have different batch sizes; "
-    f"{_TILED} the initial state."
+    f"The encoder's memory and initial_cell_state have different batch sizes; {_TILED} the initial state."
 )
 _ZERO = (
     "The encoder's memory has another batch size than zero_state was asked for; "
     f"{_TILED} the memory, and zero_state(batch_size * beam_width)."
 )
-_QUERY = (
-    f"The encoder's memory and the decoder's query have different batch sizes; {_TILED} the memory."
-)
+_QUERY = f"The encoder's memory and the decoder's query have different batch sizes; {_TILED} the memory."
 
 
 class AttentionWrapperState(NamedTuple):
@@ -53,9 +50,7 @@ class AttentionWrapperState(NamedTuple):
 
         Example: initial = cell.zero_state(batch, tf.float32).clone(cell_state=encoder_state)
         """
-        changed: AttentionWrapperState = nest.map_structure(
-            _of_same_shape, self, self._replace(**kwargs)
-        )
+        changed: AttentionWrapperState = nest.map_structure(_of_same_shape, self, self._replace(**kwargs))
         return changed
 
 
@@ -119,9 +114,7 @@ class AttentionWrapper(RNNCell):
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         self._attention_mechanisms = _checked_mechanisms(attention_mechanism)
         if cell_input_fn is not None and not callable(cell_input_fn):
-            raise TypeError(
-                f"cell_input_fn must be callable, saw type: {type(cell_input_fn).__name__}"
-            )
+            raise TypeError(f"cell_input_fn must be callable, saw type: {type(cell_input_fn).__name__}")
         self._cell = cell
         self._cell_input_fn = cell_input_fn or (lambda x, attention: concat([x, attention], -1))
         self._attention_fn = attention_fn or compute_attention
@@ -186,9 +179,7 @@ class AttentionWrapper(RNNCell):
             attention=self._attention_layer_size,
             alignments=self._one_or_all(m.alignments_size for m in mechanisms),
             attention_state=self._one_or_all(m.state_size for m in mechanisms),
-            alignment_history=self._one_or_all(
-                m.alignments_size if kept else () for m in mechanisms
-            ),
+            alignment_history=self._one_or_all(m.alignments_size if kept else () for m in mechanisms),
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
@@ -210,9 +201,7 @@ class AttentionWrapper(RNNCell):
                 time=zeros([], dtype=dtypes.int32),
                 attention=zero_states(self._attention_layer_size, batch_size, dtype),
                 alignments=self._one_or_all(alignments),
-                attention_state=self._one_or_all(
-                    m.initial_state(batch_size, dtype) for m in mechanisms
-                ),
+                attention_state=self._one_or_all(m.initial_state(batch_size, dtype) for m in mechanisms),
                 alignment_history=self._one_or_all(self._history(a, dtype) for a in alignments),
             )
 

@@ -33,9 +33,7 @@ class BasicDecoder(Decoder):
       TypeError: `cell`, `helper` or `output_layer` is of the wrong kind.
     """
 
-    def __init__(
-        self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None
-    ) -> None:
+    def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:
         assert_like_rnncell("cell", cell)
         if not isinstance(helper, Helper):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
@@ -50,8 +48,7 @@ class BasicDecoder(Decoder):
     @property
     def output_size(self) -> Any:
         return BasicDecoderOutput(
-            rnn_output=written_size(self._cell, self._output_layer),
-            sample_id=self._helper.sample_ids_shape,
+            rnn_output=written_size(self._cell, self._output_layer), sample_id=self._helper.sample_ids_shape
         )
 
     @property
@@ -59,8 +56,7 @@ class BasicDecoder(Decoder):
         dtype = nest.flatten(self._initial_state)[0].dtype
         size = written_size(self._cell, self._output_layer)
         return BasicDecoderOutput(
-            rnn_output=nest.map_structure(lambda _: dtype, size),
-            sample_id=self._helper.sample_ids_dtype,
+            rnn_output=nest.map_structure(lambda _: dtype, size), sample_id=self._helper.sample_ids_dtype
         )
 
     def initialize(self, name: str | None = None) -> Any:

@@ -105,13 +105,9 @@ def beam_search_step(
         cell_state=nest.map_structure(
             lambda part: gathered_state(parents, part, batch_size, beam_width), next_cell_state
         ),
-        log_probs=gathered(
-            places, totals, batch_size, beam_width * vocabulary, [-1], name="next_beam_probs"
-        ),
+        log_probs=gathered(places, totals, batch_size, beam_width * vocabulary, [-1], name="next_beam_probs"),
         lengths=moved(lengths) + running,
-        finished=logical.logical_or(
-            was_finished, equal(words, end_token), name="next_beam_finished"
-        ),
+        finished=logical.logical_or(was_finished, equal(words, end_token), name="next_beam_finished"),
         accumulated_attention_probs=(
             () if attention is None else gathered_state(parents, attention, batch_size, beam_width)
         ),
@@ -167,15 +163,11 @@ def get_scores(
     scores: Tensor = log_probs / cast(penalty, log_probs.dtype)
     weight = convert_to_tensor(coverage_penalty_weight, name="coverage_penalty_weight")
     if weight.shape.rank != 0:
-        raise ValueError(
-            f"coverage_penalty_weight should be a scalar, but saw shape: {weight.shape}"
-        )
+        raise ValueError(f"coverage_penalty_weight should be a scalar, but saw shape: {weight.shape}")
     if constant_value(weight) == 0.0:
         return scores
     if accumulated_attention_probs is None:
-        raise ValueError(
-            "accumulated_attention_probs can be None only if coverage penalty is disabled."
-        )
+        raise ValueError("accumulated_attention_probs can be None only if coverage penalty is disabled.")
     seen = accumulated_attention_probs
     seen = where(equal(seen, 0.0), ones_like(seen), seen)  # what is zero is padding
     coverage = reduce_sum(log(arithmetic.minimum(seen, 1.0)), 2) * cast(finished, seen.dtype)

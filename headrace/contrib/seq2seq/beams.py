@@ -60,12 +60,7 @@ def _repeated(t: Any, times: int) -> Tensor:
 
 
 def gathered(
-    indices: Tensor,
-    source: Tensor,
-    batch_size: Any,
-    width: Any,
-    flat: list[Any],
-    name: str | None = None,
+    indices: Tensor, source: Tensor, batch_size: Any, width: Any, flat: list[Any], name: str | None = None
 ) -> Tensor:
     """What each member's indices choose among its `width` entries.
 
@@ -118,9 +113,7 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Ten
     return reshape(gather_nd(reshape(t, [time, batch, width, -1]), places), shape(t))
 
 
-def sorted_array(
-    t: Any, parent_ids: Tensor, sequence_length: Tensor, batch_size: Any, width: int
-) -> Any:
+def sorted_array(t: Any, parent_ids: Tensor, sequence_length: Tensor, batch_size: Any, width: int) -> Any:
     """An array of the state, stacked, its beams in order; other parts as they are."""
     if not isinstance(t, TensorArray):
         return t

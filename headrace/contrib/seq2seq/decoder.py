@@ -108,9 +108,7 @@ def dynamic_decode(
         lengths = zeros_like(finished, dtype=dtypes.int32)
         start = (constant(0, dtypes.int32), loop.arrays(), state, inputs, finished, lengths)
         _, arrays, state, _, _, lengths = while_loop(
-            lambda time, arrays, state, inputs, finished, lengths: logical.logical_not(
-                reduce_all(finished)
-            ),
+            lambda time, arrays, state, inputs, finished, lengths: logical.logical_not(reduce_all(finished)),
             loop.body,
             start,
             parallel_iterations=parallel_iterations,
@@ -146,9 +144,7 @@ class _Loop:
 
         return nest.map_structure(make, self.decoder.output_size, self.decoder.output_dtype)
 
-    def body(
-        self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
-    ) -> Any:
+    def body(self, time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any) -> Any:
         decoder = self.decoder
         outputs, next_state, next_inputs, next_finished = decoder.step(time, inputs, state)
         if not decoder.tracks_own_finished:
@@ -157,12 +153,8 @@ class _Loop:
         for old, new in ((state, next_state), (arrays, outputs), (inputs, next_inputs)):
             nest.assert_same_structure(old, new)
         if self.impute:
-            outputs = nest.map_structure(
-                lambda new, zero: where(finished, zero, new), outputs, self.zeros
-            )
-            next_state = nest.map_structure(
-                lambda new, old: _kept(finished, old, new), next_state, state
-            )
+            outputs = nest.map_structure(lambda new, zero: where(finished, zero, new), outputs, self.zeros)
+            next_state = nest.map_structure(lambda new, old: _kept(finished, old, new), next_state, state)
         arrays = nest.map_structure(lambda array, out: array.write(time, out), arrays, outputs)
         return time + 1, arrays, next_state, next_inputs, next_finished, lengths
 

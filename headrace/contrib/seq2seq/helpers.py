@@ -135,9 +135,7 @@ class CustomHelper(Helper):
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> Any:
         with name_scope(name, f"{type(self).__name__}NextInputs", (time, outputs, state)):
-            return self._next_inputs_fn(
-                time=time, outputs=outputs, state=state, sample_ids=sample_ids
-            )
+            return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
 class TrainingHelper(_TokenHelper):
@@ -207,9 +205,7 @@ class TrainingHelper(_TokenHelper):
             return finished, self._read(following, finished), state
 
     def _read(self, time: Any, finished: Tensor) -> Any:
-        return cond(
-            reduce_all(finished), lambda: self._zero_inputs, lambda: self._input_tas.read(time)
-        )
+        return cond(reduce_all(finished), lambda: self._zero_inputs, lambda: self._input_tas.read(time))
 
 
 class GreedyEmbeddingHelper(_TokenHelper):
@@ -242,9 +238,7 @@ class GreedyEmbeddingHelper(_TokenHelper):
     ) -> Any:
         finished = equal(sample_ids, self._end_token)
         inputs = cond(
-            reduce_all(finished),
-            lambda: self._start_inputs,
-            lambda: self._embedding_fn(sample_ids),
+            reduce_all(finished), lambda: self._start_inputs, lambda: self._embedding_fn(sample_ids)
         )
         return finished, inputs, state
 

@@ -57,9 +57,7 @@ def sequence_loss(
         (average_across_batch, sum_over_batch, "batch"),
     ):
         if average and total:
-            raise ValueError(
-                f"average_across_{word} and sum_over_{word} cannot be set to True at same time."
-            )
+            raise ValueError(f"average_across_{word} and sum_over_{word} cannot be set to True at same time.")
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         sizes = shape(logits)
         entropy = softmax_loss_function or sparse_softmax_cross_entropy_with_logits

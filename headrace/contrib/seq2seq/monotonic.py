@@ -67,9 +67,7 @@ def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> 
         def reach(before: Any, here: Any) -> Any:
             return reshape(here[0] * before + here[1], (batch,))
 
-        reached = scan(
-            reach, [transpose(passed), transpose(previous)], zeros((batch,), dtype=p.dtype)
-        )
+        reached = scan(reach, [transpose(passed), transpose(previous)], zeros((batch,), dtype=p.dtype))
         result: Tensor = p * transpose(reached)
     elif mode == "parallel":
         passed = safe_cumprod(1 - p, axis=1, exclusive=True)

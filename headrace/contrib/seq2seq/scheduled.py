@@ -140,9 +140,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
         self, time: Any, outputs: Any, state: Any = None, name: str | None = None, **unused: Any
     ) -> Any:
         with name_scope(name, "ScheduledOutputTrainingHelperSample", [time, outputs]):
-            return bernoulli_sample(
-                self._sampling_probability, sample_shape=self.batch_size, seed=self._seed
-            )
+            return bernoulli_sample(self._sampling_probability, sample_shape=self.batch_size, seed=self._seed)
 
     def next_inputs(
         self,
@@ -173,9 +171,7 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
                     return where(chosen, joined(outputs), given)
                 return _mixed(chosen, written, given)
 
-            only_given = logical.logical_or(
-                reduce_all(finished), logical.logical_not(reduce_any(chosen))
-            )
+            only_given = logical.logical_or(reduce_all(finished), logical.logical_not(reduce_any(chosen)))
             return finished, cond(only_given, lambda: given, mixed), state
 
 
@@ -183,8 +179,7 @@ def _checked_probability(given: Any) -> Tensor:
     probability = convert_to_tensor(given, name="sampling_probability")
     if probability.shape.rank not in (0, 1):
         raise ValueError(
-            "sampling_probability must be either a scalar or a vector. "
-            f"saw shape: {probability.shape}"
+            f"sampling_probability must be either a scalar or a vector. saw shape: {probability.shape}"
         )
     return probability
 

@@ -61,13 +61,9 @@ def add_image_summaries(tensors: Any, prefix: str | None = None) -> list[Any]:
     return [add_image_summary(tensor, prefix=prefix) for tensor in tensors]
 
 
-def add_scalar_summaries(
-    tensors: Any, prefix: str | None = None, print_summary: bool = False
-) -> list[Any]:
+def add_scalar_summaries(tensors: Any, prefix: str | None = None, print_summary: bool = False) -> list[Any]:
     """One for each tensor."""
-    return [
-        add_scalar_summary(tensor, prefix=prefix, print_summary=print_summary) for tensor in tensors
-    ]
+    return [add_scalar_summary(tensor, prefix=prefix, print_summary=print_summary) for tensor in tensors]
 
 
 def add_zero_fraction_summaries(tensors: Any, prefix: str | None = None) -> list[Any]:

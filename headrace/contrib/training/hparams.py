@@ -13,9 +13,7 @@ _ASSIGNMENT = re.compile(
 )
 
 
-def parse_values(
-    values: str, type_map: dict[str, Any], ignore_unknown: bool = False
-) -> dict[str, Any]:
+def parse_values(values: str, type_map: dict[str, Any], ignore_unknown: bool = False) -> dict[str, Any]:
     """Assignments such as `a=1,b=[2,3],c[0]=4`.
 
     Args:
@@ -53,8 +51,7 @@ def _assign(results: dict[str, Any], match: re.Match[str], kind: Any, text: str)
             return _boolean(value) if kind is bool else kind(value)
         except ValueError:
             raise ValueError(
-                f"Could not parse hparam '{name}' of type '{kind.__name__}' with value '{shown}' "
-                f"in {text}"
+                f"Could not parse hparam '{name}' of type '{kind.__name__}' with value '{shown}' in {text}"
             ) from None
 
     def check_first(known: bool, shown: str) -> None:

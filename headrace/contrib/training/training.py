@@ -121,8 +121,7 @@ def create_train_op(
     updates = list(dict.fromkeys(collected if update_ops is None else update_ops))
     if any(node not in updates for node in collected):
         _log.warning(
-            "update_ops in create_train_op does not contain all the update_ops in "
-            "GraphKeys.UPDATE_OPS"
+            "update_ops in create_train_op does not contain all the update_ops in GraphKeys.UPDATE_OPS"
         )
     if updates:
         with graph.control_dependencies(updates):

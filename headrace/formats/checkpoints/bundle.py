@@ -182,8 +182,7 @@ class BundleReader:
         present = self._file_size(entry.shard_id, name)
         if min(offset, size) < 0 or offset + size > present:
             raise self._damage(
-                name,
-                f"{path} has {present} bytes, the tensor would be at {offset} to {offset + size}",
+                name, f"{path} has {present} bytes, the tensor would be at {offset} to {offset + size}"
             )
         is_text = dtype.kind in "sv"
         # The array owns its memory, so that a variable can take it as it is.

@@ -10,22 +10,11 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
-from headrace.core.errors import (
-    DataLossError,
-    InternalError,
-    InvalidArgumentError,
-    UnimplementedError,
-)
+from headrace.core.errors import DataLossError, InternalError, InvalidArgumentError, UnimplementedError
 from headrace.formats import durable, files, proto
 from headrace.formats.checkpoints import bundle_values as values
 from headrace.formats.checkpoints import tensor_slice
-from headrace.formats.checkpoints.bundle import (
-    HEADER_KEY,
-    VERSION,
-    current_index,
-    data_path,
-    index_path,
-)
+from headrace.formats.checkpoints.bundle import HEADER_KEY, VERSION, current_index, data_path, index_path
 from headrace.formats.checkpoints.table import Table
 from headrace.formats.checkpoints.table_writer import TableWriter
 from headrace.formats.checkpoints.tensor_slice import TensorSlice
@@ -122,9 +111,7 @@ class BundleWriter:
         index = _write_index(self.prefix, header, self._entries)
         try:
             self._file.close()
-            durable.replace_set(
-                [self._data], [data_path(self.prefix, 0, 1)], index, index_path(self.prefix)
-            )
+            durable.replace_set([self._data], [data_path(self.prefix, 0, 1)], index, index_path(self.prefix))
         finally:
             durable.remove(index)
             durable.remove(self._data)
@@ -186,9 +173,7 @@ class _Merge:
             self.header = header
         elif (header.endianness, header.version) != (self.header.endianness, self.header.version):
             raise InvalidArgumentError(
-                None,
-                None,
-                f"Merging bundles with different format versions or endianness: {prefix}",
+                None, None, f"Merging bundles with different format versions or endianness: {prefix}"
             )
         else:
             self.header.num_shards += count
@@ -203,9 +188,7 @@ class _Merge:
             self.entries[key] = entry
         elif not known.slices:
             raise InvalidArgumentError(
-                None,
-                None,
-                f"Duplicate tensor keyed by {name} encountered, when merging prefix: {prefix}",
+                None, None, f"Duplicate tensor keyed by {name} encountered, when merging prefix: {prefix}"
             )
         elif not entry.slices:
             raise InternalError(

@@ -102,9 +102,7 @@ class V1Reader:
     def _find(self, name: str) -> _Tensor:
         if name not in self._tensors:
             raise NotFoundError(
-                None,
-                None,
-                f'Tensor name "{name}" not found in checkpoint files {self.pattern}',
+                None, None, f'Tensor name "{name}" not found in checkpoint files {self.pattern}'
             )
         return self._tensors[name]
 
@@ -122,9 +120,7 @@ class V1Reader:
         boxes = tensor_slice.shared_boxes(found.shape, list(found.slices), part)
         if boxes is None:
             raise InvalidArgumentError(
-                None,
-                None,
-                f"Error copying slice data: {self.pattern} has not all of {name} [{part}]",
+                None, None, f"Error copying slice data: {self.pattern} has not all of {name} [{part}]"
             )
         read = ((one, box, self._slice_value(name, found, one)) for one, box in boxes)
         out = tensor_slice.assembled(found.shape, part, read)
@@ -141,8 +137,7 @@ class V1Reader:
         flat = tensor_proto.typed_values(tensor, found.dtype)
         if len(flat) != math.prod(shape):
             raise _damage(
-                table.path,
-                f"tensor {name} [{part}] has {len(flat)} values, not {math.prod(shape)}",
+                table.path, f"tensor {name} [{part}] has {len(flat)} values, not {math.prod(shape)}"
             )
         return flat.reshape(shape)
 
@@ -155,8 +150,7 @@ class V1Reader:
             raise InternalError(
                 None,
                 None,
-                "Failed to find the saved tensor slices at the beginning of the checkpoint file: "
-                + path,
+                "Failed to find the saved tensor slices at the beginning of the checkpoint file: " + path,
             )
         meta = _parsed(value, path).meta
         if meta.versions.min_consumer > VERSION or VERSION in meta.versions.bad_consumers:
@@ -206,9 +200,7 @@ def _damage(path: str, reason: str) -> DataLossError:
 class Item:
     """A tensor to save, or a part of one."""
 
-    def __init__(
-        self, name: str, value: Any, dtype: Any, shape: Sequence[int], part: TensorSlice
-    ) -> None:
+    def __init__(self, name: str, value: Any, dtype: Any, shape: Sequence[int], part: TensorSlice) -> None:
         self.name, self.value, self.dtype = name, np.asarray(value), dtypes.as_dtype(dtype)
         self.shape, self.part = tuple(shape), part
         self.key = slice_key(name.encode(), part.extents)
@@ -241,18 +233,14 @@ def _meta(items: list[Item]) -> Any:
     known: dict[str, Any] = {}
     for item in items:
         if item.name not in known:
-            entry = known[item.name] = meta.tensor.add(
-                name=item.name, type=item.dtype.as_datatype_enum
-            )
+            entry = known[item.name] = meta.tensor.add(name=item.name, type=item.dtype.as_datatype_enum)
             entry.shape.SetInParent()
             for size in item.shape:
                 entry.shape.dim.add(size=size)
         entry = known[item.name]
         shape = tuple(dim.size for dim in entry.shape.dim)
         if (entry.type, shape) != (item.dtype.as_datatype_enum, item.shape):
-            raise InternalError(
-                None, None, f"Mismatching shapes or types: trying to add name {item.name}"
-            )
+            raise InternalError(None, None, f"Mismatching shapes or types: trying to add name {item.name}")
         entry.slice.append(tensor_slice.to_proto(item.part))
     return meta
 
@@ -270,8 +258,7 @@ def _check_size(item: Item) -> None:
         raise InvalidArgumentError(
             None,
             None,
-            f"Tensor slice is too large to serialize (conservative estimate: {size} bytes): "
-            f"{item.name}",
+            f"Tensor slice is too large to serialize (conservative estimate: {size} bytes): {item.name}",
         )
 
 

@@ -161,9 +161,7 @@ class Table:
         return memoryview(data)
 
     def _damage(self, reason: str, offset: int) -> DataLossError:
-        return DataLossError(
-            None, None, f"Unable to open table file {self.path}: at byte {offset}: {reason}"
-        )
+        return DataLossError(None, None, f"Unable to open table file {self.path}: at byte {offset}: {reason}")
 
 
 def _read_handle(data: memoryview, at: int) -> tuple[Handle, int]:

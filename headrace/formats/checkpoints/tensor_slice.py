@@ -115,8 +115,7 @@ def from_proto(message: Any) -> TensorSlice:
         start, length = extent.start, extent.length if extent.HasField("length") else -1
         if (start, length) != FULL and (start < 0 or length <= 0 or start + length >= 2**63):
             raise _bad(
-                "Expected non-negative start and positive length but got "
-                f"start = {start}, length = {length}"
+                f"Expected non-negative start and positive length but got start = {start}, length = {length}"
             )
         extents.append((start, length))
     return TensorSlice(tuple(extents))

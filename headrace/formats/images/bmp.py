@@ -19,9 +19,7 @@ def decode(data: bytes, channels: int = 0) -> Any:
     width, height = struct.unpack_from("<ii", data, 18)
     (bits,) = struct.unpack_from("<i", data, 28)
     if channels and channels != bits // 8:
-        raise ValueError(
-            f"channels attribute {channels} does not match bits per pixel from file {bits // 8}"
-        )
+        raise ValueError(f"channels attribute {channels} does not match bits per pixel from file {bits // 8}")
     channels = bits // 8
     if channels not in (1, 3, 4):
         raise ValueError(f"Number of channels must be 1, 3 or 4, was {channels}")
@@ -37,9 +35,7 @@ def decode(data: bytes, channels: int = 0) -> Any:
     stride = (channels * width + 3) // 4 * 4
     needed = start + (rows - 1) * stride + width * channels
     if needed > len(data):
-        raise ValueError(
-            f"Incomplete bmp content, requires at least {needed} bytes, got {len(data)} bytes"
-        )
+        raise ValueError(f"Incomplete bmp content, requires at least {needed} bytes, got {len(data)} bytes")
     body = np.zeros(rows * stride, np.uint8)
     given = np.frombuffer(data, np.uint8, min(len(data) - start, rows * stride), start)
     body[: len(given)] = given

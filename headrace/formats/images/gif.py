@@ -76,9 +76,7 @@ def _frame(reader: _Reader, common: Any, number: int) -> tuple[int, int, Any]:
     if colors is None:
         raise ValueError(f"missing color map for frame {number}")
     if index.size and index.max() >= len(colors):
-        raise ValueError(
-            f"found color index {index.max()} outside of color map range {len(colors)}"
-        )
+        raise ValueError(f"found color index {index.max()} outside of color map range {len(colors)}")
     index = index.reshape(height, width)
     if flags & 0x40:  # interlaced: every 8th row, and those between in three more passes
         order = [*range(0, height, 8), *range(4, height, 8), *range(2, height, 4)]

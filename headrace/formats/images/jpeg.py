@@ -185,17 +185,7 @@ def _scan(image: _Image, body: bytes, data: bytes, at: int) -> int:
     end = found.start() if found else len(data)
     segments = _RESTART.split(data[at:end])
     try:
-        read_scan(
-            segments,
-            chosen,
-            image.mcus,
-            image.interval,
-            first,
-            last,
-            high,
-            low,
-            image.progressive,
-        )
+        read_scan(segments, chosen, image.mcus, image.interval, first, last, high, low, image.progressive)
     except Truncated:
         image.truncated = True
     except OverflowError:
@@ -282,9 +272,7 @@ def _planes(image: _Image, ratio: int, smooth: bool, fast: bool) -> list[Any]:
         down = image.down * side // (part.down * own)
         across = image.across * side // (part.across * own)
         plane = plane[: _over(height, max(down, 1)), : _over(width, max(across, 1))]
-        if down * part.down * own != image.down * side or across * part.across * own != (
-            image.across * side
-        ):
+        if down * part.down * own != image.down * side or across * part.across * own != (image.across * side):
             raise ValueError("fractional sampling is not supported")
         planes.append(pixels.upsampled(plane, down, across, smooth)[:height, :width])
     return planes

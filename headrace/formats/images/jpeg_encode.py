@@ -54,9 +54,7 @@ def encode(
     height, width, channels = image.shape
     if not 0 < height < 65536 or not 0 < width < 65536:
         raise ValueError(f"Invalid image size: {width} x {height}")
-    tables = [
-        steps(base, quality) for base in (LUMINANCE, CHROMINANCE)[: 1 if channels == 1 else 2]
-    ]
+    tables = [steps(base, quality) for base in (LUMINANCE, CHROMINANCE)[: 1 if channels == 1 else 2]]
     planes = _planes(image, tables, downsample)
     jfif = b"JFIF\0\1\1" + struct.pack(">BHHBB", density_unit, *density, 0, 0)
     parts = [b"\xff\xd8", _segment(0xE0, jfif)]
@@ -193,9 +191,7 @@ def _scans(planes: list[Plane], progressive: bool, optimize: bool) -> list[bytes
     if not progressive:
         symbols = _symbols(*_interleaved(planes), dc=True, ac=True)
         return _scan(symbols, planes, everything, 0, 63, optimize)
-    parts = _scan(
-        _symbols(*_interleaved(planes), dc=True, ac=False), planes, everything, 0, 0, optimize
-    )
+    parts = _scan(_symbols(*_interleaved(planes), dc=True, ac=False), planes, everything, 0, 0, optimize)
     for i, plane in enumerate(planes):
         symbols = _symbols(*_alone(plane), dc=False, ac=True)
         parts += _scan(symbols, planes, [i], 1, 63, optimize)

@@ -63,9 +63,7 @@ def _units(parts: list[Component], size: tuple[int, int]) -> list[list[tuple[Any
     if len(parts) == 1:
         only = parts[0]
         return [
-            [(only, only.place(row, column))]
-            for row in range(only.rows)
-            for column in range(only.columns)
+            [(only, only.place(row, column))] for row in range(only.rows) for column in range(only.columns)
         ]
     units = []
     for i in range(size[0]):
@@ -227,9 +225,7 @@ def _run_length(bits: Bits, run: int) -> int:
     return int((1 << run) + more)
 
 
-def _refine_others(
-    bits: Bits, part: Component, place: int, first: int, last: int, low: int
-) -> None:
+def _refine_others(bits: Bits, part: Component, place: int, first: int, last: int, low: int) -> None:
     """One more bit of some other coefficients; those that were 0 may begin here."""
     values, k = part.values, first
     bit = 1 << low
@@ -258,9 +254,7 @@ def _refine_others(
         bits.run -= 1
 
 
-def _skip_zeros(
-    bits: Bits, values: Any, place: int, k: int, last: int, zeros: int, bit: int
-) -> int:
+def _skip_zeros(bits: Bits, values: Any, place: int, k: int, last: int, zeros: int, bit: int) -> int:
     """Pass `zeros` coefficients that are 0; others on the way get their next bit."""
     while k <= last:
         at = place + ZIGZAG[k]

@@ -211,13 +211,7 @@ def _paethed(line: list[int], above: list[int], step: int) -> list[int]:
 
 # -- what the caller wants ----------------------------------------------------------------------
 def _converted(
-    header: Header,
-    samples: Any,
-    palette: Any,
-    clear: bytes | None,
-    gamma: int,
-    channels: int,
-    bits: int,
+    header: Header, samples: Any, palette: Any, clear: bytes | None, gamma: int, channels: int, bits: int
 ) -> Any:
     """Samples with this many channels and bits."""
     if header.color == 3:

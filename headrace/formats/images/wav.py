@@ -55,8 +55,7 @@ class _Reader:
     def expect(self, text: bytes) -> None:
         found = self.take(len(text))
         require(
-            found == text,
-            f"Header mismatch: Expected {text.decode()} but found {found.decode('latin-1')}",
+            found == text, f"Header mismatch: Expected {text.decode()} but found {found.decode('latin-1')}"
         )
 
 
@@ -95,10 +94,7 @@ def _read_format(reader: _Reader) -> tuple[int, int, int]:
     kind = reader.number(2)
     require(kind == PCM, f"Bad audio format for WAV: Expected 1 (PCM), but got{kind}")
     channels = reader.number(2)
-    require(
-        channels >= 1,
-        f"Bad number of channels for WAV: Expected at least 1, but got {channels}",
-    )
+    require(channels >= 1, f"Bad number of channels for WAV: Expected at least 1, but got {channels}")
     rate, per_second, frame, bits = (reader.number(n) for n in (4, 4, 2, 2))
     require(bits == BITS, f"Can only read 16-bit WAV files, but received {bits}")
     require(

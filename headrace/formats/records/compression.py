@@ -106,9 +106,7 @@ class ByteSource:
             raise self._damage(str(error)) from None
 
     def _damage(self, reason: str) -> DataLossError:
-        return DataLossError(
-            None, None, f"{self.path}: at byte {self._file.tell()} of the file: {reason}"
-        )
+        return DataLossError(None, None, f"{self.path}: at byte {self._file.tell()} of the file: {reason}")
 
 
 class ByteSink:

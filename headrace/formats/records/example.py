@@ -85,12 +85,7 @@ def features(data: bytes, wanted: Container[bytes], dense: Container[bytes] = ()
 
 
 def entries(
-    data: bytes,
-    at: int,
-    end: int,
-    wanted: Container[bytes],
-    dense: Container[bytes],
-    found: Spans,
+    data: bytes, at: int, end: int, wanted: Container[bytes], dense: Container[bytes], found: Spans
 ) -> None:
     """Add the wanted entries of a map<string, message> to `found`."""
     while at < end:

@@ -19,9 +19,7 @@ _FOOTER = struct.Struct("<I")
 class RecordReader:
     """The records of a file, from front to back; an iterator."""
 
-    def __init__(
-        self, path: Any, compression: Compression = Compression(), offset: int = 0
-    ) -> None:
+    def __init__(self, path: Any, compression: Compression = Compression(), offset: int = 0) -> None:
         self._source = ByteSource(path, compression)
         self.path = self._source.path
         if offset:
@@ -89,14 +87,7 @@ class RecordWriter:
             raise FailedPreconditionError(None, None, f"Writer is closed: {self.path}")
         head = struct.pack("<Q", len(record))
         self._sink.write(
-            b"".join(
-                (
-                    head,
-                    _FOOTER.pack(crc32c.masked(head)),
-                    record,
-                    _FOOTER.pack(crc32c.masked(record)),
-                )
-            )
+            b"".join((head, _FOOTER.pack(crc32c.masked(head)), record, _FOOTER.pack(crc32c.masked(record))))
         )
 
     def flush(self) -> None:

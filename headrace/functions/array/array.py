@@ -215,9 +215,7 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
         return _filled(True if kind.kind == "b" else 1, shape, kind, scope)
 
 
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros of the shape of a tensor.
 
     Args:
@@ -236,9 +234,7 @@ def zeros_like(
         return array.zeros_like(tensor, name=scope)
 
 
-def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones of the shape of a tensor.
 
     Args:
@@ -314,9 +310,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     return array.expand_dims(input, axis, name=name)
 
 
-def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
-) -> Tensor:
+def squeeze(input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None) -> Tensor:
     """A tensor without dimensions of size 1.
 
     Args:
@@ -334,9 +328,7 @@ def squeeze(
     return array.squeeze(input, axis, name=name)
 
 
-def transpose(
-    a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False
-) -> Tensor:
+def transpose(a: Any, perm: Any = None, name: str | None = "transpose", conjugate: bool = False) -> Tensor:
     """A tensor with its dimensions in another order.
 
     Args:
@@ -380,9 +372,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
             many = rank(a)
             perm = concat_v2([sequence.range_(0, many - 2, 1), [many - 1, many - 2]], 0)
         elif count < 2:
-            raise ValueError(
-                f"Argument 'a' should be a (batch) matrix, with rank >= 2.  Found: {a.shape}"
-            )
+            raise ValueError(f"Argument 'a' should be a (batch) matrix, with rank >= 2.  Found: {a.shape}")
         else:
             perm = [*range(count - 2), count - 1, count - 2]
         return transpose(a, perm, conjugate=conjugate)

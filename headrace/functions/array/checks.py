@@ -21,9 +21,7 @@ from headrace.ops.declaration.convert import convert_n_to_tensor, convert_to_ten
 from headrace.ops.math import checks, comparison
 
 
-def Assert(
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
-) -> Node:
+def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Node:
     """Fails with `data` in the message unless the condition is true.
 
     Nothing waits for it by itself: run it, or make what depends on it under
@@ -127,9 +125,7 @@ assert_none_equal = _binary("!=", "assert_none_equal", comparison.not_equal, np.
 assert_less = _binary("<", "assert_less", comparison.less, np.less)
 assert_less_equal = _binary("<=", "assert_less_equal", comparison.less_equal, np.less_equal)
 assert_greater = _binary(">", "assert_greater", comparison.greater, np.greater)
-assert_greater_equal = _binary(
-    ">=", "assert_greater_equal", comparison.greater_equal, np.greater_equal
-)
+assert_greater_equal = _binary(">=", "assert_greater_equal", comparison.greater_equal, np.greater_equal)
 
 
 def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) -> Any:

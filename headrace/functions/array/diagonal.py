@@ -42,9 +42,7 @@ def matrix_diag(
     )
 
 
-def matrix_diag_part(
-    input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0
-) -> Tensor:
+def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
     """The diagonals of matrices.
 
     Args:

@@ -77,9 +77,7 @@ def resolve(equation: str, shapes: list[Shape]) -> tuple[list[str], str]:
     labels = match.group(1).split(",")
     output = match.group(2)[2:] if match.group(2) else None
     if len(shapes) != len(labels):
-        raise ValueError(
-            f'Got {len(shapes)} arguments for equation "{equation}", expecting {len(labels)}'
-        )
+        raise ValueError(f'Got {len(shapes)} arguments for equation "{equation}", expecting {len(labels)}')
     dots = ""
     if DOTS in equation:
         unused = "".join(c for c in string.ascii_letters if c not in "".join(labels))
@@ -134,9 +132,7 @@ def _ordered(x: Tensor, labels: str, wanted: str) -> Tensor:
     return array.transpose(x, [labels.index(c) for c in wanted])
 
 
-def _contract(
-    a: Tensor, a_labels: str, b: Tensor, b_labels: str, summed: set[str]
-) -> tuple[Tensor, str]:
+def _contract(a: Tensor, a_labels: str, b: Tensor, b_labels: str, summed: set[str]) -> tuple[Tensor, str]:
     """The product of two tensors, summed over common axes; with the labels of the result."""
     for i, (x, labels) in enumerate(((a, a_labels), (b, b_labels))):
         rank = x.shape.rank
@@ -144,8 +140,7 @@ def _contract(
             raise ValueError("Cannot take the length of shape with unknown rank.")
         if rank != len(labels):
             raise ValueError(
-                f"Tensor t{i} of rank {rank} does not match einsum reduction of length "
-                f"{len(labels)}"
+                f"Tensor t{i} of rank {rank} does not match einsum reduction of length {len(labels)}"
             )
     kept = "".join(sorted(set(a_labels) & set(b_labels) - summed))
     inner = "".join(sorted(summed))

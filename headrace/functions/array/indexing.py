@@ -270,9 +270,7 @@ def one_hot(
         if off_value is None:
             off_value, off_type = convert_to_tensor(0, kind, "off_value"), kind
         if on_type != off_type:
-            raise TypeError(
-                f"dtype {on_type} of on_value does not match dtype {off_type} of off_value"
-            )
+            raise TypeError(f"dtype {on_type} of on_value does not match dtype {off_type} of off_value")
         at = -1 if axis is None else axis
         return build_one_hot(indices, depth, on_value, off_value, at, name=scope)
 

@@ -157,9 +157,7 @@ def assert_rank_in(
     with name_scope(name, "assert_rank_in", [x, *ranks, *(data or [])]):
         x = convert_to_tensor(x, name="x")
         ranks = [convert_to_tensor(rank, name="rank") for rank in ranks]
-        return _named_rank_check(
-            x, ranks, "rank in", lambda a, r: a in r, _is_any, data, summarize, message
-        )
+        return _named_rank_check(x, ranks, "rank in", lambda a, r: a in r, _is_any, data, summarize, message)
 
 
 def _is_any(actual: Tensor, ranks: list[Tensor]) -> Tensor:
@@ -183,13 +181,7 @@ def _named_rank_check(
     """A check with the message that fits."""
     message = message or ""
     if data is None:
-        data = [
-            message,
-            f"Tensor {x.name} must have {words}",
-            *ranks,
-            "Received shape: ",
-            array.shape_of(x),
-        ]
+        data = [message, f"Tensor {x.name} must have {words}", *ranks, "Received shape: ", array.shape_of(x)]
     try:
         return _rank_check(x, ranks, static, dynamic, data, summarize)
     except _Mismatch:
@@ -219,16 +211,13 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.rank != 0:
             raise ValueError(
-                f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: "
-                f"{tensor.shape}."
+                f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}."
             )
         return tensor
 
 
 # -- types --------------------------------------------------------------------------------------
-def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
-) -> Node:
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Node:
     """Asserts, while the graph is built, that a tensor has a type.
 
     Args:
@@ -268,8 +257,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
             raise TypeError(
-                f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype '
-                f"{x.dtype}"
+                f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype {x.dtype}'
             )
         return source.no_op(name="statically_determined_was_integer")
 
@@ -306,9 +294,7 @@ def _same_base_type(items: Any, expected: Any) -> Any:
             expected, first = found, shown
         elif expected != found:
             origin = f" as {first}" if first else ""
-            raise ValueError(
-                f"{shown}, type={found}, must be of the same type ({expected}){origin}."
-            )
+            raise ValueError(f"{shown}, type={found}, must be of the same type ({expected}){origin}.")
     return expected
 
 
@@ -322,8 +308,6 @@ def assert_proper_iterable(values: Any) -> None:
       TypeError: it is not.
     """
     if isinstance(values, (Tensor, SparseTensor, np.ndarray, bytes, str)):
-        raise TypeError(
-            f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}'
-        )
+        raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
     if not hasattr(values, "__iter__"):
         raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')

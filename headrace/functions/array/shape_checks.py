@@ -58,9 +58,7 @@ def assert_shapes(
     message = message or ""
     with name_scope(name, "assert_shapes", [[x for x, _ in pairs], data]):
         parsed = [
-            _parse(convert_to_tensor(x), symbols, message)
-            for x, symbols in pairs
-            if symbols is not None
+            _parse(convert_to_tensor(x), symbols, message) for x, symbols in pairs if symbols is not None
         ]
         options = {"data": data, "summarize": summarize, "message": message, "name": name}
         rank_checks = [check for sizes in parsed for check in _check_rank(sizes, options)]
@@ -116,9 +114,7 @@ def _check_rank(sizes: _Sizes, options: dict[str, Any]) -> Iterable[Node]:
         yield assert_rank(sizes.x, rank, **options)
 
 
-def _check_sizes(
-    parsed: list[_Sizes], data: Any, summarize: int | None, message: str
-) -> Iterable[Node]:
+def _check_sizes(parsed: list[_Sizes], data: Any, summarize: int | None, message: str) -> Iterable[Node]:
     owners: dict[Any, tuple[Any, Tensor, int]] = {}  # symbol -> size, whose, which dimension
     for sizes in parsed:
         for i, symbol in enumerate(sizes.symbols):

@@ -24,9 +24,7 @@ from headrace.ops.math import sequence
 from headrace.ops.strings.edit_distance import edit_distance as build_distance
 
 
-def sort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
-) -> Tensor:
+def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
     """A tensor, sorted along a dimension.
 
     Args:
@@ -43,11 +41,7 @@ def sort(
 
 
 def argsort(
-    values: Any,
-    axis: int = -1,
-    direction: str = "ASCENDING",
-    stable: bool = False,
-    name: str | None = None,
+    values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None
 ) -> Tensor:
     """The places that sort a tensor along a dimension.
 
@@ -102,9 +96,7 @@ def _exchange_with_last(values: Tensor, axis: int) -> Any:
         return constant(places, name="transposition")
     count = rank(values)
     at: Any = axis if axis >= 0 else axis + count
-    return concat(
-        [sequence.range_(0, at, 1), [count - 1], sequence.range_(at + 1, count - 1, 1), [at]], 0
-    )
+    return concat([sequence.range_(0, at, 1), [count - 1], sequence.range_(at + 1, count - 1, 1), [at]], 0)
 
 
 def searchsorted(
@@ -234,9 +226,7 @@ def reverse_sequence(
     return build_reverse_sequence(input, seq_lengths, along, batch, name=name)
 
 
-def edit_distance(
-    hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance"
-) -> Tensor:
+def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distances of sequences.
 
     Args:

@@ -60,11 +60,7 @@ def required_space_to_batch_paddings(
 
 
 def space_to_batch(
-    input: Any,
-    paddings: Any,
-    block_size: int | None = None,
-    name: str | None = None,
-    block_shape: Any = None,
+    input: Any, paddings: Any, block_size: int | None = None, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
     """Square blocks of images, moved into the batch.
 
@@ -76,19 +72,13 @@ def space_to_batch(
       block_shape: another name of `block_size`.
     """
     side = renamed("block_shape", block_shape, "block_size", block_size)
-    out: Tensor = space.space_to_batch_nd(
-        input, np.array([side, side], np.int64), paddings, name=name
-    )
+    out: Tensor = space.space_to_batch_nd(input, np.array([side, side], np.int64), paddings, name=name)
     out.set_shape(out.shape.with_rank(4))
     return out
 
 
 def batch_to_space(
-    input: Any,
-    crops: Any,
-    block_size: int | None = None,
-    name: str | None = None,
-    block_shape: Any = None,
+    input: Any, crops: Any, block_size: int | None = None, name: str | None = None, block_shape: Any = None
 ) -> Tensor:
     """Batches, moved back into square blocks of images.
 
@@ -105,9 +95,7 @@ def batch_to_space(
     return out
 
 
-def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
+def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """The places inside each block of an image become channels.
 
     Args:
@@ -119,9 +107,7 @@ def space_to_depth(
     return space.space_to_depth(input, block_size, data_format, name=name)
 
 
-def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Tensor:
+def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Channels become places inside blocks of an image.
 
     Args:

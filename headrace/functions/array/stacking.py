@@ -52,9 +52,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
         return array.parallel_concat(rows, shape)
 
 
-def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
-) -> list[Tensor]:
+def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
     """The slices of a tensor along a dimension.
 
     Args:

@@ -71,9 +71,7 @@ def _pairs(a: Tensor, axes: Any) -> tuple[Any, Any]:
             count = array.rank(a)
             return range_(count - axes, count, 1), range_(0, axes, 1)
         if axes > rank:
-            raise ValueError(
-                f"'axes' must not be larger than the number of dimensions of tensor {a}."
-            )
+            raise ValueError(f"'axes' must not be larger than the number of dimensions of tensor {a}.")
         return list(range(rank - axes, rank)), list(range(axes))
     if isinstance(axes, (list, tuple)):
         if len(axes) != 2:

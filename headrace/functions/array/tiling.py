@@ -21,11 +21,7 @@ from headrace.ops.math.cast import cast
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    name: str | None = None,
-    constant_values: Any = 0,
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", name: str | None = None, constant_values: Any = 0
 ) -> Tensor:
     """A tensor with a border.
 
@@ -78,11 +74,7 @@ def _with_known_sizes(out: Tensor) -> Tensor:
 
 
 def pad_v2(
-    tensor: Any,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    constant_values: Any = 0,
-    name: str | None = None,
+    tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None
 ) -> Tensor:
     """tf.pad with the order of arguments that TensorFlow 2 has."""
     return pad(tensor, paddings, mode, name, constant_values)
@@ -162,17 +154,13 @@ def repeat_with_axis(data: Any, repeats: Any, axis: int, name: str | None = None
         if repeats.shape.rank == 0:
             return array.reshape(tile_one_dimension(copies, axis + 1, repeats), around)
         most = maximum(0, reduce.max_(repeats, [0]))
-        spread = array.broadcast_to(
-            repeats, concat([sizes[: axis + 1 - rank(repeats)], shape(repeats)], 0)
-        )
+        spread = array.broadcast_to(repeats, concat([sizes[: axis + 1 - rank(repeats)], shape(repeats)], 0))
         spread.set_shape([None] * (axis + 1))
         kept = boolean_mask(tile_one_dimension(copies, axis + 1, most), sequence_mask(spread, most))
         out = kept if axis == 0 else array.reshape(kept, around)
         if data.shape.rank is not None:
             along = 0 if repeats.shape.dim(0) == 0 else None
-            out.set_shape(
-                data.shape[:axis].concatenate([along]).concatenate(data.shape[axis + 1 :])
-            )
+            out.set_shape(data.shape[:axis].concatenate([along]).concatenate(data.shape[axis + 1 :]))
         return out
 
 

@@ -176,8 +176,7 @@ def _numbered(index: Any, given: Any, default: Any) -> list[Action]:
     if keys != list(range(len(keys))):
         found = ",".join(map(str, keys))
         raise ValueError(
-            f"branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found "
-            f"{{{found}}}"
+            f"branch indices (keys) must form contiguous range of [0 to {len(keys)}) but found {{{found}}}"
         )
     actions = [action for _, action in sorted(pairs, key=lambda pair: pair[0])]
     return actions if default is None else [*actions, default]

@@ -164,9 +164,7 @@ def _same_types(
     flat_f: Sequence[Tensor],
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Indices of slices become int64 where the branches differ; other differences are refused."""
-    places = {
-        id(leaf.indices) for leaf in nest.flatten(result_t) if isinstance(leaf, IndexedSlices)
-    }
+    places = {id(leaf.indices) for leaf in nest.flatten(result_t) if isinstance(leaf, IndexedSlices)}
     originals = nest.flatten(result_t, expand_composites=True)
     out_t, out_f = list(flat_t), list(flat_f)
     for i, (original, t, f) in enumerate(zip(originals, flat_t, flat_f)):
@@ -174,8 +172,7 @@ def _same_types(
             continue
         if id(original) not in places:
             raise ValueError(
-                "Outputs of true_fn and false_fn must have the same type: "
-                f"{t.dtype.name}, {f.dtype.name}"
+                f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name}"
             )
         for context, flat in ((context_t, out_t), (context_f, out_f)):
             if flat[i].dtype.base is not dtypes.int64:
@@ -187,9 +184,7 @@ def _same_types(
 
 def _packed(structure: Any, merged: Sequence[Tensor]) -> Any:
     items = nest.flatten(structure, expand_composites=True)
-    final = [
-        old.with_flow(new) if hasattr(old, "with_flow") else new for old, new in zip(items, merged)
-    ]
+    final = [old.with_flow(new) if hasattr(old, "with_flow") else new for old, new in zip(items, merged)]
     return nest.pack_sequence_as(structure, final, expand_composites=True)
 
 
@@ -228,6 +223,4 @@ def smart_constant_value(pred: Any) -> bool | None:
 
             value = constant(pred)
         return None if value is None else bool(value)
-    raise TypeError(
-        f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}"
-    )
+    raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")

@@ -101,14 +101,9 @@ class FlowContext:
             forward = loop.grad_state.forward_context
             if is_around(mine, forward) or is_around(forward, mine):
                 return
-        why = (
-            f"'{source.name}' is in a while loop"
-            if loop is None
-            else "they are in different while loops"
-        )
+        why = f"'{source.name}' is in a while loop" if loop is None else "they are in different while loops"
         raise ValueError(
-            f"Cannot use '{source.name}' as input to '{user}' because {why}. See info log for more "
-            "details."
+            f"Cannot use '{source.name}' as input to '{user}' because {why}. See info log for more details."
         )
 
     def AddName(self, tensor: Tensor) -> None:

@@ -155,9 +155,7 @@ def scan(
         count = flat[0].shape[0].value
         if count is None:
             count = shape(flat[0])[0]
-        sources = [
-            TensorArray(t.dtype, count, False, element_shape=t.shape[1:]).unstack(t) for t in flat
-        ]
+        sources = [TensorArray(t.dtype, count, False, element_shape=t.shape[1:]).unstack(t) for t in flat]
         first = count - 1 if reverse else 0
         if initializer is None:
             values = [source.read(first) for source in sources]
@@ -165,11 +163,7 @@ def scan(
             values = [convert_to_tensor(t) for t in flattened(initializer, initializer)]
         results = [
             TensorArray(
-                t.dtype,
-                count,
-                False,
-                element_shape=t.shape if infer_shape else None,
-                infer_shape=infer_shape,
+                t.dtype, count, False, element_shape=t.shape if infer_shape else None, infer_shape=infer_shape
             )
             for t in values
         ]

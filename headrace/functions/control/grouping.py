@@ -69,9 +69,7 @@ def with_dependencies(dependencies: Any, output: Any, name: str | None = None) -
             output = first = convert_to_tensor(first)
         with graph.colocate_with(first.op), graph.control_dependencies(dependencies):
             if isinstance(output, IndexedSlices):
-                return IndexedSlices(
-                    identity(first, name=scope), output.indices, output.dense_shape
-                )
+                return IndexedSlices(identity(first, name=scope), output.indices, output.dense_shape)
             return identity(first, name=scope)
 
 

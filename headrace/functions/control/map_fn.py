@@ -66,9 +66,7 @@ def map_fn(
         count = _count(flat)
         sources = [TensorArray(t.dtype, count, False).unstack(t) for t in flat]
         start = constant(0)
-        results = [
-            TensorArray(t, count, False, infer_shape=infer_shape) for t in flattened(types, types)
-        ]
+        results = [TensorArray(t, count, False, infer_shape=infer_shape) for t in flattened(types, types)]
 
         def step(i: Tensor, results: Sequence[TensorArray]) -> Any:
             value = fn(packed(elems, [source.read(i) for source in sources]))

@@ -82,9 +82,7 @@ class TensorArray:
         self._element_shape = [as_shape(element_shape)]
         self._first_written: list[Tensor] | None = [] if colocate_with_first_write_call else None
         if handle is not None:
-            _check_given(
-                handle, flow, tensor_array_name, size, element_shape, dynamic_size, clear_after_read
-            )
+            _check_given(handle, flow, tensor_array_name, size, element_shape, dynamic_size, clear_after_read)
             self._handle, self._flow = handle, flow
             return
         if size is None:
@@ -183,9 +181,7 @@ class TensorArray:
     def concat(self, name: str | None = None) -> Tensor:
         """All elements one after the other: only their first dimension may differ."""
         rest = self.element_shape[1:]
-        value, _ = ops.tensor_array_concat_v3(
-            self._handle, self._flow, self._dtype, rest, name=name
-        )
+        value, _ = ops.tensor_array_concat_v3(self._handle, self._flow, self._dtype, rest, name=name)
         if self.element_shape.rank is not None:
             value.set_shape(Shape([None]).concatenate(rest))
         return value
@@ -231,10 +227,7 @@ class TensorArray:
         """The array that collects the gradients of this one in the computation called `source`."""
         flow = self._flow if flow is None else flow
         graph = get_default_graph()
-        with (
-            name_scope(name, "TensorArrayGrad", [self._handle]),
-            graph.colocate_with(self._handle.op),
-        ):
+        with name_scope(name, "TensorArrayGrad", [self._handle]), graph.colocate_with(self._handle.op):
             handle, _ = ops.tensor_array_grad_v3(self._handle, flow, source, name=name)
             with graph.control_dependencies([handle]):
                 flow = identity(flow, name="gradient_flow")
@@ -287,13 +280,7 @@ class TensorArray:
 
 
 def _check_given(
-    handle: Any,
-    flow: Any,
-    name: Any,
-    size: Any,
-    element_shape: Any,
-    dynamic_size: Any,
-    clear_after_read: Any,
+    handle: Any, flow: Any, name: Any, size: Any, element_shape: Any, dynamic_size: Any, clear_after_read: Any
 ) -> None:
     if name:
         raise ValueError("Cannot construct with both handle and tensor_array_name")

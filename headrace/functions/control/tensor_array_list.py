@@ -13,10 +13,7 @@ from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control import tensor_lists
 from headrace.functions.control.tensor_array import TensorArray
 from headrace.functions.values.structure import name_scope
-from headrace.functions.values.tensor_spec import (
-    TensorSpec,
-    register_type_spec_from_value_converter,
-)
+from headrace.functions.values.tensor_spec import TensorSpec, register_type_spec_from_value_converter
 from headrace.functions.values.type_spec import TypeSpec
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -67,9 +64,7 @@ class ListArray(TensorArray):
 
     def stack(self, name: str | None = None) -> Any:
         with name_scope(name, "TensorArrayV2Stack", [self._flow]):
-            return tensor_lists.tensor_list_stack(
-                self._flow, self._dtype, element_shape=self.element_shape
-            )
+            return tensor_lists.tensor_list_stack(self._flow, self._dtype, element_shape=self.element_shape)
 
     def gather(self, indices: Any, name: str | None = None) -> Any:
         return tensor_lists.tensor_list_gather(
@@ -87,9 +82,7 @@ class ListArray(TensorArray):
             value = self._converted(value)
             self._check_element_shape(value.shape)
             return self.with_flow(
-                tensor_lists.tensor_list_set_item(
-                    self._flow, index, value, self._dynamic_size, name=name
-                )
+                tensor_lists.tensor_list_set_item(self._flow, index, value, self._dynamic_size, name=name)
             )
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
@@ -149,9 +142,7 @@ class TensorArraySpec(TypeSpec):
         """The description of a tensor array."""
         if not isinstance(value, TensorArray):
             raise TypeError(f"Expected value to be a TensorArray, but saw: {type(value)}")
-        return TensorArraySpec(
-            value.element_shape, value.dtype, value.dynamic_size, value._infer_shape
-        )
+        return TensorArraySpec(value.element_shape, value.dtype, value.dynamic_size, value._infer_shape)
 
     def is_compatible_with(self, spec_or_value: Any) -> bool:
         spec = spec_or_value

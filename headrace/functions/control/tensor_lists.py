@@ -39,9 +39,7 @@ def empty_tensor_list(
 ) -> Any:
     """A list without elements, of at most `max_num_elements` ever."""
     limit = -1 if max_num_elements is None else max_num_elements
-    return items.empty_tensor_list(
-        described(element_shape), limit, element_dtype=element_dtype, name=name
-    )
+    return items.empty_tensor_list(described(element_shape), limit, element_dtype=element_dtype, name=name)
 
 
 def tensor_list_reserve(
@@ -59,11 +57,7 @@ def tensor_list_from_tensor(tensor: Any, element_shape: Any, name: str | None = 
 
 
 def tensor_list_get_item(
-    input_handle: Any,
-    index: Any,
-    element_dtype: Any,
-    element_shape: Any = None,
-    name: str | None = None,
+    input_handle: Any, index: Any, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> Any:
     """The element at an index."""
     return items.tensor_list_get_item(
@@ -83,9 +77,7 @@ def tensor_list_set_item(
         index = convert_to_tensor(index)
         size = items.tensor_list_length(input_handle)
         input_handle = cond(
-            index >= size,
-            lambda: items.tensor_list_resize(input_handle, index + 1),
-            lambda: input_handle,
+            index >= size, lambda: items.tensor_list_resize(input_handle, index + 1), lambda: input_handle
         )
     return items.tensor_list_set_item(input_handle, index, item, name=name)
 
@@ -101,11 +93,7 @@ def tensor_list_pop_back(input_handle: Any, element_dtype: Any, name: str | None
 
 
 def tensor_list_gather(
-    input_handle: Any,
-    indices: Any,
-    element_dtype: Any,
-    element_shape: Any = None,
-    name: str | None = None,
+    input_handle: Any, indices: Any, element_dtype: Any, element_shape: Any = None, name: str | None = None
 ) -> Any:
     """The elements at indices, stacked."""
     return by_rows.tensor_list_gather(
@@ -114,17 +102,11 @@ def tensor_list_gather(
 
 
 def tensor_list_scatter(
-    tensor: Any,
-    indices: Any,
-    element_shape: Any = None,
-    input_handle: Any = None,
-    name: str | None = None,
+    tensor: Any, indices: Any, element_shape: Any = None, input_handle: Any = None, name: str | None = None
 ) -> Any:
     """A list (or `input_handle`) with the rows of a tensor at indices."""
     if input_handle is not None:
-        return by_rows.tensor_list_scatter_into_existing_list(
-            input_handle, tensor, indices, name=name
-        )
+        return by_rows.tensor_list_scatter_into_existing_list(input_handle, tensor, indices, name=name)
     return by_rows.tensor_list_scatter_v2(tensor, indices, described(element_shape), -1, name=name)
 
 
@@ -158,8 +140,6 @@ def tensor_list_concat(
     )[0]
 
 
-def tensor_list_split(
-    tensor: Any, element_shape: Any, lengths: Any, name: str | None = None
-) -> Any:
+def tensor_list_split(tensor: Any, element_shape: Any, lengths: Any, name: str | None = None) -> Any:
     """`lengths[i]` rows of a tensor as element i."""
     return whole.tensor_list_split(tensor, described(element_shape), lengths, name=name)

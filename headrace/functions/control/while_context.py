@@ -13,12 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core.shapes import Shape
-from headrace.functions.control.flow_context import (
-    FlowContext,
-    output_context,
-    switch_any,
-    with_summaries,
-)
+from headrace.functions.control.flow_context import FlowContext, output_context, switch_any, with_summaries
 from headrace.functions.control.shape_invariants import check_invariant, set_invariant
 from headrace.functions.values import nest
 from headrace.graph.graph import Graph
@@ -231,8 +226,7 @@ class WhileContext(FlowContext):
         values = to_tensors(result)
         if len(values) != len(merges):
             raise ValueError(
-                "Number of inputs and outputs of body must match loop_vars: "
-                f"{len(merges)}, {len(values)}"
+                f"Number of inputs and outputs of body must match loop_vars: {len(merges)}, {len(values)}"
             )
         for merge_var, value in zip(merges, values):
             add_back_edge(merge_var, value, enforce=True)
@@ -242,9 +236,7 @@ class WhileContext(FlowContext):
         self.leave(self.loop_exits)
         return result, self.loop_exits
 
-    def _enter_variables(
-        self, sources: Sequence[Tensor], invariants: Sequence[Shape]
-    ) -> list[Tensor]:
+    def _enter_variables(self, sources: Sequence[Tensor], invariants: Sequence[Shape]) -> list[Tensor]:
         with self.graph.control_dependencies(None):
             enters = [self._enter(x, is_constant=False) for x in sources]
             for x in enters:

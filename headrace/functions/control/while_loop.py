@@ -109,9 +109,7 @@ def _run(context: WhileContext, cond: Any, body: Any, loop_vars: Any, invariants
     """The structure that the body returns, of the values after the last iteration."""
     # Converted outside: what enters the loop is made before it.
     variables = [_converted(x) for x in nest.flatten(loop_vars)]
-    shapes = flat_invariants(
-        variables, None if invariants is None else _flat_like(loop_vars, invariants)
-    )
+    shapes = flat_invariants(variables, None if invariants is None else _flat_like(loop_vars, invariants))
     starts = nest.flatten(variables, expand_composites=True)
     with context.entered():
         result, exits = context.build(

@@ -175,9 +175,7 @@ def combined_non_max_suppression(
         )
 
 
-def draw_bounding_boxes(
-    images: Any, boxes: Any, name: str | None = None, colors: Any = None
-) -> Tensor:
+def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
     """Boxes drawn into images.
 
     Args:

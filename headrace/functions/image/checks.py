@@ -9,12 +9,7 @@ from typing import Any
 
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import rank, shape
-from headrace.functions.array.checks import (
-    Assert,
-    assert_equal,
-    assert_greater_equal,
-    assert_positive,
-)
+from headrace.functions.array.checks import Assert, assert_equal, assert_greater_equal, assert_positive
 from headrace.functions.array.stacking import unstack
 from headrace.functions.control.grouping import with_dependencies
 from headrace.graph.node import Node
@@ -58,9 +53,7 @@ def check_image(image: Tensor, least: int = 3) -> list[Node]:
         return []
     return [
         assert_positive(shape(image), [f"{POSITIVE}."]),
-        assert_greater_equal(
-            rank(image), least, message="'image' must be at least three-dimensional."
-        ),
+        assert_greater_equal(rank(image), least, message="'image' must be at least three-dimensional."),
     ]
 
 
@@ -83,10 +76,7 @@ def checked_grayscale(images: Any) -> Tensor:
             raise ValueError(last)
         return tensor
     channels: Any = shape(tensor)[-1]
-    checks = [
-        assert_equal(channels, 1, message=last),
-        assert_greater_equal(rank(tensor), 3, message=few),
-    ]
+    checks = [assert_equal(channels, 1, message=last), assert_greater_equal(rank(tensor), 3, message=few)]
     return with_dependencies(checks, tensor)
 
 

@@ -79,8 +79,7 @@ def decode_image(
 
         def decode_gif() -> Tensor:
             fits = logical.logical_and(
-                not_equal(count, 1, name="check_gif_channels"),
-                not_equal(count, 4, name="check_gif_channels"),
+                not_equal(count, 1, name="check_gif_channels"), not_equal(count, 4, name="check_gif_channels")
             )
             right = Assert(fits, ["Channels must be in (None, 0, 3) when decoding GIF images"])
             with get_default_graph().control_dependencies([right]):
@@ -98,9 +97,7 @@ def decode_image(
                 return convert_image_dtype(ops.decode_jpeg(contents, count), kind)
 
         def gif_or_bmp() -> Any:
-            return cond(
-                equal(start, b"GIF", name="is_gif"), decode_gif, decode_bmp, name="cond_gif"
-            )
+            return cond(equal(start, b"GIF", name="is_gif"), decode_gif, decode_bmp, name="cond_gif")
 
         def png_or_other() -> Any:
             return cond(_is_png(contents), decode_png, gif_or_bmp, name="cond_png")

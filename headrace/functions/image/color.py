@@ -28,9 +28,7 @@ _SMALL_FLOATS = (dtypes.float16, dtypes.float32)
 
 
 # -- types ----------------------------------------------------------------------------------------
-def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
-) -> Tensor:
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another type: floats run from 0 to 1, integers to the largest of their type.
 
     Args:
@@ -137,11 +135,7 @@ def rgb_to_yiq(images: Any) -> Tensor:
     """
     return _matrix(
         images,
-        [
-            [0.299, 0.59590059, 0.2115],
-            [0.587, -0.27455667, -0.52273617],
-            [0.114, -0.32134392, 0.31119955],
-        ],
+        [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]],
     )
 
 
@@ -152,12 +146,7 @@ def yiq_to_rgb(images: Any) -> Tensor:
       images: floats [..., 3].
     """
     return _matrix(
-        images,
-        [
-            [1, 1, 1],
-            [0.95598634, -0.27201283, -1.10674021],
-            [0.6208248, -0.64720424, 1.70423049],
-        ],
+        images, [[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
     )
 
 
@@ -272,9 +261,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
       delta: how far, from -1 to 1; 1 is once around.
       name: name of the scope.
     """
-    return _as_floats(
-        image, "adjust_hue", [image], name, lambda x, _: ops.adjust_hue(x, delta), False
-    )
+    return _as_floats(image, "adjust_hue", [image], name, lambda x, _: ops.adjust_hue(x, delta), False)
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:

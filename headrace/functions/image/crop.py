@@ -225,13 +225,7 @@ def crop_and_resize(
     """
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return crop.crop_and_resize(
-        image,
-        boxes,
-        box_ind,
-        crop_size,
-        method=method,
-        extrapolation_value=extrapolation_value,
-        name=name,
+        image, boxes, box_ind, crop_size, method=method, extrapolation_value=extrapolation_value, name=name
     )
 
 
@@ -256,13 +250,7 @@ def extract_glimpse(
       name: name of the node.
     """
     return crop.extract_glimpse(
-        input,
-        size,
-        offsets,
-        centered=centered,
-        normalized=normalized,
-        uniform_noise=uniform_noise,
-        name=name,
+        input, size, offsets, centered=centered, normalized=normalized, uniform_noise=uniform_noise, name=name
     )
 
 
@@ -320,6 +308,4 @@ def extract_volume_patches(
       padding: "SAME" or "VALID".
       name: name of the node.
     """
-    return patches.extract_volume_patches(
-        input, ksizes=ksizes, strides=strides, padding=padding, name=name
-    )
+    return patches.extract_volume_patches(input, ksizes=ksizes, strides=strides, padding=padding, name=name)

@@ -68,10 +68,7 @@ def _random_flip(image: Any, axis: int, seed: int | None, scope: str) -> Tensor:
         if tensor.shape.rank in (None, 3):
             drawn = random_uniform([], 0, 1.0, seed=seed)
             result = cond(
-                comparison.less(drawn, 0.5),
-                lambda: reverse_v2(tensor, [axis]),
-                lambda: tensor,
-                name=inner,
+                comparison.less(drawn, 0.5), lambda: reverse_v2(tensor, [axis]), lambda: tensor, name=inner
             )
             return _same_shape(tensor, result)
         if tensor.shape.rank != 4:

@@ -15,13 +15,7 @@ from headrace.functions.control.cond import cond
 from headrace.functions.image.color import convert_image_dtype
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import equal, not_equal, pow_, range_
-from headrace.functions.math.reduce import (
-    reduce_all,
-    reduce_any,
-    reduce_mean,
-    reduce_prod,
-    reduce_sum,
-)
+from headrace.functions.math.reduce import reduce_all, reduce_any, reduce_mean, reduce_prod, reduce_sum
 from headrace.functions.nn.atrous import depthwise_conv2d
 from headrace.functions.nn.pool import avg_pool
 from headrace.functions.nn.softmax import softmax
@@ -114,9 +108,7 @@ def _ssim_per_channel(
     side = constant(filter_size, dtype=dtypes.int32)
     sigma = constant(filter_sigma, dtype=x.dtype)
     sizes: Any = shape_n([x, y])
-    checks = [
-        Assert(reduce_all(greater_equal(s[-3:-1], side)), [s, side], summarize=8) for s in sizes
-    ]
+    checks = [Assert(reduce_all(greater_equal(s[-3:-1], side)), [s, side], summarize=8) for s in sizes]
     with get_default_graph().control_dependencies(checks):
         x = identity(x)
     kernel = array.tile(_gaussian(side, sigma), stack([1, 1, sizes[0][-1], 1]))
@@ -268,19 +260,14 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
       ValueError: another rank.
     """
     if image.shape.rank != 4:
-        raise ValueError(
-            f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}."
-        )
+        raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
     full = shape(image)
     batch, height, width, depth = unstack(full)
     down = image[:, 1:, :, :] - image[:, :-1, :, :]
     across = image[:, :, 1:, :] - image[:, :, :-1, :]
     last_row = zeros(stack([batch, 1, width, depth]), image.dtype)
     last_column = zeros(stack([batch, height, 1, depth]), image.dtype)
-    return (
-        reshape(concat([down, last_row], 1), full),
-        reshape(concat([across, last_column], 2), full),
-    )
+    return (reshape(concat([down, last_row], 1), full), reshape(concat([across, last_column], 2), full))
 
 
 def sobel_edges(image: Any) -> Tensor:
@@ -293,12 +280,7 @@ def sobel_edges(image: Any) -> Tensor:
       [batch, height, width, channels, 2]: slopes down and across.
     """
     full: Any = shape(image)
-    kernels = np.array(
-        [
-            [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
-            [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
-        ]
-    )
+    kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]])
     filters = constant(kernels.transpose(1, 2, 0)[:, :, None], dtype=image.dtype)
     filters = array.tile(filters, stack([1, 1, full[-1], 1]), name="sobel_filters")
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")

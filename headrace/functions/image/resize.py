@@ -7,13 +7,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.functions.control.grouping import with_dependencies
-from headrace.functions.image.checks import (
-    as_batch,
-    check,
-    check_image,
-    from_batch,
-    sizes_of,
-)
+from headrace.functions.image.checks import as_batch, check, check_image, from_batch, sizes_of
 from headrace.functions.image.crop import pad_to_bounding_box
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import round_
@@ -161,10 +155,7 @@ def _with_pad(
         ratio: Any = arithmetic.maximum(old[1] / new[1], old[0] / new[0])
         exact = [o / ratio for o in old]
         sizes = [cast(floor(e), dtypes.int32) for e in exact]
-        pads = [
-            arithmetic.maximum(0, cast(floor((n - e) / 2), dtypes.int32))
-            for n, e in zip(new, exact)
-        ]
+        pads = [arithmetic.maximum(0, cast(floor((n - e) / 2), dtypes.int32)) for n, e in zip(new, exact)]
         resized = resize(images, sizes)
         padded = pad_to_bounding_box(resized, pads[0], pads[1], target_height, target_width)
         return from_batch(padded, is_batch)
@@ -234,9 +225,7 @@ def resize_nearest_neighbor(
     return ops.resize_nearest_neighbor(images, size, align_corners, half_pixel_centers, name=name)
 
 
-def resize_area(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None
-) -> Tensor:
+def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:
     """Images in another size; a pixel is the mean of what it covers.
 
     Args:

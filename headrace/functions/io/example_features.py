@@ -208,13 +208,10 @@ def _check_fixed(key: str, given: Any) -> None:
     shape = as_shape(given)
     if _varies(shape):
         raise ValueError(
-            f"First dimension of shape for feature {key} unknown. Consider using "
-            "FixedLenSequenceFeature."
+            f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature."
         )
     if not shape.is_fully_defined():
-        raise ValueError(
-            f"All dimensions of shape for feature {key} need to be known but received {given}."
-        )
+        raise ValueError(f"All dimensions of shape for feature {key} need to be known but received {given}.")
 
 
 def with_rows(features: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,9 +220,7 @@ def with_rows(features: Mapping[str, Any]) -> dict[str, Any]:
     for key, feature in features.items():
         if isinstance(feature, FixedLenSequenceFeature):
             if not feature.allow_missing:
-                raise ValueError(
-                    "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
-                )
+                raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
             changed[key] = feature._replace(shape=[None, *feature.shape])
     return changed
 

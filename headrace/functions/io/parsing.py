@@ -59,9 +59,7 @@ def parse_example(
     return merge_sparse(features, _parse_batch(serialized, example_names, parameters, name))
 
 
-def _parse_batch(
-    serialized: Any, names: Any, parameters: Parameters, name: str | None
-) -> dict[str, Any]:
+def _parse_batch(serialized: Any, names: Any, parameters: Parameters, name: str | None) -> dict[str, Any]:
     with name_scope(name, "ParseExample", [serialized, names]):
         parameters.check_keys()
         defaults = parameters.padded_defaults()
@@ -78,9 +76,7 @@ def _parse_batch(
         return _by_key(parameters, *found)
 
 
-def _by_key(
-    parameters: Parameters, indices: Any, values: Any, shapes: Any, dense: Any
-) -> dict[str, Any]:
+def _by_key(parameters: Parameters, indices: Any, values: Any, shapes: Any, dense: Any) -> dict[str, Any]:
     sparse = [SparseTensor(*parts) for parts in zip(indices, values, shapes)]
     return dict(zip([*parameters.sparse_keys, *parameters.dense_keys], [*sparse, *dense]))
 
@@ -128,9 +124,7 @@ def _parse_one(serialized: Any, parameters: Parameters, name: str | None) -> dic
         return _by_key(parameters, *found)
 
 
-def _parse_named(
-    serialized: Any, names: Any, parameters: Parameters, name: str | None
-) -> dict[str, Any]:
+def _parse_named(serialized: Any, names: Any, parameters: Parameters, name: str | None) -> dict[str, Any]:
     """As a batch of one, since only that op takes names."""
     with name_scope(name, "ParseSingleExample", [serialized, names]):
         serialized = reshape.expand_dims(_scalar(serialized, "serialized", "Serialized"), 0)
@@ -189,9 +183,7 @@ def parse_single_sequence_example(
         missing = _check_sequence(context, lists)
         defaults = [
             context.default(key, dtype, as_shape(shape))
-            for key, dtype, shape in zip(
-                context.dense_keys, context.dense_types, context.dense_shapes
-            )
+            for key, dtype, shape in zip(context.dense_keys, context.dense_types, context.dense_shapes)
         ]
         found = parse_sequence.parse_single_sequence_example(
             serialized=serialized,
@@ -239,8 +231,7 @@ def parse_sequence_example(
     with name_scope(name, "ParseSequenceExample", [serialized]):
         missing = _check_sequence(context, lists)
         defaults = [
-            context.default(key, dtype, None)
-            for key, dtype in zip(context.dense_keys, context.dense_types)
+            context.default(key, dtype, None) for key, dtype in zip(context.dense_keys, context.dense_types)
         ]
         found = parse_sequence_batch.parse_sequence_example(
             serialized=serialized,

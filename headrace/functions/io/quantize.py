@@ -135,13 +135,7 @@ def fake_quant_with_min_max_args_gradient(
 ) -> Tensor:
     """The gradient of `fake_quant_with_min_max_args`: what lies within the range."""
     return fake_quantize.fake_quant_with_min_max_args_gradient(
-        gradients,
-        inputs,
-        min=min,
-        max=max,
-        num_bits=num_bits,
-        narrow_range=narrow_range,
-        name=name,
+        gradients, inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name
     )
 
 

@@ -26,9 +26,7 @@ def clean_tag(name: str | None) -> str | None:
         return None
     cleaned = _ILLEGAL.sub("_", name).lstrip("/")
     if cleaned != name:
-        logging.getLogger("headrace").info(
-            "Summary name %s is illegal; using %s instead.", name, cleaned
-        )
+        logging.getLogger("headrace").info("Summary name %s is illegal; using %s instead.", name, cleaned)
     return cleaned
 
 
@@ -74,11 +72,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 
 
 def image(
-    name: str,
-    tensor: Any,
-    max_outputs: int = 3,
-    collections: Any = None,
-    family: str | None = None,
+    name: str, tensor: Any, max_outputs: int = 3, collections: Any = None, family: str | None = None
 ) -> Tensor:
     """Pictures, as PNG.
 

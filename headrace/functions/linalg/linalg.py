@@ -61,10 +61,7 @@ def matmul(
     if is_operator(a) or is_operator(b):
         return _product_with_operator(a, b, transpose_a or transpose_b, adjoint_a, adjoint_b, name)
     with name_scope(name, "MatMul", [a, b]) as scope:
-        for side, transpose, adjoint in (
-            ("a", transpose_a, adjoint_a),
-            ("b", transpose_b, adjoint_b),
-        ):
+        for side, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
             if transpose and adjoint:
                 raise ValueError(f"Only one of transpose_{side} and adjoint_{side} can be True.")
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
@@ -255,9 +252,7 @@ def self_adjoint_eigvals(tensor: Any, name: str | None = None) -> Tensor:
     return spectral.self_adjoint_eig_v2(tensor, compute_v=False, name=name)[0]
 
 
-def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
+def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values s and vectors u, v, with tensor = u @ diag(s) @ adjoint(v).
 
     Args:
@@ -293,9 +288,7 @@ def _larger_side(a: Tensor) -> Tensor:
     return cast.cast(reduce.max_(array.shape(a)[-2:], 0), a.dtype)
 
 
-def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
-) -> Tensor:
+def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values of each matrix are not zero.
 
     Args:
@@ -309,9 +302,7 @@ def matrix_rank(
       One int32 per matrix.
     """
     with name_scope(name or "matrix_rank"):
-        a = _checked_matrix(
-            convert_to_tensor(a, preferred_dtype=dtypes.float32, name="a"), validate_args
-        )
+        a = _checked_matrix(convert_to_tensor(a, preferred_dtype=dtypes.float32, name="a"), validate_args)
         s = svd(a, compute_uv=False)
         if tol is None:
             largest = reduce.max_(s, -1, True)

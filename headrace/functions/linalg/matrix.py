@@ -135,7 +135,5 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
     if is_operator(matrix):
         return matrix.solve(rhs, adjoint=adjoint, name=name or "solve")
     if is_operator(rhs):
-        raise ValueError(
-            "Passing in `matrix` as a Tensor and `rhs` as a LinearOperator is not supported."
-        )
+        raise ValueError("Passing in `matrix` as a Tensor and `rhs` as a LinearOperator is not supported.")
     return linalg_solve.matrix_solve(matrix, rhs, adjoint=adjoint, name=name)

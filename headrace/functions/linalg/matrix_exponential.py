@@ -76,8 +76,7 @@ def _per_matrix(numbers: Tensor, dtype: Any) -> Tensor:
 def _quotient(x: Tensor, degree: int) -> Tensor:
     """The Pade approximant p(x) / p(-x) of exp(x); p's odd part is a multiple of x."""
     b = [
-        float(factorial(2 * degree - k) // (factorial(k) * factorial(degree - k)))
-        for k in range(degree + 1)
+        float(factorial(2 * degree - k) // (factorial(k) * factorial(degree - k))) for k in range(degree + 1)
     ]
     identity = terms.identity_like(x)
     squared = matmul(x, x)

@@ -64,8 +64,7 @@ def tridiagonal_solve(
     left, right = compact.shape.dim(-1), rhs.shape.dim(-2)
     if None not in (left, right) and left != right:
         raise ValueError(
-            f"Expected number of left-hand sided and right-hand sides to be equal, got {left} and "
-            f"{right}"
+            f"Expected number of left-hand sided and right-hand sides to be equal, got {left} and {right}"
         )
     out = tridiagonal.tridiagonal_solve(compact, rhs, partial_pivoting, name=name)
     if is_vector:
@@ -104,18 +103,14 @@ def _filled_up(diagonal: Tensor, main: Tensor, what: str, padding: list[int]) ->
         return diagonal
     if m is not None and n == m - 1:
         return array.pad(diagonal, [[0, 0]] * (len(diagonal.shape) - 1) + [padding])
-    raise ValueError(
-        f"Expected {what} to be have length {m} or {None if m is None else m - 1}, got {n}."
-    )
+    raise ValueError(f"Expected {what} to be have length {m} or {None if m is None else m - 1}, got {n}.")
 
 
 def _bands(matrix: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The three diagonals of square matrices, the outer ones filled up with zero."""
     rows, columns = matrix.shape.dim(-2), matrix.shape.dim(-1)
     if rows and columns and rows != columns:
-        raise ValueError(
-            f"Expected last two dimensions of diagonals to be same, got {columns} and {rows}"
-        )
+        raise ValueError(f"Expected last two dimensions of diagonals to be same, got {columns} and {rows}")
     if not (rows or columns):
         raise ValueError('The size of the matrix needs to be known for diagonals_format="matrix"')
     lead: list[list[int]] = [[0, 0]] * (len(matrix.shape) - 2)

@@ -50,9 +50,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         if x.dtype.base is base:
             return x
         if x.dtype.is_complex and base.is_floating:
-            logging.getLogger("headrace").warning(
-                "Casting complex to real discards imaginary part."
-            )
+            logging.getLogger("headrace").warning("Casting complex to real discards imaginary part.")
         return ops.cast(x, base, name=scope)
 
 

@@ -85,14 +85,11 @@ def confusion_matrix(
     """
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
         labels, predictions = remove_squeezable_dimensions(
-            convert_to_tensor(labels, name="labels"),
-            convert_to_tensor(predictions, name="predictions"),
+            convert_to_tensor(labels, name="labels"), convert_to_tensor(predictions, name="predictions")
         )
         predictions, labels = cast(predictions, dtypes.int64), cast(labels, dtypes.int64)
         labels = _checked(labels, assert_non_negative, "`labels` contains negative values")
-        predictions = _checked(
-            predictions, assert_non_negative, "`predictions` contains negative values"
-        )
+        predictions = _checked(predictions, assert_non_negative, "`predictions` contains negative values")
         if num_classes is None:
             top = arithmetic.maximum(reduce_max(predictions), reduce_max(labels))
             num_classes = top + 1

@@ -12,12 +12,7 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
-from headrace.ops.declaration.operators import (
-    exclusive_or,
-    old_quotient,
-    require_same_type,
-    true_quotient,
-)
+from headrace.ops.declaration.operators import exclusive_or, old_quotient, require_same_type, true_quotient
 from headrace.ops.math import arithmetic, comparison, complex, sequence
 from headrace.ops.nn import activation
 
@@ -270,9 +265,7 @@ def complex_(real: Any, imag: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Complex", [real, imag]) as scope:
         kind = real.dtype.base
         if kind is not imag.dtype.base or kind not in (dtypes.float32, dtypes.float64):
-            raise TypeError(
-                f"real and imag have incorrect types: {real.dtype.name} {imag.dtype.name}"
-            )
+            raise TypeError(f"real and imag have incorrect types: {real.dtype.name} {imag.dtype.name}")
         return complex.complex_(real, imag, Tout=complex.complex_type(kind), name=scope)
 
 

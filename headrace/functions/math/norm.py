@@ -135,11 +135,7 @@ def normalize(
 
 
 def l2_normalize(
-    x: Any,
-    axis: Any = None,
-    epsilon: float = 1e-12,
-    name: str | None = None,
-    dim: Any = None,
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
     """x / sqrt(max(sum(x**2), epsilon)), with the sum along `axis`.
 

@@ -26,11 +26,7 @@ from headrace.ops.math import arithmetic, checks, comparison, histogram
 
 # -- checks -------------------------------------------------------------------------------------
 def verify_tensor_all_finite(
-    t: Any = None,
-    msg: str | None = None,
-    name: str | None = None,
-    x: Any = None,
-    message: str | None = None,
+    t: Any = None, msg: str | None = None, name: str | None = None, x: Any = None, message: str | None = None
 ) -> Tensor:
     """The tensor; fails if an element is infinite or NaN.
 
@@ -146,11 +142,7 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
 
 # -- counts -------------------------------------------------------------------------------------
 def bincount(
-    arr: Any,
-    weights: Any = None,
-    minlength: Any = None,
-    maxlength: Any = None,
-    dtype: Any = dtypes.int32,
+    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = dtypes.int32
 ) -> Tensor:
     """How often 0, 1, 2, ... occur, or the sums of the weights that belong to them.
 
@@ -184,11 +176,7 @@ def bincount(
 
 
 def histogram_fixed_width(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32, name: str | None = None
 ) -> Tensor:
     """How many values fall into each of `nbins` equal parts of a range.
 
@@ -210,11 +198,7 @@ def histogram_fixed_width(
 
 
 def histogram_fixed_width_bins(
-    values: Any,
-    value_range: Any,
-    nbins: Any = 100,
-    dtype: Any = dtypes.int32,
-    name: str | None = None,
+    values: Any, value_range: Any, nbins: Any = 100, dtype: Any = dtypes.int32, name: str | None = None
 ) -> Tensor:
     """Which of `nbins` equal parts of a range each value falls into.
 

@@ -89,27 +89,15 @@ def _family(called: str, build: Any, what: str, types: str, example: str) -> Cal
 
 _X = "tf.constant([[1., 2.], [3., 5.]])"
 _B = "tf.constant([[True, False], [True, True]])"
-reduce_sum = _family(
-    "reduce_sum", reduce.sum_, "sum", "numbers", f"tf.reduce_sum({_X}, 0)     # 4. 7."
-)
-reduce_mean = _family(
-    "reduce_mean", reduce.mean, "mean", "numbers", f"tf.reduce_mean({_X}, 0)    # 2. 3.5"
-)
-reduce_prod = _family(
-    "reduce_prod", reduce.prod, "product", "numbers", f"tf.reduce_prod({_X})    # 30."
-)
+reduce_sum = _family("reduce_sum", reduce.sum_, "sum", "numbers", f"tf.reduce_sum({_X}, 0)     # 4. 7.")
+reduce_mean = _family("reduce_mean", reduce.mean, "mean", "numbers", f"tf.reduce_mean({_X}, 0)    # 2. 3.5")
+reduce_prod = _family("reduce_prod", reduce.prod, "product", "numbers", f"tf.reduce_prod({_X})    # 30.")
 reduce_max = _family(
     "reduce_max", reduce.max_, "largest", "real numbers", f"tf.reduce_max({_X}, 1)    # 2. 5."
 )
-reduce_min = _family(
-    "reduce_min", reduce.min_, "smallest", "real numbers", f"tf.reduce_min({_X})    # 1."
-)
-reduce_all = _family(
-    "reduce_all", reduce.all_, "and", "bool", f"tf.reduce_all({_B}, 1)    # False True"
-)
-reduce_any = _family(
-    "reduce_any", reduce.any_, "or", "bool", f"tf.reduce_any({_B}, 1)    # True True"
-)
+reduce_min = _family("reduce_min", reduce.min_, "smallest", "real numbers", f"tf.reduce_min({_X})    # 1.")
+reduce_all = _family("reduce_all", reduce.all_, "and", "bool", f"tf.reduce_all({_B}, 1)    # False True")
+reduce_any = _family("reduce_any", reduce.any_, "or", "bool", f"tf.reduce_any({_B}, 1)    # True True")
 
 
 def reduce_euclidean_norm(

@@ -22,9 +22,7 @@ def _counts(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tensor:
     return maximum(array.reshape(count, [num_segments] + [1] * behind), 1)
 
 
-def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Tensor:
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The means of the rows with each id.
 
     Args:

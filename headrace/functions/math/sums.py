@@ -37,8 +37,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
       >>> tf.add_n([tf.constant([1, 2]), tf.constant([3, 4])])       # 4 6
     """
     tensors = _summands(
-        inputs,
-        "inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape",
+        inputs, "inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape"
     )
     if len(tensors) == 1:
         only = convert_to_tensor(tensors[0])
@@ -46,9 +45,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     return sums.add_n(tensors, name=name)
 
 
-def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
-) -> Tensor:
+def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None) -> Tensor:
     """The sum of tensors of one shape and type, which need not exist at the same time.
 
     Args:

@@ -80,9 +80,7 @@ def swish(features: Any) -> Tensor:
 
 
 # -- layers ---------------------------------------------------------------------------------------
-def bias_add(
-    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
-) -> Tensor:
+def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """A vector, added along the channels.
 
     Args:
@@ -97,9 +95,7 @@ def bias_add(
     with name_scope(name, "BiasAdd", [value, bias]) as scope:
         if data_format is not None:
             if not re.fullmatch("NC.*|N.*C", data_format):
-                raise ValueError(
-                    f"data_format must be of the form `N...C` or `NC...`, not {data_format!r}"
-                )
+                raise ValueError(f"data_format must be of the form `N...C` or `NC...`, not {data_format!r}")
             data_format = "NCHW" if data_format[1] == "C" else "NHWC"
         value = convert_to_tensor(value, name="input")
         bias = convert_to_tensor(bias, dtype=value.dtype, name="bias")
@@ -170,9 +166,7 @@ def dropout(
     try:
         dropped = 1.0 - keep_prob if keep_prob is not None else None
     except TypeError:
-        raise ValueError(
-            f"keep_prob must be a floating point number or Tensor (got {keep_prob!r})"
-        ) from None
+        raise ValueError(f"keep_prob must be a floating point number or Tensor (got {keep_prob!r})") from None
     rate = renamed("rate", rate, "keep_prob", dropped)
     if rate is None:
         raise ValueError("You must provide a rate to dropout.")
@@ -207,13 +201,10 @@ def dropout_v2(
 
 def _check_rate(rate: float) -> None:
     if not 0 <= rate < 1:
-        raise ValueError(
-            f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}"
-        )
+        raise ValueError(f"rate must be a scalar tensor or a float in the range [0, 1), got {rate:g}")
     if rate > 0.5:
         logging.getLogger("headrace").warning(
-            "Large dropout rate: %g (>0.5). This is the part to drop; keep_prob is the part to keep.",
-            rate,
+            "Large dropout rate: %g (>0.5). This is the part to drop; keep_prob is the part to keep.", rate
         )
 
 

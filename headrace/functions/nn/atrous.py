@@ -14,12 +14,7 @@ from headrace.functions.array.array import shape
 from headrace.functions.array.space import required_space_to_batch_paddings
 from headrace.functions.array.stacking import concat, stack
 from headrace.functions.nn.conv import conv1d, conv2d
-from headrace.functions.nn.window import (
-    channels_first,
-    per_dimension,
-    spatial_dimensions,
-    strides_and_rates,
-)
+from headrace.functions.nn.window import channels_first, per_dimension, spatial_dimensions, strides_and_rates
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -88,9 +83,7 @@ def _rate_count(rate: Tensor) -> int:
 def _checked_dims(given: Any, count: int, data_format: str | None) -> list[int]:
     dims = list(spatial_dimensions(count, data_format) if given is None else given)
     if dims != sorted({int(d) for d in dims}) or any(d < 1 for d in dims):
-        raise ValueError(
-            "spatial_dims must be a montonically increasing sequence of positive integers"
-        )
+        raise ValueError("spatial_dims must be a montonically increasing sequence of positive integers")
     return dims
 
 
@@ -129,9 +122,7 @@ def _spread(values: Any, fill: int, dims: Sequence[int]) -> Any:
     blank = np.full([1, *rest], fill, values.dtype.as_numpy_dtype)
     place = {d: i for i, d in enumerate(dims)}
     source = values if known is None else known
-    parts = [
-        source[place[d] : place[d] + 1] if d in place else blank for d in range(1, dims[-1] + 1)
-    ]
+    parts = [source[place[d] : place[d] + 1] if d in place else blank for d in range(1, dims[-1] + 1)]
     return concat(parts, 0) if known is None else np.concatenate(parts)
 
 
@@ -223,13 +214,7 @@ def _plain(
 
 
 def _with_holes(
-    x: Tensor,
-    w: Tensor,
-    padding: str,
-    strides: Any,
-    rates: Any,
-    data_format: Any,
-    name: str | None,
+    x: Tensor, w: Tensor, padding: str, strides: Any, rates: Any, data_format: Any, name: str | None
 ) -> Tensor:
     count = len(rates)
     for tensor, what in ((x, "input"), (w, "filter")):
@@ -257,9 +242,7 @@ def _with_holes(
     return result
 
 
-def atrous_conv2d(
-    value: Any, filters: Any, rate: Any, padding: str, name: str | None = None
-) -> Tensor:
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: str, name: str | None = None) -> Tensor:
     """Correlation of images with filters with holes.
 
     Args:
@@ -269,9 +252,7 @@ def atrous_conv2d(
       padding: "SAME" or "VALID".
       name: name of the scope.
     """
-    return convolution(
-        value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name
-    )
+    return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name)
 
 
 # -- depthwise ------------------------------------------------------------------------------------

@@ -20,16 +20,7 @@ def _sampler(called: str, op: Any, does: str) -> Callable[..., Any]:
         name: str | None = None,
     ) -> Any:
         seed1, seed2 = get_seed(seed)
-        return op(
-            true_classes,
-            num_true,
-            num_sampled,
-            unique,
-            range_max,
-            seed=seed1,
-            seed2=seed2,
-            name=name,
-        )
+        return op(true_classes, num_true, num_sampled, unique, range_max, seed=seed1, seed2=seed2, name=name)
 
     sample.__name__ = sample.__qualname__ = called
     sample.__doc__ = f"""{does}

@@ -178,11 +178,7 @@ def ctc_greedy_decoder(
 
 
 def ctc_beam_search_decoder(
-    inputs: Any,
-    sequence_length: Any,
-    beam_width: int = 100,
-    top_paths: int = 1,
-    merge_repeated: bool = True,
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1, merge_repeated: bool = True
 ) -> tuple[list[SparseTensor], Tensor]:
     """The most probable label sequences.
 
@@ -197,11 +193,7 @@ def ctc_beam_search_decoder(
       (labels: one `SparseTensor` per path, log probabilities [batch, top_paths]).
     """
     indices, values, sizes, scores = ctc_decode.ctc_beam_search_decoder(
-        inputs,
-        sequence_length,
-        beam_width=beam_width,
-        top_paths=top_paths,
-        merge_repeated=merge_repeated,
+        inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=merge_repeated
     )
     return [SparseTensor(*part) for part in zip(indices, values, sizes)], scores
 
@@ -224,9 +216,7 @@ def ctc_beam_search_decoder_v2(
 
 
 # -- labels ---------------------------------------------------------------------------------------
-def collapse_repeated(
-    labels: Any, seq_length: Any, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+def collapse_repeated(labels: Any, seq_length: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Label sequences without immediate repetitions.
 
     Args:

@@ -23,9 +23,7 @@ def _alike(logits: Any, labels: Any) -> tuple[Any, Any]:
     logits = convert_to_tensor(logits, name="logits")
     labels = convert_to_tensor(labels, name="labels")
     if not labels.shape.is_compatible_with(logits.shape):
-        raise ValueError(
-            f"logits and labels must have the same shape ({logits.shape} vs {labels.shape})"
-        )
+        raise ValueError(f"logits and labels must have the same shape ({logits.shape} vs {labels.shape})")
     return logits, labels
 
 
@@ -53,11 +51,7 @@ def sigmoid_cross_entropy_with_logits(
         positive = logits >= zeros
         above = where(positive, logits, zeros)
         below = where(positive, -logits, logits)  # minus the absolute value, with its gradient at 0
-        return arithmetic.add(
-            above - logits * labels,
-            exponential.log1p(exponential.exp(below)),
-            name=scope,
-        )
+        return arithmetic.add(above - logits * labels, exponential.log1p(exponential.exp(below)), name=scope)
 
 
 def weighted_cross_entropy_with_logits(
@@ -86,10 +80,7 @@ def weighted_cross_entropy_with_logits(
         return arithmetic.add(
             (1 - labels) * logits,
             weight
-            * (
-                exponential.log1p(exponential.exp(-arithmetic.abs_(logits)))
-                + activation.relu(-logits)
-            ),
+            * (exponential.log1p(exponential.exp(-arithmetic.abs_(logits))) + activation.relu(-logits)),
             name=scope,
         )
 
@@ -113,18 +104,13 @@ def log_poisson_loss(
         targets = convert_to_tensor(targets, name="targets")
         if not targets.shape.is_compatible_with(log_input.shape):
             raise ValueError(
-                "log_input and targets must have the same shape "
-                f"({log_input.shape} vs {targets.shape})"
+                f"log_input and targets must have the same shape ({log_input.shape} vs {targets.shape})"
             )
         result: Any = exponential.exp(log_input) - log_input * targets
         if compute_full_loss:
             half = constant(0.5, dtype=targets.dtype)
             turn = constant(2 * math.pi, dtype=targets.dtype)
-            stirling = (
-                targets * exponential.log(targets)
-                - targets
-                + half * exponential.log(turn * targets)
-            )
+            stirling = targets * exponential.log(targets) - targets + half * exponential.log(turn * targets)
             zeros, ones = zeros_like(targets), ones_like(targets)
             small = logical.logical_and(targets >= zeros, targets <= ones)
             result += where(small, zeros, stirling)

@@ -54,7 +54,5 @@ def erosion2d(
     """
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         turned = reverse_v2(kernel, [0, 1])
-        grown = morphology.dilation2d(
-            arithmetic.neg(value), turned, strides, rates, padding, name=scope
-        )
+        grown = morphology.dilation2d(arithmetic.neg(value), turned, strides, rates, padding, name=scope)
         return arithmetic.neg(grown)

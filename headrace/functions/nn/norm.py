@@ -176,13 +176,7 @@ def normalize_moments(
 
 # -- normalisation --------------------------------------------------------------------------------
 def batch_normalization(
-    x: Any,
-    mean: Any,
-    variance: Any,
-    offset: Any,
-    scale: Any,
-    variance_epsilon: Any,
-    name: str | None = None,
+    x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any, name: str | None = None
 ) -> Tensor:
     """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset
 

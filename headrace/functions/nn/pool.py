@@ -110,9 +110,7 @@ def avg_pool(
       input: another name of `value`.
     """
     value = renamed("input", input, "value", value)
-    return _pool(
-        ops.avg_pool, "AvgPool", value, ksize, strides, padding, data_format, name, 2, "NHWC"
-    )
+    return _pool(ops.avg_pool, "AvgPool", value, ksize, strides, padding, data_format, name, 2, "NHWC")
 
 
 def avg_pool1d(
@@ -155,16 +153,7 @@ def avg_pool3d(
       name: name of the node.
     """
     return _pool(
-        pool3d.avg_pool3d,
-        "AvgPool3D",
-        input,
-        ksize,
-        strides,
-        padding,
-        data_format,
-        name,
-        3,
-        "NDHWC",
+        pool3d.avg_pool3d, "AvgPool3D", input, ksize, strides, padding, data_format, name, 3, "NDHWC"
     )
 
 
@@ -220,9 +209,7 @@ def max_pool(
     value = renamed("input", input, "value", value)
     if 0 in per_dimension(ksize, 2, data_format, "ksize"):
         raise ValueError("ksize cannot be zero.")
-    return _pool(
-        ops.max_pool, "MaxPool", value, ksize, strides, padding, data_format, name, 2, "NHWC"
-    )
+    return _pool(ops.max_pool, "MaxPool", value, ksize, strides, padding, data_format, name, 2, "NHWC")
 
 
 def max_pool1d(
@@ -264,9 +251,7 @@ def max_pool2d(
       data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
       name: name of the node.
     """
-    return _pool(
-        ops.max_pool, "MaxPool2d", input, ksize, strides, padding, data_format, name, 2, "NHWC"
-    )
+    return _pool(ops.max_pool, "MaxPool2d", input, ksize, strides, padding, data_format, name, 2, "NHWC")
 
 
 def max_pool3d(
@@ -288,16 +273,7 @@ def max_pool3d(
       name: name of the node.
     """
     return _pool(
-        pool3d.max_pool3d,
-        "MaxPool3D",
-        input,
-        ksize,
-        strides,
-        padding,
-        data_format,
-        name,
-        3,
-        "NDHWC",
+        pool3d.max_pool3d, "MaxPool3D", input, ksize, strides, padding, data_format, name, 3, "NDHWC"
     )
 
 

@@ -94,9 +94,7 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
 def check_named(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
     """Labels and logits are easily confused: they must be given by name."""
     if sentinel is not None:
-        raise ValueError(
-            f"Only call `{function}` with named arguments (labels=..., logits=..., ...)"
-        )
+        raise ValueError(f"Only call `{function}` with named arguments (labels=..., logits=..., ...)")
     if labels is None or logits is None:
         raise ValueError("Both labels and logits must be provided.")
 

@@ -155,9 +155,7 @@ def conv3d_transpose(
     """
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
-    return conv3d_transpose_v2(
-        value, filter, output_shape, strides, padding, data_format, dilations, name
-    )
+    return conv3d_transpose_v2(value, filter, output_shape, strides, padding, data_format, dilations, name)
 
 
 def conv3d_transpose_v2(

@@ -60,9 +60,7 @@ def split_padding(padding: Any) -> tuple[Any, list[Any]]:
             raise ValueError(f"{prefix} has size {len(pair)}")
         flat += pair
     if len(padding) != 4:
-        raise ValueError(
-            f"When padding is a list, it must be of size 4. Got padding of size: {len(padding)}"
-        )
+        raise ValueError(f"When padding is a list, it must be of size 4. Got padding of size: {len(padding)}")
     return "EXPLICIT", flat
 
 

@@ -65,10 +65,7 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
     asked = 1 if session_config is None else session_config.device_count.get("CPU", 1)
     return [
         proto.DeviceAttributes(
-            name=f"/device:CPU:{number}",
-            device_type="CPU",
-            memory_limit=256 << 20,
-            incarnation=number + 1,
+            name=f"/device:CPU:{number}", device_type="CPU", memory_limit=256 << 20, incarnation=number + 1
         )
         for number in range(max(asked, 1))
     ]
@@ -182,9 +179,7 @@ def get_jit() -> str:
 
 def set_jit(enabled: Any) -> None:
     """Ask for XLA: noted, since compilation does not need it here."""
-    _settings["jit"] = (
-        enabled if isinstance(enabled, str) else ("autoclustering" if enabled else "")
-    )
+    _settings["jit"] = enabled if isinstance(enabled, str) else ("autoclustering" if enabled else "")
 
 
 def get_experimental_options() -> dict[str, Any]:

@@ -171,16 +171,12 @@ def DEFINE_list(flag_name: str, default_value: Any, docstring: str | None, **arg
     _define(flag_name, default_value, docstring, _list, show=",".join, **args)
 
 
-def DEFINE_spaceseplist(
-    flag_name: str, default_value: Any, docstring: str | None, **args: Any
-) -> None:
+def DEFINE_spaceseplist(flag_name: str, default_value: Any, docstring: str | None, **args: Any) -> None:
     """Define a flag whose value is a list of words between spaces."""
     _define(flag_name, default_value, docstring, _space_list, show=" ".join, **args)
 
 
-def DEFINE_multi_string(
-    flag_name: str, default_value: Any, docstring: str | None, **args: Any
-) -> None:
+def DEFINE_multi_string(flag_name: str, default_value: Any, docstring: str | None, **args: Any) -> None:
     """Define a flag that may be given several times: a list of texts."""
     _define(flag_name, default_value, docstring, _text, is_multi=True, **args)
 
@@ -218,11 +214,7 @@ def DEFINE_multi_float(
 
 
 def DEFINE_multi_enum(
-    flag_name: str,
-    default_value: Any,
-    enum_values: Sequence[str],
-    docstring: str | None,
-    **args: Any,
+    flag_name: str, default_value: Any, enum_values: Sequence[str], docstring: str | None, **args: Any
 ) -> None:
     """Define a flag that may be given several times: each one of some words."""
     _define(flag_name, default_value, docstring, _enum(enum_values), is_multi=True, **args)

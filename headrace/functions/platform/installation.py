@@ -18,12 +18,8 @@ _ROOT = os.path.dirname(os.path.abspath(headrace.__file__))
 # -- libraries ----------------------------------------------------------------------------------
 def _no_library(path: Any, kind: str) -> NoReturn:
     if not files.exists(path):
-        raise NotFoundError(
-            None, None, f"{path}: cannot open shared object file: No such file or directory"
-        )
-    raise UnimplementedError(
-        None, None, f"{path}: {kind} compiled for TensorFlow can not be loaded here"
-    )
+        raise NotFoundError(None, None, f"{path}: cannot open shared object file: No such file or directory")
+    raise UnimplementedError(None, None, f"{path}: {kind} compiled for TensorFlow can not be loaded here")
 
 
 def load_op_library(library_filename: Any) -> NoReturn:

@@ -33,9 +33,7 @@ class name_scope:
       ...         return tf.identity(a, name=scope)
     """
 
-    def __init__(
-        self, name: str | None, default_name: str | None = None, values: Any = None
-    ) -> None:
+    def __init__(self, name: str | None, default_name: str | None = None, values: Any = None) -> None:
         if default_name is not None and not isinstance(default_name, str):
             raise TypeError(
                 f"`default_name` type ({type(default_name)}) is not a string type. You likely meant "

@@ -86,11 +86,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: "MEAN" or "SUM".
         """
         handle = ops.resource_conditional_accumulator(
-            dtype=dtype,
-            shape=shape,
-            shared_name=shared_name,
-            name=name,
-            reduction_type=reduction_type,
+            dtype=dtype, shape=shape, shared_name=shared_name, name=name, reduction_type=reduction_type
         )
         super().__init__(dtype, shape, handle)
 
@@ -142,17 +138,11 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         reduction_type: "MEAN" or "SUM".
         """
         handle = ops.sparse_conditional_accumulator(
-            dtype=dtype,
-            shape=shape,
-            shared_name=shared_name,
-            name=name,
-            reduction_type=reduction_type,
+            dtype=dtype, shape=shape, shared_name=shared_name, name=name, reduction_type=reduction_type
         )
         super().__init__(as_dtype(dtype), shape, handle)
 
-    def apply_indexed_slices_grad(
-        self, grad: Any, local_step: Any = 0, name: str | None = None
-    ) -> Node:
+    def apply_indexed_slices_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Node:
         """As `apply_grad`, for an IndexedSlices.
 
         Args:

@@ -26,9 +26,7 @@ def _as_types(dtypes: Any) -> list[DType]:
 
 def _as_shapes(shapes: Any, partial: bool = False) -> list[Shape] | None:
     if partial and (
-        not isinstance(shapes, Sequence)
-        or not shapes
-        or any(s is None or isinstance(s, int) for s in shapes)
+        not isinstance(shapes, Sequence) or not shapes or any(s is None or isinstance(s, int) for s in shapes)
     ):
         raise ValueError("When providing partial shapes, a list of shapes must be provided.")
     if shapes is None:
@@ -211,9 +209,7 @@ class QueueBase:
           A tensor, a list of them, or a dict where the queue has names.
         """
         take = self._op(ops.queue_dequeue_v2, ops.queue_dequeue)
-        return self._result(
-            take(self._queue_ref, self._dtypes, name=name or f"{self._name}_Dequeue"), []
-        )
+        return self._result(take(self._queue_ref, self._dtypes, name=name or f"{self._name}_Dequeue"), [])
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """`n` elements, put together along a new first dimension.  A closed queue that has fewer
@@ -225,10 +221,7 @@ class QueueBase:
         """
         take = self._op(ops.queue_dequeue_many_v2, ops.queue_dequeue_many)
         taken = take(
-            self._queue_ref,
-            n=n,
-            component_types=self._dtypes,
-            name=name or f"{self._name}_DequeueMany",
+            self._queue_ref, n=n, component_types=self._dtypes, name=name or f"{self._name}_DequeueMany"
         )
         count = constant(taken[0].op.inputs[1])
         return self._result(taken, [None if count is None else int(count)])
@@ -242,10 +235,7 @@ class QueueBase:
         """
         take = self._op(ops.queue_dequeue_up_to_v2, ops.queue_dequeue_up_to)
         taken = take(
-            self._queue_ref,
-            n=n,
-            component_types=self._dtypes,
-            name=name or f"{self._name}_DequeueUpTo",
+            self._queue_ref, n=n, component_types=self._dtypes, name=name or f"{self._name}_DequeueUpTo"
         )
         return self._result(taken, [None])
 
@@ -316,11 +306,7 @@ class FIFOQueue(QueueBase):
         shapes = _as_shapes(shapes)
         names = _as_names(names, types)
         handle = ops.fifo_queue_v2(
-            component_types=types,
-            shapes=shapes,
-            capacity=capacity,
-            shared_name=shared_name,
-            name=name,
+            component_types=types, shapes=shapes, capacity=capacity, shared_name=shared_name, name=name
         )
         super().__init__(types, shapes, names, handle)
 
@@ -354,11 +340,7 @@ class PaddingFIFOQueue(QueueBase):
                 f"{len(found or ())} shapes."
             )
         handle = ops.padding_fifo_queue_v2(
-            component_types=types,
-            shapes=found,
-            capacity=capacity,
-            shared_name=shared_name,
-            name=name,
+            component_types=types, shapes=found, capacity=capacity, shared_name=shared_name, name=name
         )
         super().__init__(types, found, names, handle)
 
@@ -433,10 +415,6 @@ class PriorityQueue(QueueBase):
         found = _as_types(types)
         shapes = _as_shapes(shapes)
         handle = ops.priority_queue_v2(
-            component_types=found,
-            shapes=shapes or [],
-            capacity=capacity,
-            shared_name=shared_name,
-            name=name,
+            component_types=found, shapes=shapes or [], capacity=capacity, shared_name=shared_name, name=name
         )
         super().__init__([int64, *found], [SCALAR, *shapes] if shapes else None, names, handle)

@@ -82,11 +82,7 @@ class BaseStagingArea:
         return self._memory_limit
 
     def _limits(self) -> dict[str, Any]:
-        return {
-            "shared_name": self._name,
-            "capacity": self._capacity,
-            "memory_limit": self._memory_limit,
-        }
+        return {"shared_name": self._name, "capacity": self._capacity, "memory_limit": self._memory_limit}
 
     def _at_home(self) -> Any:
         return get_default_graph().colocate_with(self._home)
@@ -109,8 +105,7 @@ class BaseStagingArea:
                 raise ValueError("Indices must be supplied when inserting a list of tensors")
             if len(indices) != len(vals):
                 raise ValueError(
-                    f"Number of indices '{len(indices)}' doesn't match number of values "
-                    f"'{len(vals)}'"
+                    f"Number of indices '{len(indices)}' doesn't match number of values '{len(vals)}'"
                 )
         if len(vals) > len(self._dtypes):
             raise ValueError(f"Unexpected number of inputs '{len(vals)}' vs '{len(self._dtypes)}'")
@@ -169,9 +164,7 @@ class StagingArea(BaseStagingArea):
           name: name of the node.
         """
         with self._at_home():
-            taken = ops.unstage(
-                dtypes=self._dtypes, name=name or f"{self._name}_get", **self._limits()
-            )
+            taken = ops.unstage(dtypes=self._dtypes, name=name or f"{self._name}_get", **self._limits())
         return self._result(taken, range(len(self._dtypes)))
 
     def peek(self, index: Any, name: str | None = None) -> Any:
@@ -258,14 +251,11 @@ class MapStagingArea(BaseStagingArea):
         if all(isinstance(i, str) for i in indices):
             if self._names is None:
                 raise ValueError(
-                    f"String indices provided '{indices}', but this Staging Area was not created "
-                    "with names."
+                    f"String indices provided '{indices}', but this Staging Area was not created with names."
                 )
             for name in indices:
                 if name not in self._names:
-                    raise ValueError(
-                        f"Named index '{name}' not in Staging Area names '{self._names}'"
-                    )
+                    raise ValueError(f"Named index '{name}' not in Staging Area names '{self._names}'")
             indices = [self._names.index(n) for n in indices]
         elif not all(isinstance(i, int) for i in indices):
             raise TypeError(f"Mixed types in indices '{indices}'. May only be str or int")
@@ -282,11 +272,7 @@ class MapStagingArea(BaseStagingArea):
         places, dtypes = self._places(indices)
         with self._at_home():
             seen = self._ops["Peek"](
-                key,
-                indices=places,
-                dtypes=dtypes,
-                name=name or f"{self._name}_pop",
-                **self._limits(),
+                key, indices=places, dtypes=dtypes, name=name or f"{self._name}_pop", **self._limits()
             )
         return self._result(seen, places)
 

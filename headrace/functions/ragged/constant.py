@@ -94,9 +94,7 @@ def _from_lists(
         raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")
     if not _is_list(pylist):
         if ragged_rank:
-            raise ValueError(
-                f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}"
-            )
+            raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}")
         if inner_shape:
             raise ValueError(
                 f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner_shape)}"
@@ -186,9 +184,7 @@ def _check_inner(item: Any, shape: list[int]) -> None:
         _check_inner(child, shape[1:])
 
 
-def placeholder(
-    dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None
-) -> Any:
+def placeholder(dtype: Any, ragged_rank: int, value_shape: Any = None, name: str | None = None) -> Any:
     """A ragged tensor that must be fed, with a RaggedTensorValue.
 
     Args:

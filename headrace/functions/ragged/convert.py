@@ -12,11 +12,7 @@ from headrace.functions.control.cond import cond
 from headrace.functions.math import math, reduce, sums
 from headrace.functions.math.cast import cast
 from headrace.functions.ragged.tensor import RaggedTensor
-from headrace.functions.sparse.tensor import (
-    SparseTensor,
-    convert_to_tensor_or_sparse_tensor,
-    is_sparse,
-)
+from headrace.functions.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor, is_sparse
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
@@ -47,9 +43,7 @@ def to_tensor(value: RaggedTensor, default_value: Any, name: str | None) -> Tens
 def to_sparse(value: RaggedTensor, name: str | None) -> SparseTensor:
     with name_scope(name, "RaggedToSparse", [value.row_splits]) as scope:
         return SparseTensor(
-            *ragged.ragged_tensor_to_sparse(
-                list(value.nested_row_splits), value.flat_values, name=scope
-            )
+            *ragged.ragged_tensor_to_sparse(list(value.nested_row_splits), value.flat_values, name=scope)
         )
 
 
@@ -75,9 +69,7 @@ def _assert_no_gaps(indices: Tensor) -> Any:
     new_row = reduce.reduce_any(comparison.not_equal(row[1:], row[:-1]), axis=1)
     zero = constant(0, indices.dtype)
     follows = where(
-        new_row,
-        comparison.equal(column[1:], zero),
-        comparison.equal(column[1:], column[:-1] + 1),
+        new_row, comparison.equal(column[1:], zero), comparison.equal(column[1:], column[:-1] + 1)
     )
     first = reduce.reduce_all(comparison.equal(column[:1], zero))
     return checks.Assert(
@@ -112,9 +104,7 @@ def from_tensor(
         if lengths is None:
             splits = math.range_(sizes[0] + 1) * sizes[1]
             whole = stacking.concat([[sizes[0] * sizes[1]], sizes[2:]], axis=0)
-            return RaggedTensor.from_row_splits(
-                array.reshape(tensor, whole), splits, validate=False
-            )
+            return RaggedTensor.from_row_splits(array.reshape(tensor, whole), splits, validate=False)
         if _is_nested(lengths):
             return _masked(tensor, lengths)
         lengths = convert_to_tensor(lengths, name="lengths", preferred_dtype=kind)
@@ -130,9 +120,7 @@ def from_tensor(
 
 
 def _is_nested(lengths: Any) -> bool:
-    return bool(
-        isinstance(lengths, (list, tuple)) and lengths and not isinstance(lengths[0], (int, float))
-    )
+    return bool(isinstance(lengths, (list, tuple)) and lengths and not isinstance(lengths[0], (int, float)))
 
 
 def _nested(tensor: Tensor, lengths: Any, padding: Any, rank: int, sizes: Tensor) -> Any:

@@ -40,12 +40,7 @@ class RaggedFactories:
     # -- making ---------------------------------------------------------------------------------
     @classmethod
     def from_value_rowids(
-        cls,
-        values: Any,
-        value_rowids: Any,
-        nrows: Any = None,
-        name: str | None = None,
-        validate: bool = True,
+        cls, values: Any, value_rowids: Any, nrows: Any = None, name: str | None = None, validate: bool = True
     ) -> Any:
         """Rows from the number of the row that each value belongs to.
 
@@ -78,9 +73,7 @@ class RaggedFactories:
                     ids,
                 )
             limit = cast(nrows, int32)
-            lengths = numerics.bincount(
-                cast(ids, int32), minlength=limit, maxlength=limit, dtype=ids.dtype
-            )
+            lengths = numerics.bincount(cast(ids, int32), minlength=limit, maxlength=limit, dtype=ids.dtype)
             splits = _from_lengths(lengths)
             if known is not None:
                 lengths.set_shape([known])
@@ -211,11 +204,7 @@ class RaggedFactories:
 
     @classmethod
     def from_nested_row_splits(
-        cls,
-        flat_values: Any,
-        nested_row_splits: Any,
-        name: str | None = None,
-        validate: bool = True,
+        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """Several ragged dimensions from row splits, the outermost first."""
         _check_flag(validate)
@@ -229,11 +218,7 @@ class RaggedFactories:
 
     @classmethod
     def from_nested_row_lengths(
-        cls,
-        flat_values: Any,
-        nested_row_lengths: Any,
-        name: str | None = None,
-        validate: bool = True,
+        cls, flat_values: Any, nested_row_lengths: Any, name: str | None = None, validate: bool = True
     ) -> Any:
         """Several ragged dimensions from row lengths, the outermost first."""
         _check_flag(validate)
@@ -270,9 +255,7 @@ class RaggedFactories:
         return from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
 
     @classmethod
-    def from_sparse(
-        cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = int64
-    ) -> Any:
+    def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = int64) -> Any:
         """The rows of a sparse matrix in which nothing is missing before a row's end."""
         from headrace.functions.ragged.convert import from_sparse
 
@@ -294,8 +277,7 @@ def _converted(values: Any, partition: Any, name: str) -> tuple[Any, Tensor]:
             raise ValueError(f"{name} must have dtype int32 or int64")
         if values.row_splits.dtype != partition.dtype:
             raise ValueError(
-                f"dtype mismatch: {name} ({partition.dtype}) vs values.row_splits "
-                f"({values.row_splits.dtype})"
+                f"dtype mismatch: {name} ({partition.dtype}) vs values.row_splits ({values.row_splits.dtype})"
             )
         return values, partition
     values = convert_to_tensor(values, name="values")
@@ -325,8 +307,7 @@ def _row_count(ids: Tensor, nrows: Any) -> tuple[Tensor, Dim]:
         raise ValueError(f"Expected nrows >= 0; got {known}")
     if known_ids is not None and known_ids.size and known < known_ids[-1] + 1:
         raise ValueError(
-            f"Expected nrows >= value_rowids[-1] + 1; got nrows={known}, "
-            f"value_rowids[-1]={known_ids[-1]}"
+            f"Expected nrows >= value_rowids[-1] + 1; got nrows={known}, value_rowids[-1]={known_ids[-1]}"
         )
     return tensor, int(known)
 

@@ -23,9 +23,7 @@ def _fitting(value: Any, like: Any) -> Any:
         raise ValueError(
             f"a tensor of shape {dense.shape} does not fit a ragged tensor of shape {like.shape}"
         )
-    return like.from_tensor(
-        dense, ragged_rank=like.ragged_rank, row_splits_dtype=like.row_splits.dtype
-    )
+    return like.from_tensor(dense, ragged_rank=like.ragged_rank, row_splits_dtype=like.row_splits.dtype)
 
 
 def _applied(apply: Callable[..., Any], *operands: Any) -> Any:

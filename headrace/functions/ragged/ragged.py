@@ -10,11 +10,7 @@ from headrace.core.dtypes import as_dtype, int32, int64
 from headrace.functions.array import array, checks, indexing, sort, stacking
 from headrace.functions.math import math, numerics, sums
 from headrace.functions.math.cast import cast
-from headrace.functions.ragged.tensor import (
-    RaggedTensor,
-    convert_to_tensor_or_ragged_tensor,
-    is_ragged,
-)
+from headrace.functions.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor

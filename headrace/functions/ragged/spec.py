@@ -11,10 +11,7 @@ from headrace.core.dtypes import as_dtype, int64
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.ragged.tensor import RaggedTensor, is_ragged
 from headrace.functions.ragged.value import RaggedTensorValue
-from headrace.functions.values.tensor_spec import (
-    TensorSpec,
-    register_type_spec_from_value_converter,
-)
+from headrace.functions.values.tensor_spec import TensorSpec, register_type_spec_from_value_converter
 from headrace.functions.values.type_spec import BatchableTypeSpec
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor

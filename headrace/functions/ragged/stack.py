@@ -139,13 +139,9 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
         axis = positive_axis(axis, None if rank is None else rank + 1)
         if axis == 0:
             zero = array.zeros((), value.row_splits.dtype)
-            return RaggedTensor.from_row_splits(
-                value, stacking.stack([zero, value.nrows()]), validate=False
-            )
+            return RaggedTensor.from_row_splits(value, stacking.stack([zero, value.nrows()]), validate=False)
         if axis == 1:
-            return RaggedTensor.from_row_splits(
-                value, math.range_(value.nrows() + 1), validate=False
-            )
+            return RaggedTensor.from_row_splits(value, math.range_(value.nrows() + 1), validate=False)
         if is_ragged(value.values):
             return value.with_values(expand_dims(value.values, axis - 1))
         return value.with_values(array.expand_dims(value.values, axis - 1))
@@ -209,9 +205,7 @@ def _masked_rows(data: Any, mask: RaggedTensor, kind: DType) -> Any:
                 ends = stacking.concat([array.zeros([1], kind), sums.cumsum(kept)], axis=0)
                 nested.append(indexing.gather(ends, inner.row_splits))
             inner, data = inner.values, data.values
-        return RaggedTensor.from_nested_row_splits(
-            boolean_mask(data, inner), nested, validate=False
-        )
+        return RaggedTensor.from_nested_row_splits(boolean_mask(data, inner), nested, validate=False)
 
 
 def _masked_whole_rows(data: RaggedTensor, mask: Tensor) -> RaggedTensor:
@@ -222,9 +216,7 @@ def _masked_whole_rows(data: RaggedTensor, mask: Tensor) -> RaggedTensor:
     )
 
 
-def stack_dynamic_partitions(
-    data: Any, partitions: Any, num_partitions: Any, name: str | None = None
-) -> Any:
+def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Any, name: str | None = None) -> Any:
     """Row i has the elements of `data` whose partition is i.
 
     Args:
@@ -236,12 +228,8 @@ def stack_dynamic_partitions(
     with name_scope(name, "SegmentStack"):
         data = convert_to_tensor_or_ragged_tensor(data, name="data")
         kind = data.row_splits.dtype if is_ragged(data) else None
-        partitions = convert_to_tensor_or_ragged_tensor(
-            partitions, name="partitions", preferred_dtype=kind
-        )
-        count = convert_to_tensor(
-            num_partitions, name="num_partitions", preferred_dtype=partitions.dtype
-        )
+        partitions = convert_to_tensor_or_ragged_tensor(partitions, name="partitions", preferred_dtype=kind)
+        count = convert_to_tensor(num_partitions, name="num_partitions", preferred_dtype=partitions.dtype)
         if kind is not None:
             partitions = map_flat_values(cast, partitions, kind)
         count = cast(count, partitions.dtype)
@@ -260,13 +248,9 @@ def stack_dynamic_partitions(
         if rank == 1:
             order = sort.argsort(partitions, stable=True)
             ids = indexing.gather(partitions, order)
-            below = checks.assert_less(
-                ids[-1:], count, message="partitions must be less than num_partitions"
-            )
+            below = checks.assert_less(ids[-1:], count, message="partitions must be less than num_partitions")
             with get_default_graph().control_dependencies([below]):
-                return RaggedTensor.from_value_rowids(
-                    take(data, order), ids, nrows=count, validate=False
-                )
+                return RaggedTensor.from_value_rowids(take(data, order), ids, nrows=count, validate=False)
         if not is_ragged(data):
             data = RaggedTensor.from_tensor(data, row_splits_dtype=partitions.dtype)
         if not is_ragged(partitions):

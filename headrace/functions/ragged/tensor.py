@@ -58,9 +58,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         values.shape.with_rank_at_least(1)
         _check_splits(row_splits)
         if isinstance(values, RaggedTensor) and values.row_splits.dtype != row_splits.dtype:
-            raise ValueError(
-                f"row_splits of {row_splits.dtype} around values with {values.row_splits.dtype}"
-            )
+            raise ValueError(f"row_splits of {row_splits.dtype} around values with {values.row_splits.dtype}")
         for cached in (cached_row_lengths, cached_value_rowids, cached_nrows):
             if cached is not None and not isinstance(cached, Tensor):
                 raise TypeError("Cached value must be a Tensor or None.")
@@ -184,9 +182,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         with name_scope(name, "RaggedNestedRowLengths", [self._row_splits]):
             return tuple(level.row_lengths() for level in self._levels())
 
-    def bounding_shape(
-        self, axis: Any = None, name: str | None = None, out_type: Any = None
-    ) -> Tensor:
+    def bounding_shape(self, axis: Any = None, name: str | None = None, out_type: Any = None) -> Tensor:
         """The smallest dense shape with room for all rows, or its sizes along `axis`."""
         kind = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         with name_scope(name, "RaggedBoundingBox", [self._row_splits, axis]):
@@ -209,10 +205,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         """The same rows of other values."""
         new_values.shape.with_rank_at_least(1)
         self._values.shape[:1].assert_is_compatible_with(new_values.shape[:1])
-        if (
-            isinstance(new_values, RaggedTensor)
-            and self._row_splits.dtype != new_values.row_splits.dtype
-        ):
+        if isinstance(new_values, RaggedTensor) and self._row_splits.dtype != new_values.row_splits.dtype:
             raise ValueError(
                 "self and new_values have mismatched row_splits dtypes; use "
                 "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
@@ -282,9 +275,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     def _to_variant(self, batched_input: bool = False, name: str | None = None) -> Tensor:
         with name_scope(name, "RaggedToVariant", [self._row_splits, batched_input]):
-            return ragged_tensor_to_variant(
-                list(self.nested_row_splits), self.flat_values, batched_input
-            )
+            return ragged_tensor_to_variant(list(self.nested_row_splits), self.flat_values, batched_input)
 
     @classmethod
     def _from_variant(
@@ -297,9 +288,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     ) -> Any:
         variant = convert_to_tensor(variant, dtypes.variant, "variant")
         rank = variant.shape.rank
-        if None not in (rank, input_ragged_rank) and output_ragged_rank != (
-            input_ragged_rank + rank
-        ):
+        if None not in (rank, input_ragged_rank) and output_ragged_rank != (input_ragged_rank + rank):
             raise ValueError(
                 "output_ragged_rank must be equal to input_ragged_rank +variant.shape.ndims, found "
                 f"variant.shape.ndims: {rank}, input_ragged_rank: {input_ragged_rank}, "
@@ -339,9 +328,7 @@ def _check_splits(row_splits: Any) -> None:
     if not isinstance(row_splits, Tensor):
         raise TypeError(f"Row-partitioning argument must be a Tensor, got {row_splits!r}")
     if row_splits.dtype not in _SPLITS:
-        raise ValueError(
-            f"Row-partitioning argument must be int32 or int64, not {row_splits.dtype}"
-        )
+        raise ValueError(f"Row-partitioning argument must be int32 or int64, not {row_splits.dtype}")
     row_splits.shape.assert_has_rank(1)
     row_splits.set_shape([None])  # a rank alone, where nothing was known
 
@@ -381,9 +368,7 @@ def convert_to_tensor_or_ragged_tensor(
     if isinstance(value, RaggedTensorValue):
         with name_scope(name, "ConvertToTensorOrRaggedTensor", []):
             flat = convert_to_tensor(value.flat_values, wanted, "flat_values")
-            return RaggedTensor.from_nested_row_splits(
-                flat, value.nested_row_splits, validate=False
-            )
+            return RaggedTensor.from_nested_row_splits(flat, value.nested_row_splits, validate=False)
     return convert_to_tensor(value, wanted, name, preferred_dtype=preferred_dtype)
 
 

@@ -27,9 +27,7 @@ class RaggedTensorValue:
         if isinstance(values, RaggedTensorValue):
             inner = values.row_splits.dtype
             if inner != kind:
-                raise ValueError(
-                    f"row_splits must have one dtype in all dimensions: {kind}, {inner}"
-                )
+                raise ValueError(f"row_splits must have one dtype in all dimensions: {kind}, {inner}")
         elif not isinstance(values, _ARRAYS):
             raise TypeError(f"values must be an array or a RaggedTensorValue, not {values!r}")
         self._values: Any = values

@@ -126,16 +126,12 @@ def parameterized_truncated_normal(
     Returns:
       A tensor of the given shape.
     """
-    with name_scope(
-        name, "parameterized_truncated_normal", [shape, means, stddevs, minvals, maxvals]
-    ):
+    with name_scope(name, "parameterized_truncated_normal", [shape, means, stddevs, minvals, maxvals]):
         shape = shape_tensor(shape)
         named = (("means", means), ("stddevs", stddevs), ("minvals", minvals), ("maxvals", maxvals))
         tensors = [convert_to_tensor(value, dtype, name=n) for n, value in named]
         seed1, seed2 = get_seed(seed)
-        drawn = random_rejection.parameterized_truncated_normal(
-            shape, *tensors, seed=seed1, seed2=seed2
-        )
+        drawn = random_rejection.parameterized_truncated_normal(shape, *tensors, seed=seed1, seed2=seed2)
         return with_static_shape(drawn, shape)
 
 
@@ -215,25 +211,17 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         size = convert_to_tensor(size, dtypes.int32, name="size")
         shape: Any = shape_of(value)
         fits = assert_(
-            reduce_all(shape >= size),
-            ["Need value.shape >= size, got ", shape, size],
-            summarize=1000,
+            reduce_all(shape >= size), ["Need value.shape >= size, got ", shape, size], summarize=1000
         )
         shape = with_dependencies([fits], shape)
         limit = shape - size + 1
-        offset: Any = random_uniform(
-            shape_of(shape), dtype=size.dtype, maxval=size.dtype.max, seed=seed
-        )
+        offset: Any = random_uniform(shape_of(shape), dtype=size.dtype, maxval=size.dtype.max, seed=seed)
         cropped: Tensor = slice_(value, offset % limit, size, name=scope)
         return cropped
 
 
 def multinomial(
-    logits: Any,
-    num_samples: Any,
-    seed: int | None = None,
-    name: str | None = None,
-    output_dtype: Any = None,
+    logits: Any, num_samples: Any, seed: int | None = None, name: str | None = None, output_dtype: Any = None
 ) -> Tensor:
     """The old name of `categorical`."""
     with name_scope(name, "multinomial", [logits]):
@@ -241,11 +229,7 @@ def multinomial(
 
 
 def categorical(
-    logits: Any,
-    num_samples: Any,
-    dtype: Any = None,
-    seed: int | None = None,
-    name: str | None = None,
+    logits: Any, num_samples: Any, dtype: Any = None, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Categories drawn from the distribution of each row.
 
@@ -266,9 +250,7 @@ def categorical(
 def _categories(logits: Any, num_samples: Any, dtype: Any, seed: int | None) -> Tensor:
     logits = convert_to_tensor(logits, name="logits")
     seed1, seed2 = get_seed(seed)
-    drawn: Tensor = random.multinomial(
-        logits, num_samples, seed=seed1, seed2=seed2, output_dtype=dtype
-    )
+    drawn: Tensor = random.multinomial(logits, num_samples, seed=seed1, seed2=seed2, output_dtype=dtype)
     return drawn
 
 
@@ -308,11 +290,7 @@ def random_gamma(
 
 
 def random_poisson(
-    lam: Any,
-    shape: Any,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
+    lam: Any, shape: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Numbers from Poisson distributions.
 
@@ -330,17 +308,11 @@ def random_poisson(
 
 
 def random_poisson_v2(
-    shape: Any,
-    lam: Any,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
+    shape: Any, lam: Any, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """As `random_poisson`, with TF 2's order of arguments."""
     with name_scope(name, "random_poisson", [lam, shape]):
         shape = convert_to_tensor(shape, dtypes.int32, name="shape")
         seed1, seed2 = get_seed(seed)
-        drawn: Tensor = random_rejection.random_poisson_v2(
-            shape, lam, dtype=dtype, seed=seed1, seed2=seed2
-        )
+        drawn: Tensor = random_rejection.random_poisson_v2(shape, lam, dtype=dtype, seed=seed1, seed2=seed2)
         return drawn

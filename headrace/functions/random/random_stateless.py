@@ -108,11 +108,7 @@ def stateless_truncated_normal(
 
 
 def stateless_multinomial(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    output_dtype: Any = dtypes.int64,
-    name: str | None = None,
+    logits: Any, num_samples: Any, seed: Any, output_dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """The old name of `stateless_categorical`."""
     with name_scope(name, "stateless_multinomial", [logits, seed]):
@@ -120,11 +116,7 @@ def stateless_multinomial(
 
 
 def stateless_categorical(
-    logits: Any,
-    num_samples: Any,
-    seed: Any,
-    dtype: Any = dtypes.int64,
-    name: str | None = None,
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = dtypes.int64, name: str | None = None
 ) -> Tensor:
     """Categories drawn from the distribution of each row.
 

@@ -57,9 +57,7 @@ def _padded(x: Tensor, rank: int, fft_length: Tensor, is_spectrum: bool) -> Tens
     return array.pad(x, pack([array.zeros_like(after), after], axis=1))
 
 
-def _transform(
-    build: Any, rank: int, name: str, doc: str, is_spectrum: bool
-) -> Callable[..., Tensor]:
+def _transform(build: Any, rank: int, name: str, doc: str, is_spectrum: bool) -> Callable[..., Tensor]:
     dtype = dtypes.complex64 if is_spectrum else dtypes.float32
     default = _spectrum_lengths if is_spectrum else _real_lengths
     default_name = name

@@ -138,9 +138,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         pieces = array.reshape(padded, _join(batch, wide, parts, step))
         rows = _swapped(pieces)
         row = array.reshape(rows, _join(batch, wide * parts, step))
-        skewed = array.reshape(
-            row[..., : (wide - 1) * parts, :], _join(batch, parts, wide - 1, step)
-        )
+        skewed = array.reshape(row[..., : (wide - 1) * parts, :], _join(batch, parts, wide - 1, step))
         added = array.reshape(reduce.sum_(skewed, -3), _join(batch, (wide - 1) * step))
         return added[..., :total]
 

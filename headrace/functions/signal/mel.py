@@ -56,8 +56,7 @@ def linear_to_mel_weight_matrix(
             sample_rate = constant_value(sample_rate)
             if sample_rate is None:
                 raise ValueError(
-                    "`sample_rate` was a non-constant Tensor. Must be a Python float or a constant "
-                    "Tensor."
+                    "`sample_rate` was a non-constant Tensor. Must be a Python float or a constant Tensor."
                 )
         dtype = dtypes.as_dtype(dtype)
         _check(num_mel_bins, sample_rate, lower_edge_hertz, upper_edge_hertz, dtype)

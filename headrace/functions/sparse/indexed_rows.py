@@ -15,9 +15,7 @@ from headrace.ops.declaration.indexed_slices import IndexedSlices
 newaxis = None  # x[tf.newaxis] makes a dimension of size 1, as in NumPy
 
 
-def convert_to_tensor_or_indexed_slices(
-    value: Any, dtype: Any = None, name: str | None = None
-) -> Any:
+def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """A tensor, unless the value is `IndexedSlices` or a `SparseTensor` already.
 
     Args:

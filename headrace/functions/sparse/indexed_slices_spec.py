@@ -26,13 +26,7 @@ class IndexedSlicesSpec(TypeSpec):
       indices_shape: the shape of the indices: how many rows there are.
     """
 
-    __slots__ = (
-        "_dense_shape_dtype",
-        "_indices_dtype",
-        "_indices_shape",
-        "_shape",
-        "_values_dtype",
-    )
+    __slots__ = ("_dense_shape_dtype", "_indices_dtype", "_indices_shape", "_shape", "_values_dtype")
 
     def __init__(
         self,
@@ -98,9 +92,7 @@ def _shape_invariant(slices: IndexedSlices, shape: Any) -> IndexedSlicesSpec:
     """An invariant of tf.while_loop is the shape of `values`."""
     whole = Shape(None) if shape.rank is None else Shape([None]).concatenate(shape[1:])
     kind = None if slices.dense_shape is None else slices.dense_shape.dtype
-    return IndexedSlicesSpec(
-        whole, slices.values.dtype, slices.indices.dtype, kind, Shape([shape.dim(0)])
-    )
+    return IndexedSlicesSpec(whole, slices.values.dtype, slices.indices.dtype, kind, Shape([shape.dim(0)]))
 
 
 # The class itself stands among the ops, which do not know of descriptions.

@@ -12,9 +12,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.sparse import serialize
 
 
-def serialize_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
-) -> Tensor:
+def serialize_sparse(sp_input: Any, name: str | None = None, out_type: Any = dtypes.string) -> Tensor:
     """A sparse tensor as a vector of three strings or variants.
 
     Args:
@@ -25,13 +23,9 @@ def serialize_sparse(
     return serialize.serialize_sparse(*parts(as_sparse(sp_input)), out_type=out_type, name=name)
 
 
-def serialize_many_sparse(
-    sp_input: Any, name: str | None = None, out_type: Any = dtypes.string
-) -> Tensor:
+def serialize_many_sparse(sp_input: Any, name: str | None = None, out_type: Any = dtypes.string) -> Tensor:
     """Every row of a sparse tensor as three strings or variants: a matrix with three columns."""
-    return serialize.serialize_many_sparse(
-        *parts(as_sparse(sp_input)), out_type=out_type, name=name
-    )
+    return serialize.serialize_many_sparse(*parts(as_sparse(sp_input)), out_type=out_type, name=name)
 
 
 def deserialize_sparse(

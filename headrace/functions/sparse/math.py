@@ -34,9 +34,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
     if not (is_sparse(a) and is_sparse(b)):
         sparse, dense = (a, b) if is_sparse(a) else (b, a)
-        return sparse_dense.sparse_tensor_dense_add(
-            sparse.indices, sparse.values, sparse.dense_shape, dense
-        )
+        return sparse_dense.sparse_tensor_dense_add(sparse.indices, sparse.values, sparse.dense_shape, dense)
     a, b = as_sparse(a), as_sparse(b)
     limit = convert_to_tensor(
         0 if threshold is None else threshold, a.values.dtype.base.real_dtype, "threshold"
@@ -98,11 +96,7 @@ def _pairwise(build: Any, a: Any, b: Any, name: str | None) -> SparseTensor:
 
 # -- reductions ---------------------------------------------------------------------------------
 def sparse_reduce_sum(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
+    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> Tensor:
     """The sums along axes, dense.
 
@@ -117,26 +111,16 @@ def sparse_reduce_sum(
 
 
 def sparse_reduce_sum_sparse(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
+    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> SparseTensor:
     """The sums along axes, sparse.  Arguments as in `tf.sparse.reduce_sum`."""
     return SparseTensor(
-        *_reduced(
-            math.sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
-        )
+        *_reduced(math.sparse_reduce_sum_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims)
     )
 
 
 def sparse_reduce_max(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
+    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> Tensor:
     """The largest of the given elements along axes, dense; zero where there are none.
 
@@ -146,23 +130,15 @@ def sparse_reduce_max(
 
 
 def sparse_reduce_max_sparse(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
+    sp_input: Any, axis: Any = None, keepdims: Any = None, reduction_axes: Any = None, keep_dims: Any = None
 ) -> SparseTensor:
     """The largest of the given elements along axes, sparse."""
     return SparseTensor(
-        *_reduced(
-            math.sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims
-        )
+        *_reduced(math.sparse_reduce_max_sparse, sp_input, axis, keepdims, reduction_axes, keep_dims)
     )
 
 
-def _reduced(
-    build: Any, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
-) -> Any:
+def _reduced(build: Any, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> Any:
     keep = renamed("keepdims", keepdims, "keep_dims", keep_dims)
     axis = renamed("axis", axis, "reduction_axes", reduction_axes)
     return build(*parts(sp_input), axes_of(sp_input, axis), bool(keep))

@@ -14,12 +14,7 @@ from headrace.core.shapes import Dimension
 from headrace.functions.array import array, indexing, stacking
 from headrace.functions.math import reduce
 from headrace.functions.math.cast import cast
-from headrace.functions.sparse.sparse import (
-    as_sparse,
-    parts,
-    sparse_reorder,
-    sparse_tensor_to_dense,
-)
+from headrace.functions.sparse.sparse import as_sparse, parts, sparse_reorder, sparse_tensor_to_dense
 from headrace.functions.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
@@ -77,10 +72,7 @@ def _largest_but(axis: int, shapes: list[Tensor]) -> list[Tensor]:
     largest = reduce.reduce_max(stacking.concat(rows, 0), 0)
     if axis == -1:
         return [stacking.concat([largest[:-1], s[-1:]], 0) for s in shapes]
-    return [
-        stacking.concat([largest[:axis], s[axis : axis + 1], largest[axis + 1 :]], 0)
-        for s in shapes
-    ]
+    return [stacking.concat([largest[:axis], s[axis : axis + 1], largest[axis + 1 :]], 0) for s in shapes]
 
 
 class KeywordRequired:
@@ -149,11 +141,7 @@ def sparse_fill_empty_rows(
 
 # -- merging and crossing -----------------------------------------------------------------------
 def sparse_merge(
-    sp_ids: Any,
-    sp_values: Any,
-    vocab_size: Any,
-    name: str | None = None,
-    already_sorted: bool = False,
+    sp_ids: Any, sp_values: Any, vocab_size: Any, name: str | None = None, already_sorted: bool = False
 ) -> SparseTensor:
     """The values of one sparse tensor at places whose last index is an id from another.
 
@@ -166,9 +154,7 @@ def sparse_merge(
     """
     if isinstance(sp_ids, (SparseTensor, SparseTensorValue)):
         if not isinstance(vocab_size, (Tensor, Integral)):
-            raise TypeError(
-                f"vocab_size has to be a Tensor or Python int. Found {type(vocab_size)}"
-            )
+            raise TypeError(f"vocab_size has to be a Tensor or Python int. Found {type(vocab_size)}")
         sp_ids, vocab_size = [sp_ids], [vocab_size]
     _check_vocabulary(sp_ids, vocab_size)
     with name_scope(name, "SparseMerge", [sp_ids, sp_values]):
@@ -209,14 +195,10 @@ def _check_vocabulary(sp_ids: Any, vocab_size: Any) -> None:
     if not isinstance(sp_ids, Iterable):
         raise TypeError(f"sp_ids has to be a SparseTensor or list thereof. Found {type(sp_ids)}")
     if not isinstance(vocab_size, Iterable) or isinstance(vocab_size, Tensor):
-        raise TypeError(
-            f"vocab_size has to be a list of Tensors or Python ints. Found {type(vocab_size)}"
-        )
+        raise TypeError(f"vocab_size has to be a list of Tensors or Python ints. Found {type(vocab_size)}")
     for size in vocab_size:
         if not isinstance(size, (Tensor, Integral)):
-            raise TypeError(
-                f"vocab_size has to be a list of Tensors or Python ints. Found {type(size)}"
-            )
+            raise TypeError(f"vocab_size has to be a list of Tensors or Python ints. Found {type(size)}")
     if len(sp_ids) != len(vocab_size):  # type: ignore[arg-type]
         raise ValueError("sp_ids and vocab_size have to have equal lengths.")
 
@@ -249,11 +231,7 @@ DEFAULT_HASH_KEY = 0xDECAFCAFFE
 
 
 def _cross(
-    inputs: Any,
-    hashed: bool,
-    num_buckets: int = 0,
-    hash_key: int | None = None,
-    name: str | None = None,
+    inputs: Any, hashed: bool, num_buckets: int = 0, hash_key: int | None = None, name: str | None = None
 ) -> SparseTensor:
     if not isinstance(inputs, list):
         raise TypeError("Inputs must be a list")

@@ -45,9 +45,7 @@ def set_intersection(a: Any, b: Any, validate_indices: bool = True) -> SparseTen
     return _operation(a, b, "intersection", validate_indices)
 
 
-def set_difference(
-    a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True
-) -> SparseTensor:
+def set_difference(a: Any, b: Any, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     """The elements of each row of `a` that are not in `b`; the other way round without `aminusb`."""
     a, b, flipped = _converted(a, b)
     if flipped:  # a and b changed places

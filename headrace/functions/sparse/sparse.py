@@ -175,9 +175,7 @@ def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None)
         if isinstance(axis, Integral):
             axis = convert_to_tensor(axis, dtypes.int32, "axis")
         elif not isinstance(axis, Tensor):
-            raise TypeError(
-                "axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]"
-            )
+            raise TypeError("axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]")
         axis = indexing.where_v2(axis >= 0, axis, axis + rank + 1)
         count = array.shape(sp_input.indices)[0]
         column = array.zeros([count, 1], dtype=int64)
@@ -237,8 +235,7 @@ def _reshaped_sizes(old: list[Any], new: list[Any], shape: Tensor) -> list[int] 
         sizes[unknown[0]] = total // rest if rest else 0
     if _count(sizes) != total:
         raise ValueError(
-            f"Cannot reshape a tensor with {total} elements to shape {new} "
-            f"({_count(sizes)} elements)."
+            f"Cannot reshape a tensor with {total} elements to shape {new} ({_count(sizes)} elements)."
         )
     return sizes
 

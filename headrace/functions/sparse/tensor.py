@@ -15,10 +15,7 @@ from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Dimension, Shape, as_shape, make_shape
 from headrace.functions.values.composite import CompositeTensor
 from headrace.functions.values.structure import name_scope
-from headrace.functions.values.tensor_spec import (
-    TensorSpec,
-    register_type_spec_from_value_converter,
-)
+from headrace.functions.values.tensor_spec import TensorSpec, register_type_spec_from_value_converter
 from headrace.functions.values.type_spec import BatchableTypeSpec
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -117,8 +114,7 @@ class SparseTensor(CompositeTensor):
 
     def __str__(self) -> str:
         return (
-            f"SparseTensor(indices={self._indices}, values={self._values}, "
-            f"dense_shape={self._dense_shape})"
+            f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
         )
 
 
@@ -244,9 +240,7 @@ def convert_to_tensor_or_sparse_tensor(
         value = SparseTensor.from_value(value)
     if isinstance(value, SparseTensor):
         if wanted is not None and not wanted.is_compatible_with(value.dtype):
-            raise RuntimeError(
-                f"Sparse dtype: requested = {wanted.name}, actual = {value.dtype.name}"
-            )
+            raise RuntimeError(f"Sparse dtype: requested = {wanted.name}, actual = {value.dtype.name}")
         return value
     return convert_to_tensor(value, wanted, name)
 

@@ -19,12 +19,7 @@ from headrace.ops.declaration.convert import is_dense_tensor_like
 from headrace.ops.strings import format as printing
 
 _LEVELS = {logging.INFO: "log(info)", logging.WARNING: "log(warning)", logging.ERROR: "log(error)"}
-_FUNCTIONS = {
-    "info": "log(info)",
-    "warning": "log(warning)",
-    "warn": "log(warning)",
-    "error": "log(error)",
-}
+_FUNCTIONS = {"info": "log(info)", "warning": "log(warning)", "warn": "log(warning)", "error": "log(error)"}
 
 
 def Print(

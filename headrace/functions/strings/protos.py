@@ -54,9 +54,7 @@ def make_tensor_proto(
 def _check_shape(array: Any, sizes: list[int], verify: bool, broadcast: bool) -> None:
     differs = array.shape != tuple(sizes)
     if broadcast:
-        differs = array.shape not in ((), (1,)) and array.size != int(
-            np.prod(sizes, dtype=np.int64)
-        )
+        differs = array.shape not in ((), (1,)) and array.size != int(np.prod(sizes, dtype=np.int64))
     if differs and (verify or broadcast):
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
 

@@ -7,11 +7,7 @@ from typing import Any
 from headrace.core import dtypes
 from headrace.functions.array import array, stacking
 from headrace.functions.ragged.stack import expand_dims
-from headrace.functions.ragged.tensor import (
-    RaggedTensor,
-    convert_to_tensor_or_ragged_tensor,
-    is_ragged,
-)
+from headrace.functions.ragged.tensor import RaggedTensor, convert_to_tensor_or_ragged_tensor, is_ragged
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
@@ -259,9 +255,7 @@ def unicode_split(
       name: name of the scope.
     """
     with name_scope(name, "UnicodeSplit", [input]):
-        (codes,) = _decoded(
-            unicode.unicode_decode, input, input_encoding, errors, replacement_char, False
-        )
+        (codes,) = _decoded(unicode.unicode_decode, input, input_encoding, errors, replacement_char, False)
         return _characters(codes, input_encoding, errors, replacement_char)
 
 
@@ -275,12 +269,7 @@ def unicode_split_with_offsets(
     """The characters of strings, and where in its string each begins.  See `unicode_split`."""
     with name_scope(name, "UnicodeSplitWithOffsets", [input]):
         codes, offsets = _decoded(
-            unicode.unicode_decode_with_offsets,
-            input,
-            input_encoding,
-            errors,
-            replacement_char,
-            False,
+            unicode.unicode_decode_with_offsets, input, input_encoding, errors, replacement_char, False
         )
         return _characters(codes, input_encoding, errors, replacement_char), offsets
 

@@ -153,10 +153,7 @@ def as_string(
 
 
 def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
-    name: str | None = None,
-    input: Any = None,
+    string_tensor: Any = None, out_type: Any = dtypes.float32, name: str | None = None, input: Any = None
 ) -> Any:
     """The numbers that strings say.
 
@@ -202,9 +199,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
 
 
 @maps_ragged
-def string_to_hash_bucket_strong(
-    input: Any, num_buckets: int, key: Any, name: str | None = None
-) -> Tensor:
+def string_to_hash_bucket_strong(input: Any, num_buckets: int, key: Any, name: str | None = None) -> Tensor:
     """A number below `num_buckets` for every string that nobody foresees without the key.
 
     Args:
@@ -331,18 +326,12 @@ def unsorted_segment_join(
       separator: what stands between two strings.
       name: name of the node.
     """
-    return rows.unsorted_segment_join(
-        inputs, segment_ids, num_segments, separator=separator, name=name
-    )
+    return rows.unsorted_segment_join(inputs, segment_ids, num_segments, separator=separator, name=name)
 
 
 # -- formatting ---------------------------------------------------------------------------------
 def string_format(
-    template: str,
-    inputs: Any,
-    placeholder: str = "{}",
-    summarize: int = 3,
-    name: str | None = None,
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
 ) -> Tensor:
     """A template with tensors in place of its placeholders.
 
@@ -361,8 +350,7 @@ def string_format(
     count = template.count(placeholder)
     if count != len(inputs):
         raise ValueError(
-            f"{count} placeholder(s) in template does not match {len(inputs)} tensor(s) provided "
-            "as input"
+            f"{count} placeholder(s) in template does not match {len(inputs)} tensor(s) provided as input"
         )
     return formatting.string_format(
         inputs, template=template, placeholder=placeholder, summarize=summarize, name=name

@@ -37,9 +37,7 @@ def _find_kind(cls: type) -> str:
         return "view"
     if hasattr(cls, "__attrs_attrs__"):
         return "attrs"
-    if hasattr(
-        cls, "_nest_kind"
-    ):  # what functions.values.composite says of tensors and their specs
+    if hasattr(cls, "_nest_kind"):  # what functions.values.composite says of tensors and their specs
         return str(cls._nest_kind)
     if issubclass(cls, tuple) and _has_fields(cls):
         return "namedtuple"
@@ -124,9 +122,7 @@ def like(node: Any, parts: Sequence[Any]) -> Any:
         case "mapping":
             found = dict(zip(sorted_keys(node), parts))
             if isinstance(node, collections.defaultdict):
-                return collections.defaultdict(
-                    node.default_factory, ((key, found[key]) for key in node)
-                )
+                return collections.defaultdict(node.default_factory, ((key, found[key]) for key in node))
             return type(node)((key, found[key]) for key in node)
         case "view":
             return list(parts)
@@ -209,8 +205,7 @@ class Nesting:
         if self.branches(a) != self.branches(b):
             branch, leaf = (a, b) if self.branches(a) else (b, a)
             raise ValueError(
-                f'Substructure "{_shown(branch)}" is a sequence, while substructure '
-                f'"{_shown(leaf)}" is not'
+                f'Substructure "{_shown(branch)}" is a sequence, while substructure "{_shown(leaf)}" is not'
             )
         if not self.branches(a):
             return

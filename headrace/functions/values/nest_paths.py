@@ -108,9 +108,7 @@ def _check_specs(shallow: Any, deep: Any) -> None:
     try:
         a.most_specific_compatible_type(b)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"Incompatible CompositeTensor TypeSpecs: {a} vs. {b} -- {error}"
-        ) from None
+        raise ValueError(f"Incompatible CompositeTensor TypeSpecs: {a} vs. {b} -- {error}") from None
 
 
 def _check_lengths(shallow: Any, deep: Any, exact: bool) -> None:
@@ -160,9 +158,7 @@ def yield_flat_paths(nest: Any, expand_composites: bool = False) -> Iterator[Pat
         yield path
 
 
-def flatten_with_tuple_paths(
-    structure: Any, expand_composites: bool = False
-) -> list[tuple[Path, Any]]:
+def flatten_with_tuple_paths(structure: Any, expand_composites: bool = False) -> list[tuple[Path, Any]]:
     return list(nesting(expand_composites).flatten_up_to(structure, structure))
 
 
@@ -196,9 +192,7 @@ def map_structure_with_tuple_paths_up_to(
     return rules.pack(shallow_tree, results)
 
 
-def map_structure_up_to(
-    shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
-) -> Any:
+def map_structure_up_to(shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Any:
     """As above, without the path."""
     return map_structure_with_tuple_paths_up_to(
         shallow_tree, lambda _, *values: func(*values), *inputs, **kwargs
@@ -226,9 +220,7 @@ def get_traverse_shallow_structure(
     wanted = traverse_fn(structure)
     if not rules.branches(structure):
         if not isinstance(wanted, bool):
-            raise TypeError(
-                f"traverse_fn returned structure: {wanted} for non-structure: {structure}"
-            )
+            raise TypeError(f"traverse_fn returned structure: {wanted} for non-structure: {structure}")
         return wanted
     if isinstance(wanted, bool):
         if not wanted:

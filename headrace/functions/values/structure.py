@@ -27,15 +27,11 @@ def graph_of(values: Iterable[Any]) -> Graph:
 
 
 @contextmanager
-def name_scope(
-    name: str | None, default_name: str | None = None, values: Any = None
-) -> Iterator[str]:
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Iterator[str]:
     """A name scope in the graph of `values`: `name`, or `default_name` where it is None."""
     chosen = default_name if name is None else name
     if chosen is None and values is not None:
-        raise ValueError(
-            f"At least one of name ({name}) and default_name ({default_name}) must be provided."
-        )
+        raise ValueError(f"At least one of name ({name}) and default_name ({default_name}) must be provided.")
     graph = graph_of(values) if values is not None else get_default_graph()
     if graph is get_default_graph():
         with graph.name_scope(chosen) as scope:

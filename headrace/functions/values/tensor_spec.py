@@ -122,8 +122,7 @@ class TensorSpec(BatchableTypeSpec):
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and (
-            (self._shape._sizes, self._dtype, self._name)
-            == (other._shape._sizes, other._dtype, other._name)
+            (self._shape._sizes, self._dtype, self._name) == (other._shape._sizes, other._dtype, other._name)
         )
 
     def __repr__(self) -> str:
@@ -135,14 +134,10 @@ class BoundedTensorSpec(TensorSpec):
 
     __slots__ = ("_maximum", "_minimum")
 
-    def __init__(
-        self, shape: Any, dtype: Any, minimum: Any, maximum: Any, name: str | None = None
-    ) -> None:
+    def __init__(self, shape: Any, dtype: Any, minimum: Any, maximum: Any, name: str | None = None) -> None:
         super().__init__(shape, dtype, name)
         if minimum is None or maximum is None:
-            raise ValueError(
-                f"minimum and maximum must be provided; but saw '{minimum}' and '{maximum}'"
-            )
+            raise ValueError(f"minimum and maximum must be provided; but saw '{minimum}' and '{maximum}'")
         self._minimum = self._bound("minimum", minimum)
         self._maximum = self._bound("maximum", maximum)
 
@@ -247,6 +242,4 @@ def _stacked(specs: list[TypeSpec | None]) -> TypeSpec | None:
         return None
 
 
-register_type_spec_from_value_converter(
-    np.ndarray, lambda array: TensorSpec(array.shape, array.dtype)
-)
+register_type_spec_from_value_converter(np.ndarray, lambda array: TensorSpec(array.shape, array.dtype))

@@ -154,8 +154,7 @@ def _hashable(value: Any, spec: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.ndarray, value.shape, tuple(value.ravel().tolist())
     raise ValueError(
-        f"Unsupported value type {type(value).__name__} returned by "
-        f"{type(spec).__name__}._serialize"
+        f"Unsupported value type {type(value).__name__} returned by {type(spec).__name__}._serialize"
     )
 
 

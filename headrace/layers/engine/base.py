@@ -62,9 +62,7 @@ class Layer(keras.Layer):
     _keras_style = False
     _use_resource_variables = False
 
-    def __init__(
-        self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:
         scope = kwargs.pop("_scope", None)
         self._reuse = kwargs.pop("_reuse", None)
         kwargs.setdefault("autocast", False)

@@ -25,8 +25,7 @@ class CallArguments:
         if not self.supports_masking:
             if any(m is not None for m in flatten(mask)):
                 raise TypeError(
-                    f"Layer {self.name} does not support masking, but was passed an input_mask: "
-                    f"{mask}"
+                    f"Layer {self.name} does not support masking, but was passed an input_mask: {mask}"
                 )
             return None
         return mask
@@ -52,9 +51,7 @@ class CallArguments:
         outer = current_call()
         training = None if outer is None else outer.training
         if training is not None and self._takes("training"):
-            training = (
-                cast(training, dtypes.bool_) if isinstance(training, Tensor) else bool(training)
-            )
+            training = cast(training, dtypes.bool_) if isinstance(training, Tensor) else bool(training)
             kwargs["training"] = training
         return training
 
@@ -71,10 +68,6 @@ class CallArguments:
         overridden = type(self).compute_mask is not CallArguments.compute_mask
         if masks is None and not overridden:
             return
-        found = (
-            flatten(self.compute_mask(inputs, masks))
-            if (self.supports_masking or overridden)
-            else []
-        )
+        found = flatten(self.compute_mask(inputs, masks)) if (self.supports_masking or overridden) else []
         for tensor, mask in zip(tensors, found, strict=False):
             tensor._keras_mask = mask  # type: ignore[attr-defined]

@@ -92,9 +92,7 @@ class Connections:
 
     def _only_shape(self, side: str) -> Any:
         if not self._inbound_nodes:
-            raise AttributeError(
-                f"The layer has never been called and thus has no defined {side} shape."
-            )
+            raise AttributeError(f"The layer has never been called and thus has no defined {side} shape.")
         shapes = [getattr(record, f"{side}_shapes") for record in self._inbound_nodes]
         if len({str(shape) for shape in shapes}) == 1:
             return shapes[0]

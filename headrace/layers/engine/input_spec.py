@@ -40,9 +40,7 @@ class InputSpec:
             raise TypeError("The keys in axes must be integers.") from None
         limit = self.ndim or self.max_ndim
         if self.axes and limit is not None and max(self.axes) > limit - 1:
-            raise ValueError(
-                f"Axis {max(self.axes)} is greater than the maximum allowed value: {limit - 1}"
-            )
+            raise ValueError(f"Axis {max(self.axes)} is greater than the maximum allowed value: {limit - 1}")
 
     def __repr__(self) -> str:
         shown = (f"{key}={value}" for key, value in self.get_config().items() if value)
@@ -78,9 +76,7 @@ def check_inputs(specs: Any, inputs: Any, layer: str) -> None:
         if spec is not None:
             fault = _fault(tensor, spec)
             if fault:
-                raise ValueError(
-                    f"Input {index} of layer {layer} is incompatible with the layer: {fault}"
-                )
+                raise ValueError(f"Input {index} of layer {layer} is incompatible with the layer: {fault}")
 
 
 def _fault(x: Any, spec: InputSpec) -> str | None:

@@ -26,14 +26,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.functions.module import Module
 from headrace.variables.variable import Variable
 
-_KEYWORDS = {
-    "input_shape",
-    "batch_input_shape",
-    "batch_size",
-    "weights",
-    "activity_regularizer",
-    "autocast",
-}
+_KEYWORDS = {"input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast"}
 
 
 class Layer(Weights, Connections, CallArguments, Module):
@@ -105,9 +98,7 @@ class Layer(Weights, Connections, CallArguments, Module):
             return
         for found in flatten(value):
             if isinstance(found, Variable):
-                weights = (
-                    self._trainable_weights if found.trainable else self._non_trainable_weights
-                )
+                weights = self._trainable_weights if found.trainable else self._non_trainable_weights
                 if not any(found is weight for weight in weights):
                     weights.append(found)
 
@@ -128,9 +119,7 @@ class Layer(Weights, Connections, CallArguments, Module):
         self._name = name or self._new_name()
 
     def _new_name(self) -> str:
-        return unique_object_name(
-            snake_case(type(self).__name__), zero_based=self._starts_with_zero
-        )
+        return unique_object_name(snake_case(type(self).__name__), zero_based=self._starts_with_zero)
 
     @property
     def dtype(self) -> str | None:
@@ -195,9 +184,7 @@ class Layer(Weights, Connections, CallArguments, Module):
         if type(self).get_config is Layer.get_config:
             known = {"self", "dynamic", *config}
             if set(inspect.getfullargspec(self.__init__).args) - known:  # type: ignore[misc]
-                raise NotImplementedError(
-                    "Layers with arguments in `__init__` must override `get_config`."
-                )
+                raise NotImplementedError("Layers with arguments in `__init__` must override `get_config`.")
         return config
 
     @classmethod

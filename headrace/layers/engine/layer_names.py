@@ -47,7 +47,5 @@ def unique_object_name(
 
 
 def _counts() -> Counter[tuple[str, str]]:
-    counts: Counter[tuple[str, str]] = get_default_graph()._scoped.setdefault(
-        "layer_names", Counter()
-    )
+    counts: Counter[tuple[str, str]] = get_default_graph()._scoped.setdefault("layer_names", Counter())
     return counts

@@ -44,8 +44,7 @@ def write_weights(layer: str, weights: list[Any], values: Any) -> None:
     for weight, array in zip(weights, arrays, strict=True):
         if not weight.shape.is_compatible_with(array.shape):
             raise ValueError(
-                f"Layer weight shape {weight.shape} not compatible with provided weight shape "
-                f"{array.shape}"
+                f"Layer weight shape {weight.shape} not compatible with provided weight shape {array.shape}"
             )
     session = _session()
     for weight, array in zip(weights, arrays, strict=True):

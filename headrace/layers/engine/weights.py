@@ -130,8 +130,7 @@ class Weights(Contributions):
         if dtype.is_integer or dtype.is_bool:
             return Zeros()
         raise ValueError(
-            f"An initializer for variable {name} of type {dtype.base_dtype} is required for layer "
-            f"{self.name}"
+            f"An initializer for variable {name} of type {dtype.base_dtype} is required for layer {self.name}"
         )
 
     def count_params(self) -> int:

@@ -44,8 +44,7 @@ def format_name(value: Any) -> str:
     data_format = value.lower() if isinstance(value, str) else str(value)
     if data_format not in ("channels_first", "channels_last"):
         raise ValueError(
-            'The `data_format` argument must be one of "channels_first", "channels_last". '
-            f"Received: {value}"
+            f'The `data_format` argument must be one of "channels_first", "channels_last". Received: {value}'
         )
     return data_format
 

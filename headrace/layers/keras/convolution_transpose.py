@@ -8,11 +8,7 @@ from headrace.core.shapes import Shape, as_shape
 from headrace.functions.array.array import shape
 from headrace.functions.array.stacking import stack
 from headrace.functions.nn.activation import bias_add
-from headrace.functions.nn.transpose import (
-    atrous_conv2d_transpose,
-    conv2d_transpose,
-    conv3d_transpose,
-)
+from headrace.functions.nn.transpose import atrous_conv2d_transpose, conv2d_transpose, conv3d_transpose
 from headrace.functions.nn.window import per_dimension
 from headrace.layers.engine.windows import op_format, sizes, transposed_length
 from headrace.layers.keras.convolutional import Conv
@@ -29,25 +25,20 @@ class ConvTranspose(Conv):
       **kwargs: as of Conv.
     """
 
-    def __init__(
-        self, rank: int, filters: int, kernel_size: Any, output_padding: Any, **kwargs: Any
-    ) -> None:
+    def __init__(self, rank: int, filters: int, kernel_size: Any, output_padding: Any, **kwargs: Any) -> None:
         super().__init__(rank, filters, kernel_size, **kwargs)
         self.output_padding = output_padding
         if output_padding is not None:
             self.output_padding = sizes(output_padding, rank, "output_padding")
             if any(e >= s for e, s in zip(self.output_padding, self.strides, strict=True)):
                 raise ValueError(
-                    f"Stride {self.strides} must be greater than output padding "
-                    f"{self.output_padding}"
+                    f"Stride {self.strides} must be greater than output padding {self.output_padding}"
                 )
 
     def build(self, input_shape: Any) -> None:
         known = as_shape(input_shape)
         if known.ndims != self.rank + 2:
-            raise ValueError(
-                f"Inputs should have rank {self.rank + 2}. Received input shape: {known}"
-            )
+            raise ValueError(f"Inputs should have rank {self.rank + 2}. Received input shape: {known}")
         channels = self._channels(known)
         self.kernel = self._role_weight("kernel", (*self.kernel_size, self.filters, channels))
         self._build_bias()
@@ -105,16 +96,12 @@ class Conv2DTranspose(ConvTranspose):
         **kwargs: Any,
     ) -> None:
         kwargs |= {"strides": strides, "padding": padding, "data_format": data_format}
-        super().__init__(
-            2, filters, kernel_size, output_padding, dilation_rate=dilation_rate, **kwargs
-        )
+        super().__init__(2, filters, kernel_size, output_padding, dilation_rate=dilation_rate, **kwargs)
 
     def _transposed(self, inputs: Any, whole: Any, layout: str) -> Any:
         if self.dilation_rate != (1, 1):
             rate = self.dilation_rate[0]
-            return atrous_conv2d_transpose(
-                inputs, self.kernel, whole, rate=rate, padding=self._op_padding
-            )
+            return atrous_conv2d_transpose(inputs, self.kernel, whole, rate=rate, padding=self._op_padding)
         steps = per_dimension(self.strides, 2, layout, "strides")
         return conv2d_transpose(
             inputs, self.kernel, whole, steps, padding=self._op_padding, data_format=layout

@@ -12,13 +12,7 @@ from headrace.functions.nn.atrous import correlate
 from headrace.functions.nn.window import per_dimension
 from headrace.layers.engine.identifiers import get_activation, get_regularizer
 from headrace.layers.engine.input_spec import InputSpec
-from headrace.layers.engine.windows import (
-    format_name,
-    op_format,
-    output_length,
-    padding_name,
-    sizes,
-)
+from headrace.layers.engine.windows import format_name, op_format, output_length, padding_name, sizes
 from headrace.layers.keras.roles import RoleLayer
 
 
@@ -160,13 +154,7 @@ class Conv(RoleLayer):
 
     def get_config(self) -> dict[str, Any]:
         return self._config(
-            "filters",
-            "kernel_size",
-            "strides",
-            "padding",
-            "data_format",
-            "dilation_rate",
-            "use_bias",
+            "filters", "kernel_size", "strides", "padding", "data_format", "dilation_rate", "use_bias"
         )
 
 

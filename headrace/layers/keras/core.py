@@ -70,9 +70,7 @@ class Dense(RoleLayer):
             raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {kind!r}")
         size = as_shape(input_shape).dim(-1)
         if size is None:
-            raise ValueError(
-                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
-            )
+            raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
         self.kernel = self._role_weight("kernel", [size, self.units])
         self.bias = self._role_weight("bias", [self.units]) if self.use_bias else None
@@ -96,9 +94,7 @@ class Dense(RoleLayer):
     def compute_output_shape(self, input_shape: Any) -> Any:
         known = as_shape(input_shape).with_rank_at_least(2)
         if known.dim(-1) is None:
-            raise ValueError(
-                f"The innermost dimension of input_shape must be defined, but saw: {known}"
-            )
+            raise ValueError(f"The innermost dimension of input_shape must be defined, but saw: {known}")
         return known[:-1].concatenate(self.units)
 
     def get_config(self) -> dict[str, Any]:
@@ -115,9 +111,7 @@ class Dropout(Layer):
       **kwargs: as of Layer.
     """
 
-    def __init__(
-        self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
         self.supports_masking = True
@@ -143,11 +137,7 @@ class Dropout(Layer):
         return input_shape
 
     def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "rate": self.rate,
-            "noise_shape": self.noise_shape,
-            "seed": self.seed,
-        }
+        return super().get_config() | {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
 
 
 class Flatten(Layer):

@@ -135,9 +135,7 @@ class BatchNormalization(Renormalization, RoleLayer):
             self._beta_const = constant(0.0, self._param_dtype, size)
         with self._unpartitioned():
             self.moving_mean = self._average("moving_mean", size, self.moving_mean_initializer)
-            self.moving_variance = self._average(
-                "moving_variance", size, self.moving_variance_initializer
-            )
+            self.moving_variance = self._average("moving_variance", size, self.moving_variance_initializer)
             self._build_renorm(size)
         self.built = True
 
@@ -151,8 +149,7 @@ class BatchNormalization(Renormalization, RoleLayer):
             )
         if 0 in self.axis:
             raise ValueError(
-                "When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot "
-                "include 0"
+                "When using virtual_batch_size, the batch dimension must be 0 and thus axis cannot include 0"
             )
         if self.adjustment is not None:
             raise ValueError("When using virtual_batch_size, adjustment cannot be specified")
@@ -262,9 +259,7 @@ class BatchNormalization(Renormalization, RoleLayer):
         mean, variance, offset, scale = (
             None if v is None else cast(v, kind) for v in (mean, variance, offset, scale)
         )
-        outputs = batch_normalization(
-            inputs, spread(mean), spread(variance), offset, scale, self.epsilon
-        )
+        outputs = batch_normalization(inputs, spread(mean), spread(variance), offset, scale, self.epsilon)
         outputs.set_shape(inputs.shape)
         return outputs
 

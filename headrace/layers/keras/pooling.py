@@ -11,13 +11,7 @@ from headrace.functions.nn.pool import avg_pool, avg_pool3d, max_pool, max_pool3
 from headrace.functions.nn.window import per_dimension
 from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.engine.layer import Layer
-from headrace.layers.engine.windows import (
-    format_name,
-    op_format,
-    output_length,
-    padding_name,
-    sizes,
-)
+from headrace.layers.engine.windows import format_name, op_format, output_length, padding_name, sizes
 
 
 class Pooling(Layer):
@@ -137,16 +131,12 @@ class AveragePooling2D(Pooling2D):
 class MaxPooling3D(Pooling3D):
     """The greatest of each window of volumes.  Arguments as of Pooling."""
 
-    def __init__(
-        self, pool_size: Any = (2, 2, 2), strides: Any = None, *args: Any, **kw: Any
-    ) -> None:
+    def __init__(self, pool_size: Any = (2, 2, 2), strides: Any = None, *args: Any, **kw: Any) -> None:
         super().__init__(max_pool3d, 3, pool_size, strides, *args, **kw)
 
 
 class AveragePooling3D(Pooling3D):
     """The mean of each window of volumes.  Arguments as of Pooling."""
 
-    def __init__(
-        self, pool_size: Any = (2, 2, 2), strides: Any = None, *args: Any, **kw: Any
-    ) -> None:
+    def __init__(self, pool_size: Any = (2, 2, 2), strides: Any = None, *args: Any, **kw: Any) -> None:
         super().__init__(avg_pool3d, 3, pool_size, strides, *args, **kw)

@@ -94,7 +94,5 @@ class Renormalization:
     def _renorm_update(self, variable: Any, value: Any, training: Any) -> Any:
         value = identity(value)
         return smart_cond(
-            training,
-            lambda: drift(variable, value, self.renorm_momentum),
-            lambda: identity(variable),
+            training, lambda: drift(variable, value, self.renorm_momentum), lambda: identity(variable)
         )

@@ -5,19 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.layers.engine.identifiers import (
-    get_constraint,
-    get_initializer,
-    get_regularizer,
-    serialize,
-)
+from headrace.layers.engine.identifiers import get_constraint, get_initializer, get_regularizer, serialize
 from headrace.layers.engine.layer import Layer
 
-_KINDS = {
-    "initializer": get_initializer,
-    "regularizer": get_regularizer,
-    "constraint": get_constraint,
-}
+_KINDS = {"initializer": get_initializer, "regularizer": get_regularizer, "constraint": get_constraint}
 
 
 class RoleLayer(Layer):

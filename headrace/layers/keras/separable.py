@@ -134,7 +134,5 @@ class SeparableConv2D(SeparableConv):
         super().__init__(2, filters, kernel_size, strides, *args, **kwargs)
 
     def call(self, inputs: Any) -> Any:  # type: ignore[override]
-        outputs = self._separated(
-            inputs, self.depthwise_kernel, self.pointwise_kernel, self.dilation_rate
-        )
+        outputs = self._separated(inputs, self.depthwise_kernel, self.pointwise_kernel, self.dilation_rate)
         return self.activation(outputs)

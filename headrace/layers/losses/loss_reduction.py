@@ -142,9 +142,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(
-    scope: str | None = None, name: str = "total_regularization_loss"
-) -> Any:
+def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Any:
     """The sum of the losses that weights add; 0 without any.
 
     Args:

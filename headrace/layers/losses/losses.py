@@ -27,12 +27,7 @@ from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
-from headrace.layers.losses.loss_reduction import (
-    Reduction,
-    add_loss,
-    compute_weighted_loss,
-    num_present,
-)
+from headrace.layers.losses.loss_reduction import Reduction, add_loss, compute_weighted_loss, num_present
 from headrace.layers.losses.weights_broadcast import assert_broadcastable
 from headrace.ops.array.source import stop_gradient
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -173,9 +168,7 @@ def log_loss(
     _given(labels=labels, predictions=predictions)
     with name_scope(scope, "log_loss", (predictions, labels, weights)) as scope:
         predictions, labels = _floats(predictions, labels)
-        losses = -mul(labels, log(predictions + epsilon)) - mul(
-            1 - labels, log(1 - predictions + epsilon)
-        )
+        losses = -mul(labels, log(predictions + epsilon)) - mul(1 - labels, log(1 - predictions + epsilon))
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -324,9 +317,7 @@ def sparse_softmax_cross_entropy(
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", values) as scope:
         labels, logits = remove_squeezable_dimensions(labels, logits, expected_rank_diff=1)
         weights = _squeezed(convert_to_tensor(weights), labels)
-        losses = sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=logits, name="xentropy"
-        )
+        losses = sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 

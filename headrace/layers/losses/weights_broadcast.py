@@ -75,9 +75,7 @@ def _check_static(weights: Any, values: Any, weights_shape: Any, values_shape: A
         return None
     for i, (have, want) in enumerate(zip(given, wanted, strict=True)):
         if have not in (1, want):
-            raise ValueError(
-                f"{_FAULT} Mismatch at dim {i}. values.shape={wanted} weights.shape={given}."
-            )
+            raise ValueError(f"{_FAULT} Mismatch at dim {i}. values.shape={wanted} weights.shape={given}.")
     return "static_dims_check_success"
 
 

@@ -40,9 +40,7 @@ def expanded_labels(labels: Any, predictions: Any) -> Any:
     with name_scope(None, "expand_labels", (labels, predictions)) as scope:
         labels = convert_to_tensor_or_sparse_tensor(labels)
         if isinstance(labels, SparseTensor):
-            more = lambda: sparse_reshape(
-                labels, shape=concat((labels.dense_shape, (1,)), 0), name=scope
-            )
+            more = lambda: sparse_reshape(labels, shape=concat((labels.dense_shape, (1,)), 0), name=scope)
             short = equal(rank(predictions), size(labels.dense_shape) + 1)
             return cond(short, more, lambda: labels)
         ranks = labels.shape.ndims, predictions.shape.ndims
@@ -53,9 +51,7 @@ def expanded_labels(labels: Any, predictions: Any) -> Any:
             return labels
         if ranks[0] + 1 == ranks[1]:
             return expand_dims(labels, -1, name=scope)
-        raise ValueError(
-            f"Unexpected labels shape {labels.shape} for predictions shape {predictions.shape}."
-        )
+        raise ValueError(f"Unexpected labels shape {labels.shape} for predictions shape {predictions.shape}.")
 
 
 def _only_class(ids: Any, class_id: Any) -> Any:
@@ -88,12 +84,7 @@ _SETS = {"true_positive": _hits, "false_positive": _surplus, "false_negative": _
 
 
 def count_at_k(
-    kind: str,
-    labels: Any,
-    predicted: Any,
-    class_id: Any = None,
-    weights: Any = None,
-    name: str | None = None,
+    kind: str, labels: Any, predicted: Any, class_id: Any = None, weights: Any = None, name: str | None = None
 ) -> Any:
     """How many classes of each row are true positives, false positives or false negatives."""
     with name_scope(name, f"{kind}s", (predicted, labels, weights)):
@@ -106,9 +97,7 @@ def count_at_k(
         return count
 
 
-def _streamed(
-    kind: str, labels: Any, predicted: Any, k: Any, class_id: Any, weights: Any
-) -> tuple[Any, Any]:
+def _streamed(kind: str, labels: Any, predicted: Any, k: Any, class_id: Any, weights: Any) -> tuple[Any, Any]:
     """The count over all that was seen: variable and update."""
     with name_scope(None, at_k_name(kind, k, class_id), (predicted, labels, weights)) as scope:
         counts = count_at_k(kind, labels, predicted, class_id, weights)

@@ -106,9 +106,7 @@ def _interpolated(tp: Any, fp: Any, fn: Any) -> Any:
         ones_like(positive[1:]),
     )
     pieces = div_no_nan(
-        slope * (rise + intercept * log(ratio)),
-        maximum(tp[1:] + fn[1:], 0),
-        name="pr_auc_increment",
+        slope * (rise + intercept * log(ratio)), maximum(tp[1:] + fn[1:], 0), name="pr_auc_increment"
     )
     return reduce_sum(pieces, name="interpolate_pr_auc")
 

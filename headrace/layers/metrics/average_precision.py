@@ -60,9 +60,7 @@ def average_precision_at_k(
     """
     if k < 1:
         raise ValueError(f"Invalid k={k}.")
-    with name_scope(
-        name, at_k_name("average_precision", k), (predictions, labels, weights)
-    ) as scope:
+    with name_scope(name, at_k_name("average_precision", k), (predictions, labels, weights)) as scope:
         _, best = top_k(predictions, k)
         labels = _without_strangers(labels, cast(shape(predictions)[-1], dtypes.int64))
         return _streamed(labels, best, weights, metrics_collections, updates_collections, scope)
@@ -96,12 +94,7 @@ def _without_strangers(labels: Any, classes: Any) -> Any:
 
 
 def _streamed(
-    labels: Any,
-    best: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
-    name: str,
+    labels: Any, best: Any, weights: Any, metrics_collections: Any, updates_collections: Any, name: str
 ) -> tuple[Any, Any]:
     with name_scope(name, "average_precision_at_top_k", (best, labels, weights)) as scope:
         precisions = average_precision(labels, best)
@@ -163,9 +156,7 @@ def _repeated(labels: Any, times: int, name: str) -> Any:
             sizes = labels.dense_shape
             last = reshape(size(sizes) - 1, [1])
             parts = (slice_(sizes, [0], last), [1], slice_(sizes, last, [-1]))
-            sparse = sparse_reshape(
-                labels, shape=concat(parts, 0, name="expanded_shape"), name="expand"
-            )
+            sparse = sparse_reshape(labels, shape=concat(parts, 0, name="expanded_shape"), name="expand")
             return sparse if times == 1 else sparse_concat(-2, [sparse] * times, name=scope)
         expanded = expand_dims(labels, -2, name="expand")
         if times == 1:

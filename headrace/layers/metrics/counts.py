@@ -66,9 +66,7 @@ false_positives = _counter("false_positives", False, True)
 false_negatives = _counter("false_negatives", True, False)
 
 
-def _share(
-    scope: str, misses: Callable[..., tuple[Any, Any]], doc: str
-) -> Callable[..., tuple[Any, Any]]:
+def _share(scope: str, misses: Callable[..., tuple[Any, Any]], doc: str) -> Callable[..., tuple[Any, Any]]:
     """True positives among themselves and `misses`."""
 
     def share(

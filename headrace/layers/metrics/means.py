@@ -181,9 +181,7 @@ def mean_relative_error(
     predictions, labels, weights = aligned(predictions, labels, weights)
     predictions, normalizer = remove_squeezable_dimensions(predictions, normalizer)
     predictions.shape.assert_is_compatible_with(normalizer.shape)
-    errors = where(
-        equal(normalizer, 0.0), zeros_like(labels), div(abs_(labels - predictions), normalizer)
-    )
+    errors = where(equal(normalizer, 0.0), zeros_like(labels), div(abs_(labels - predictions), normalizer))
     name = name or "mean_relative_error"
     return mean(errors, weights, metrics_collections, updates_collections, name)
 

@@ -20,9 +20,7 @@ from headrace.variables.modes import VariableAggregation, VariableSynchronizatio
 from headrace.variables.variable import Variable
 
 
-def metric_variable(
-    shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None
-) -> Any:
+def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
     """A local variable of zeros, in `GraphKeys.METRIC_VARIABLES` too."""
     return Variable(
         lambda: zeros(shape, dtype),
@@ -35,9 +33,7 @@ def metric_variable(
     )
 
 
-def collected(
-    value: Any, update: Any, metrics_collections: Any, updates_collections: Any
-) -> tuple[Any, Any]:
+def collected(value: Any, update: Any, metrics_collections: Any, updates_collections: Any) -> tuple[Any, Any]:
     """(value, update), each added to its collections."""
     graph = get_default_graph()
     if metrics_collections:

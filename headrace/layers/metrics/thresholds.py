@@ -144,7 +144,5 @@ def _share(scope: str, misses: str, doc: str) -> Callable[..., tuple[Any, Any]]:
     return share
 
 
-precision_at_thresholds = _share(
-    "precision", "fp", "Which part of what is above each threshold is right."
-)
+precision_at_thresholds = _share("precision", "fp", "Which part of what is above each threshold is right.")
 recall_at_thresholds = _share("recall", "fn", "Which part of what is true is above each threshold.")

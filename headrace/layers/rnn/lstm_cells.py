@@ -15,14 +15,7 @@ from headrace.functions.math.math import sigmoid
 from headrace.functions.nn.activation import bias_add
 from headrace.layers.engine.identifiers import get_activation, get_initializer, serialize
 from headrace.layers.engine.input_spec import InputSpec
-from headrace.layers.rnn.rnn_cells import (
-    BIAS,
-    KERNEL,
-    LayerRNNCell,
-    check_dtype,
-    check_dtypes,
-    zeros_of,
-)
+from headrace.layers.rnn.rnn_cells import BIAS, KERNEL, LayerRNNCell, check_dtype, check_dtypes, zeros_of
 from headrace.ops.array.constant import constant
 from headrace.ops.math.arithmetic import add, mul
 from headrace.variables.partitioners import fixed_size_partitioner
@@ -47,8 +40,7 @@ class LSTMStateTuple(_Pair):
 def _warn_of_joined_state(cell: Any, state_is_tuple: bool) -> None:
     if not state_is_tuple:
         log.warn(
-            "%s: Using a concatenated state is slower and will soon be deprecated.  Use "
-            "state_is_tuple=True.",
+            "%s: Using a concatenated state is slower and will soon be deprecated.  Use state_is_tuple=True.",
             cell,
         )
 

@@ -47,9 +47,7 @@ class RNNCell(Layer):
       **kwargs: as of Layer.
     """
 
-    def __init__(
-        self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
@@ -90,9 +88,7 @@ class RNNCell(Layer):
     def build(self, _: Any) -> None:
         """Nothing: a cell may get its variables when it is called."""
 
-    def get_initial_state(
-        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
-    ) -> Any:
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None, dtype: Any = None) -> Any:
         """Zeros, for the batch of `inputs` or of a size and type.
 
         Raises:
@@ -132,9 +128,7 @@ class RNNCell(Layer):
 class LayerRNNCell(RNNCell):
     """A cell that makes its variables in `build`, like a layer."""
 
-    def __call__(
-        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
+    def __call__(self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any) -> Any:
         return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
 
     def _depth(self, inputs_shape: Any) -> int:
@@ -262,9 +256,7 @@ class GRUCell(OneVector, LayerRNNCell):
         rows, units = self._depth(inputs_shape) + self._num_units, self._num_units
         bias, kernel = self._bias_initializer, self._kernel_initializer
         ones = Constant(1.0, dtype=as_dtype(self.dtype))
-        self._gate_kernel = self.add_variable(
-            f"gates/{KERNEL}", shape=[rows, 2 * units], initializer=kernel
-        )
+        self._gate_kernel = self.add_variable(f"gates/{KERNEL}", shape=[rows, 2 * units], initializer=kernel)
         self._gate_bias = self.add_variable(
             f"gates/{BIAS}", shape=[2 * units], initializer=ones if bias is None else bias
         )
@@ -272,9 +264,7 @@ class GRUCell(OneVector, LayerRNNCell):
             f"candidate/{KERNEL}", shape=[rows, units], initializer=kernel
         )
         self._candidate_bias = self.add_variable(
-            f"candidate/{BIAS}",
-            shape=[units],
-            initializer=zeros_of(self.dtype) if bias is None else bias,
+            f"candidate/{BIAS}", shape=[units], initializer=zeros_of(self.dtype) if bias is None else bias
         )
         self.built = True
 

@@ -335,8 +335,7 @@ class MultiRNNCell(RNNCell):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         if len({id(cell) for cell in cells}) < len(cells):
             log.warn(
-                "At least two cells provided to MultiRNNCell are the same object and will share "
-                "weights."
+                "At least two cells provided to MultiRNNCell are the same object and will share weights."
             )
         self._cells, self._state_is_tuple = cells, state_is_tuple
         if not state_is_tuple and any(nest.is_sequence(c.state_size) for c in cells):

@@ -136,11 +136,7 @@ SOLUTIONS: tuple[Pair, ...] = (
         LowerTriangular,
         lambda a, b: LowerTriangular(b.to_dense() / _column(a.diag), **_with_triangle(a, b)),
     ),
-    (
-        Circulant,
-        Circulant,
-        lambda a, b: Circulant(b.spectrum / a.spectrum, a.dtype, **_commuting(a, b)),
-    ),
+    (Circulant, Circulant, lambda a, b: Circulant(b.spectrum / a.spectrum, a.dtype, **_commuting(a, b))),
     (Any_, Any_, lambda a, b: _composed(a, b, Inversion(a))),
 )
 
@@ -184,10 +180,7 @@ ADJOINTS: tuple[Single, ...] = (
 
 FACTORS: tuple[Single, ...] = (
     (Identity, lambda a: a),
-    (
-        ScaledIdentity,
-        lambda a: ScaledIdentity(a._num_rows, arithmetic.sqrt(a.multiplier), True, True, True),
-    ),
+    (ScaledIdentity, lambda a: ScaledIdentity(a._num_rows, arithmetic.sqrt(a.multiplier), True, True, True)),
     (Diag, lambda a: Diag(arithmetic.sqrt(a.diag), True, True, True)),
     (BlockDiag, lambda a: BlockDiag([part.cholesky() for part in a.operators], True)),
     (Kronecker, lambda a: Kronecker([part.cholesky() for part in a.operators], True)),

@@ -77,9 +77,7 @@ class LinearOperator(Shaped):
         if not self.is_self_adjoint:
             raise NotImplementedError("assert_positive_definite is not implemented.")
         diagonal = terms.diagonal(linalg_factor.cholesky(self.to_dense()))
-        return checks.assert_positive(
-            batch.real(diagonal), message="Matrix was not positive definite."
-        )
+        return checks.assert_positive(batch.real(diagonal), message="Matrix was not positive definite.")
 
     def _assert_self_adjoint(self) -> Node:
         dense = self.to_dense()
@@ -92,8 +90,7 @@ class LinearOperator(Shaped):
         tensor = convert_to_tensor(x, name=name)
         if tensor.dtype.base != self.dtype:
             raise TypeError(
-                f"Expected argument to have dtype {self.dtype}.  Found: {tensor.dtype} in tensor "
-                f"{tensor}"
+                f"Expected argument to have dtype {self.dtype}.  Found: {tensor.dtype} in tensor {tensor}"
             )
         if self.shape.rank is not None and tensor.shape.rank is not None:
             own = Dimension(self.shape.sizes[axis])
@@ -101,9 +98,7 @@ class LinearOperator(Shaped):
         return tensor
 
     # -- products ----------------------------------------------------------------------------
-    def matmul(
-        self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
-    ) -> Any:
+    def matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul") -> Any:
         """A @ x.
 
         Args:
@@ -131,8 +126,7 @@ class LinearOperator(Shaped):
         own, given = left.domain_dimension, right.range_dimension
         if not own.is_compatible_with(given):
             raise ValueError(
-                f"Operators are incompatible. Expected `{name}` to have dimension {own} but got "
-                f"{given}."
+                f"Operators are incompatible. Expected `{name}` to have dimension {own} but got {given}."
             )
         return left, right
 
@@ -162,9 +156,7 @@ class LinearOperator(Shaped):
         return array.squeeze(self.matmul(column, adjoint=adjoint), axis=[-1])
 
     # -- solutions ---------------------------------------------------------------------------
-    def solve(
-        self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve"
-    ) -> Any:
+    def solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "solve") -> Any:
         """X with A @ X = rhs.
 
         Args:
@@ -179,10 +171,7 @@ class LinearOperator(Shaped):
         Raises:
           NotImplementedError: the operator is known to be singular or not square.
         """
-        for hint, what in (
-            (self.is_non_singular, "be singular"),
-            (self.is_square, "not be square"),
-        ):
+        for hint, what in ((self.is_non_singular, "be singular"), (self.is_square, "not be square")):
             if hint is False:
                 raise NotImplementedError(
                     f"Exact solve not implemented for an operator that is expected to {what}."
@@ -282,9 +271,7 @@ class LinearOperator(Shaped):
         """
         for hint, what in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if hint is False:
-                raise ValueError(
-                    f"Cannot take the Inverse: This operator represents a {what} matrix."
-                )
+                raise ValueError(f"Cannot take the Inverse: This operator represents a {what} matrix.")
         from headrace.nn.linear_operator import algebra
 
         with self._scope(name):
@@ -298,8 +285,7 @@ class LinearOperator(Shaped):
         """
         if not self._can_use_cholesky():
             raise ValueError(
-                "Cannot take the Cholesky decomposition: Not a positive definite self adjoint "
-                "matrix."
+                "Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix."
             )
         from headrace.nn.linear_operator import algebra
 

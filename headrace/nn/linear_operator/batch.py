@@ -117,6 +117,5 @@ def assert_rows_fit(operator: Any, x: Tensor) -> Node:
     return checks.assert_equal(
         array_ops.shape(x)[-2],
         operator.domain_dimension_tensor(),
-        message="Dimensions are not compatible.  shape[-2] of argument to be the same as this "
-        "operator",
+        message="Dimensions are not compatible.  shape[-2] of argument to be the same as this operator",
     )

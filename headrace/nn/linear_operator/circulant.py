@@ -60,17 +60,14 @@ class _Circulant(LinearOperator):
             rank = self._spectrum.shape.rank
             if rank is not None and rank < self._depth:
                 raise ValueError(
-                    f"Argument spectrum must have at least {self._depth} dimensions.  Found: "
-                    f"{self._spectrum}"
+                    f"Argument spectrum must have at least {self._depth} dimensions.  Found: {self._spectrum}"
                 )
             is_self_adjoint = batch.implied(
                 not self._spectrum.dtype.is_complex,
                 is_self_adjoint,
                 "A real spectrum always corresponds to a self-adjoint operator.",
             )
-            batch.implied(
-                True, is_square, "A circulant operator, of blocks or not, is always square."
-            )
+            batch.implied(True, is_square, "A circulant operator, of blocks or not, is always square.")
             super().__init__(
                 input_output_dtype,
                 [self._spectrum],
@@ -111,9 +108,7 @@ class _Circulant(LinearOperator):
             parts = imag(self.convolution_kernel())
             epsilon = float(np.finfo(self.dtype.real_dtype.numpy).eps)
             most = cast(self.domain_dimension_tensor(), parts.dtype) * epsilon
-            return checks.assert_less(
-                arithmetic.magnitude(parts), most, message="Spectrum was not Hermitian"
-            )
+            return checks.assert_less(arithmetic.magnitude(parts), most, message="Spectrum was not Hermitian")
 
     def _shape(self) -> Shape:
         shape = self._spectrum.shape
@@ -130,9 +125,7 @@ class _Circulant(LinearOperator):
         return list(range(-self._depth, 0))
 
     def _assert_non_singular(self) -> Node:
-        return batch.assert_no_zeros(
-            self._spectrum, "Singular operator:  Spectrum contained zero values."
-        )
+        return batch.assert_no_zeros(self._spectrum, "Singular operator:  Spectrum contained zero values.")
 
     def _assert_positive_definite(self) -> Node:
         return checks.assert_positive(
@@ -142,8 +135,7 @@ class _Circulant(LinearOperator):
 
     def _assert_self_adjoint(self) -> Node:
         return batch.assert_real(
-            self._spectrum,
-            "Not self-adjoint:  The spectrum contained non-zero imaginary part.",
+            self._spectrum, "Not self-adjoint:  The spectrum contained non-zero imaginary part."
         )
 
     def _through_spectrum(self, x: Tensor, adjoint: bool, divide: bool) -> Tensor:
@@ -326,14 +318,10 @@ class LinearOperatorToeplitz(LinearOperator):
             self._col = convert_to_tensor(col, name="col")
             for what, tensor in (("row", self._row), ("col", self._col)):
                 if tensor.shape.rank == 0:
-                    raise ValueError(
-                        f"Argument {what} must have at least 1 dimension.  Found: {tensor}"
-                    )
+                    raise ValueError(f"Argument {what} must have at least 1 dimension.  Found: {tensor}")
             sizes = [t.shape.dim(-1) for t in (self._row, self._col)]
             if None not in sizes and sizes[0] != sizes[1]:
-                raise ValueError(
-                    "Expected square matrix, got row and col with mismatched dimensions."
-                )
+                raise ValueError("Expected square matrix, got row and col with mismatched dimensions.")
             if is_square is False:
                 raise ValueError("Only square Toeplitz operators currently supported.")
             super().__init__(

@@ -18,20 +18,12 @@ from headrace.ops.declaration import array
 from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.math import arithmetic, exponential
 
-FLOATS = (
-    dtypes.float16,
-    dtypes.float32,
-    dtypes.float64,
-    dtypes.complex64,
-    dtypes.complex128,
-)
+FLOATS = (dtypes.float16, dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128)
 
 
 def _checked(tensor: Any, name: str) -> Any:
     if tensor.dtype.base not in FLOATS:
-        raise TypeError(
-            f"Argument {name} must have dtype in {list(FLOATS)}.  Found: {tensor.dtype}"
-        )
+        raise TypeError(f"Argument {name} must have dtype in {list(FLOATS)}.  Found: {tensor.dtype}")
     if tensor.shape.rank is not None and tensor.shape.rank < 2:
         raise ValueError(f"Argument {name} must have at least 2 dimensions.  Found: {tensor}")
     return tensor
@@ -125,9 +117,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         return array.shape(self._tril)
 
     def _assert_non_singular(self) -> Node:
-        return batch.assert_no_zeros(
-            self._diag_part(), "Singular operator:  Diagonal contained zero values."
-        )
+        return batch.assert_no_zeros(self._diag_part(), "Singular operator:  Diagonal contained zero values.")
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         return linalg.matmul(self._to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)

@@ -45,10 +45,7 @@ class _Derived(LinearOperator):
         }
         hints = {
             key: combined(
-                operator,
-                key,
-                hint,
-                f"An operator is {word} if and only if its {self._what} is {word}.",
+                operator, key, hint, f"An operator is {word} if and only if its {self._what} is {word}."
             )
             for key, (hint, word) in given.items()
         }
@@ -153,9 +150,7 @@ class LinearOperatorInversion(_Derived):
                     f"operator and supplied hints must have `{word}` equal to `True` or `None`.  "
                     f"Found {own}, {given}"
                 )
-        super().__init__(
-            operator, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name
-        )
+        super().__init__(operator, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
     def _shape(self) -> Shape:
         return self.operator.shape

@@ -43,9 +43,7 @@ class LinearOperatorDiag(LinearOperator):
         with name_scope(name, values=[diag]):
             self._diag = batch.kept(diag, "diag")
             if self._diag.shape.rank == 0:
-                raise ValueError(
-                    f"Argument diag must have at least 1 dimension.  Found: {self._diag}"
-                )
+                raise ValueError(f"Argument diag must have at least 1 dimension.  Found: {self._diag}")
             if not self._diag.dtype.is_complex:
                 if is_self_adjoint is False:
                     raise ValueError("A real diagonal operator is always self adjoint.")
@@ -82,15 +80,13 @@ class LinearOperatorDiag(LinearOperator):
     def _assert_positive_definite(self) -> Node:
         return checks.assert_positive(
             batch.real(convert_to_tensor(self._diag)),
-            message="Operator was not positive definite: the real part of its diagonal was not "
-            "all positive.",
+            message="Operator was not positive definite: the real part of its diagonal was not all positive.",
         )
 
     def _assert_self_adjoint(self) -> Node:
         return batch.assert_real(
             convert_to_tensor(self._diag),
-            "This diagonal operator contained non-zero imaginary values.  Thus it was not "
-            "self-adjoint.",
+            "This diagonal operator contained non-zero imaginary values.  Thus it was not self-adjoint.",
         )
 
     def _column(self, adjoint: bool) -> Tensor:

@@ -76,9 +76,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         with name_scope(name, values=[*base_operator.graph_parents, u, diag_update, v]):
             self._u = batch.kept(u, "u")
             self._v = self._u if v is None else batch.kept(v, "v")
-            self._diag_update = (
-                None if diag_update is None else batch.kept(diag_update, "diag_update")
-            )
+            self._diag_update = None if diag_update is None else batch.kept(diag_update, "diag_update")
             self._base_operator = base_operator
             own = [p for p in (self._u, self._diag_update, self._v) if p is not None]
             super().__init__(
@@ -96,9 +94,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
 
     def _make_diag_operator(self) -> LinearOperator:
         if self._diag_update is not None:
-            return LinearOperatorDiag(
-                self._diag_update, is_positive_definite=self._is_diag_update_positive
-            )
+            return LinearOperatorDiag(self._diag_update, is_positive_definite=self._is_diag_update_positive)
         known = self._u.shape.dim(-1)
         columns = array.shape(self._u)[-1] if known is None else known
         return LinearOperatorIdentity(columns, dtype=self.dtype)
@@ -189,8 +185,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         base = self._base_operator
         if base.is_non_singular is False:
             raise ValueError(
-                "Solve not implemented unless this is a perturbation of a non-singular "
-                "LinearOperator."
+                "Solve not implemented unless this is a perturbation of a non-singular LinearOperator."
             )
         # (L + U D V^H)^-1 = L^-1 - L^-1 U capacitance^-1 V^H L^-1
         u, v = self._sides(adjoint)

@@ -54,9 +54,7 @@ class LinearOperatorHouseholder(LinearOperator):
                 raise ValueError("A Householder operator is always non-positive definite.")
             if is_square is False:
                 raise ValueError("A Householder operator is always square.")
-            super().__init__(
-                self._axis.dtype, [self._axis], is_non_singular, True, False, True, name
-            )
+            super().__init__(self._axis.dtype, [self._axis], is_non_singular, True, False, True, name)
 
     @property
     def reflection_axis(self) -> Any:
@@ -79,9 +77,7 @@ class LinearOperatorHouseholder(LinearOperator):
         return batch.nothing("assert_non_singular")
 
     def _assert_positive_definite(self) -> Node:
-        raise InvalidArgumentError(
-            None, None, "Householder operators are always non-positive definite."
-        )
+        raise InvalidArgumentError(None, None, "Householder operators are always non-positive definite.")
 
     def _assert_self_adjoint(self) -> Node:
         return batch.nothing("assert_self_adjoint")

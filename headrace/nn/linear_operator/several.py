@@ -172,9 +172,7 @@ class LinearOperatorBlockDiag(_Several):
         operators = list(operators)
         if not (is_square and all(o.is_square for o in operators)):
             raise ValueError("Can only represent a block diagonal of square matrices.")
-        super().__init__(
-            operators, is_non_singular, is_self_adjoint, is_positive_definite, True, name
-        )
+        super().__init__(operators, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     def _shape(self) -> Shape:
         side = _known([o.shape.dim(-1) for o in self._operators], sum)
@@ -208,9 +206,7 @@ class LinearOperatorBlockDiag(_Several):
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         return self._blockwise(
-            rhs,
-            adjoint_arg,
-            lambda o, part: o.solve(part, adjoint=adjoint, adjoint_arg=adjoint_arg),
+            rhs, adjoint_arg, lambda o, part: o.solve(part, adjoint=adjoint, adjoint_arg=adjoint_arg)
         )
 
     def _determinant(self) -> Tensor:

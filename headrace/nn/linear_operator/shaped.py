@@ -30,9 +30,7 @@ class Shaped(Module):
         name: str | None = None,
     ) -> None:
         is_non_singular = batch.implied(
-            is_positive_definite,
-            is_non_singular,
-            "A positive definite matrix is always non-singular.",
+            is_positive_definite, is_non_singular, "A positive definite matrix is always non-singular."
         )
         for kind, hint in (("non-singular", is_non_singular), ("self-adjoint", is_self_adjoint)):
             is_square = batch.implied(hint, is_square, f"A {kind} matrix is always square.")

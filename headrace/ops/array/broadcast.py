@@ -34,12 +34,7 @@ def _refuse(s0: Any, s1: Any) -> str:
     return f"Incompatible shapes: {show(s0)} vs. {show(s1)}"
 
 
-@op(
-    "BroadcastArgs",
-    "s0: T, s1: T -> r0: T",
-    T=Type(INDEX, default=int32),
-    shape=broadcast_args_shape,
-)
+@op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=Type(INDEX, default=int32), shape=broadcast_args_shape)
 def broadcast_args(s0, s1):
     """The shape that arrays of the shapes s0 and s1 broadcast to."""
     a, b = _sizes("0", s0), _sizes("1", s1)
@@ -113,11 +108,7 @@ def same_known_shape(*tensors: Any) -> bool:
 
 
 def unbroadcast(
-    x: Tensor,
-    y: Tensor,
-    dy: Any,
-    dx_rule: Callable[[], Any] | None,
-    dy_rule: Callable[[], Any] | None,
+    x: Tensor, y: Tensor, dy: Any, dx_rule: Callable[[], Any] | None, dy_rule: Callable[[], Any] | None
 ) -> tuple[Any, Any]:
     """The gradients of both inputs of a broadcasting op, each summed to its input's shape.
 

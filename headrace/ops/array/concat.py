@@ -14,13 +14,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import (
-    merge,
-    replaced,
-    scalar_value,
-    with_rank,
-    with_rank_at_least,
-)
+from headrace.ops.declaration.shape_checks import merge, replaced, scalar_value, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import Int, ShapeAttr, Type
 from headrace.ops.declaration.traits import STATIC
 
@@ -58,16 +52,12 @@ def _concat_of_unknown_axis(values):
 
 
 def _concatenated(values, axis):
-    require(
-        axis.ndim == 0,
-        f"concat_dim tensor should be a scalar integer, but got shape {list(axis.shape)}",
-    )
+    require(axis.ndim == 0, f"concat_dim tensor should be a scalar integer, but got shape {list(axis.shape)}")
     first, axis = values[0], int(axis)
     rank = first.ndim
     require(
         -rank <= axis < rank,
-        "ConcatOp : Expected concatenating dimensions in the range "
-        f"[{-rank}, {rank}), but got {axis}",
+        f"ConcatOp : Expected concatenating dimensions in the range [{-rank}, {rank}), but got {axis}",
     )
     axis %= rank
     around = first.shape[:axis], first.shape[axis + 1 :]
@@ -137,9 +127,7 @@ def _(rng):
     yield Sample([np.array([b"a"], object), np.array([b"b"], object)], np.array(0), note="text")
     yield Sample([rng.normal(size=(1, 2)) for _ in range(20)], np.array(1, np.int32), note="many")
     yield ErrorSample(
-        [np.ones((2, 3)), np.ones((2, 2))],
-        np.array(0, np.int32),
-        raises="must be equal|should match",
+        [np.ones((2, 3)), np.ones((2, 2))], np.array(0, np.int32), raises="must be equal|should match"
     )
     yield ErrorSample([np.ones(2), np.ones(2)], np.array(1, np.int32), raises="rank 2|in the range")
 

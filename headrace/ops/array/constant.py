@@ -22,31 +22,19 @@ from headrace.ops.declaration.traits import CONSTANT
 
 def const_shape(*, value, dtype):
     require(
-        value.dtype is dtype,
-        f"Type mismatch between value ({value.dtype.name}) and dtype ({dtype.name})",
+        value.dtype is dtype, f"Type mismatch between value ({value.dtype.name}) and dtype ({dtype.name})"
     )
     return make_shape(value.array.shape)
 
 
-@op(
-    "Const",
-    "-> output: dtype",
-    value=TensorAttr(),
-    dtype=Type(),
-    traits={CONSTANT},
-    shape=const_shape,
-)
+@op("Const", "-> output: dtype", value=TensorAttr(), dtype=Type(), traits={CONSTANT}, shape=const_shape)
 def const(*, value):
     """The attribute `value`."""
     return value.array
 
 
 def constant(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
-    name: str = "Const",
-    verify_shape: bool = False,
+    value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: bool = False
 ) -> Tensor:
     """A constant tensor.  With `shape`, the last element fills what is missing.
 
@@ -136,8 +124,7 @@ def unpack_shape(value, *, num, axis):
 def unpack(value, *, num, axis):
     """The slices of a tensor along an axis."""
     require(
-        value.shape[axis] == num,
-        f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}",
+        value.shape[axis] == num, f"Input shape axis {axis} must equal {num}, got shape {list(value.shape)}"
     )
     rows = np.moveaxis(value, axis, 0)
     return [np.asarray(rows[i, ...], order="C") for i in range(num)]
@@ -152,9 +139,7 @@ def _(node, *dys):
 def _(e, value, *, num, axis):
     axis %= len(value.shape)
     shape = value.shape[:axis] + value.shape[axis + 1 :]
-    return [
-        e.compute(shape, lambda *at, i=i: value[(*at[:axis], i, *at[axis:])]) for i in range(num)
-    ]
+    return [e.compute(shape, lambda *at, i=i: value[(*at[:axis], i, *at[axis:])]) for i in range(num)]
 
 
 @unpack.samples

@@ -50,13 +50,7 @@ def _copy(name):
 copy, copy_host = _copy("Copy"), _copy("CopyHost")
 
 
-@op(
-    "RefIdentity",
-    "input: Ref(T) -> output: Ref(T)",
-    T=Type(),
-    traits={ALLOWS_UNINITIALIZED},
-    shape=same,
-)
+@op("RefIdentity", "input: Ref(T) -> output: Ref(T)", T=Type(), traits={ALLOWS_UNINITIALIZED}, shape=same)
 def ref_identity(input):
     """The same reference."""
     return input
@@ -129,10 +123,7 @@ def immutable_const(ctx, *, dtype, shape, memory_region_name):
 def _changed(x, i, v, ufunc):
     texts = [show(make_shape(a.shape)) for a in (x, i, v)]
     require(i.ndim == 1, f"i must be a vector. {texts[1]}")
-    require(
-        x.ndim == v.ndim,
-        f"x and v shape doesn't match (ranks differ): {texts[0]} vs. {texts[2]}",
-    )
+    require(x.ndim == v.ndim, f"x and v shape doesn't match (ranks differ): {texts[0]} vs. {texts[2]}")
     for axis in range(1, x.ndim):
         require(
             x.shape[axis] == v.shape[axis],
@@ -195,10 +186,7 @@ def unravel_index(indices, dims):
     )
     require(dims.ndim == 1, f'The indices can only be 1-D, got "{show(make_shape(dims.shape))}"')
     for i, size in enumerate(dims):
-        require(
-            size != 0,
-            f"Input dims cannot contain a dim of zero, but dims contains zero at index {i}",
-        )
+        require(size != 0, f"Input dims cannot contain a dim of zero, but dims contains zero at index {i}")
         require(size > 0, f"Input dims cannot be negative. Got dim = {size} at index {i}")
     sizes = tuple(int(s) for s in dims)
     count = math.prod(sizes)

@@ -12,12 +12,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import (
-    concatenate,
-    merge,
-    with_rank,
-    with_rank_at_least,
-)
+from headrace.ops.declaration.shape_checks import concatenate, merge, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import Type
 
 _TYPES = (
@@ -125,10 +120,7 @@ def band_shape(input, num_lower, num_upper):
 def matrix_band_part(input, num_lower, num_upper):
     """Matrices with zeros outside a band: so many diagonals below and above the main one are kept,
     all of them where the number is negative."""
-    require(
-        input.ndim > 1,
-        f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}",
-    )
+    require(input.ndim > 1, f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}")
     rows, columns = input.shape[-2:]
     for what, value in (("num_lower", num_lower), ("num_upper", num_upper)):
         text = show(make_shape(value.shape))
@@ -139,8 +131,7 @@ def matrix_band_part(input, num_lower, num_upper):
     )
     require(
         num_upper <= columns,
-        f"num_upper must be negative or less or equal to number of columns ({columns}) got: "
-        f"{num_upper}",
+        f"num_upper must be negative or less or equal to number of columns ({columns}) got: {num_upper}",
     )
     above = np.arange(columns) - np.arange(rows)[:, None]
     kept = np.ones((rows, columns), bool)
@@ -162,12 +153,8 @@ def _(e, x, num_lower, num_upper):
     def element(*i):
         row, column = e.cast(i[-2], num_lower.dtype), e.cast(i[-1], num_lower.dtype)
         low, high = num_lower[()], num_upper[()]
-        e.require(
-            low <= x.shape[-2], "num_lower must be negative or less or equal to number of rows"
-        )
-        e.require(
-            high <= x.shape[-1], "num_upper must be negative or less or equal to number of columns"
-        )
+        e.require(low <= x.shape[-2], "num_lower must be negative or less or equal to number of rows")
+        e.require(high <= x.shape[-1], "num_upper must be negative or less or equal to number of columns")
         inside = ((low < 0) | (row - column <= low)) & ((high < 0) | (column - row <= high))
         return e.select(inside, x[i], e.const(0, x.dtype))
 
@@ -194,6 +181,4 @@ def batch_matrix_band_part(input, num_lower, num_upper):
     return matrix_band_part.reference(input, num_lower, num_upper)
 
 
-batch_matrix_band_part.samples(
-    lambda rng: [Sample(rng.normal(size=(3, 4)), np.array(1), np.array(0))]
-)
+batch_matrix_band_part.samples(lambda rng: [Sample(rng.normal(size=(3, 4)), np.array(1), np.array(0))])

@@ -29,12 +29,7 @@ def _as_bytes(words):
     return words.astype("<u8").reshape(-1, 1).view(np.uint8)
 
 
-@op(
-    "Fingerprint",
-    "data: T, method: string -> fingerprint: uint8",
-    T=Type(),
-    shape=fingerprint_shape,
-)
+@op("Fingerprint", "data: T, method: string -> fingerprint: uint8", T=Type(), shape=fingerprint_shape)
 def fingerprint(data, method):
     """FarmHash's 64-bit fingerprint of every row of data, as 8 bytes, lowest first.  A row of
     several strings has the fingerprint of their fingerprints."""

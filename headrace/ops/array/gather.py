@@ -50,9 +50,7 @@ def taken(params, indices, axis):
     """params.take along an axis, with TF's check."""
     check_places(indices, params.shape[axis])
     if params.shape[axis] == 0:  # nothing is asked for: NumPy refuses even that
-        return np.empty(
-            params.shape[:axis] + indices.shape + params.shape[axis + 1 :], params.dtype
-        )
+        return np.empty(params.shape[:axis] + indices.shape + params.shape[axis + 1 :], params.dtype)
     out = params.take(indices, axis=axis)
     return out if isinstance(out, np.ndarray) else _scalar(out, params.dtype)
 
@@ -100,9 +98,7 @@ def _(rng):
     yield Sample(rng.normal(size=(4,)), np.array(2), note="scalar")
     yield Sample(rng.normal(size=(0, 3)), np.array([], np.int32), note="empty")
     yield Sample(np.array([b"a", b"b"], object), np.array([1]), note="text")
-    yield ErrorSample(
-        np.ones((4, 3)), np.array([0, 4]), raises=r"indices\[1\] = 4 is not in \[0, 4\)"
-    )
+    yield ErrorSample(np.ones((4, 3)), np.array([0, 4]), raises=r"indices\[1\] = 4 is not in \[0, 4\)")
     yield ErrorSample(np.array(1.0), np.array([0]), raises="at least rank 1|at least 1 dim")
 
 
@@ -119,9 +115,7 @@ def gather_v2_shape(params, indices, axis, *, batch_dims):
     if at is None:
         return make_shape((None,) * (params.rank + indices.rank - 1 - batch_dims))
     at %= params.rank
-    require(
-        batch_dims <= at, f"batch_dims ({batch_dims}) must be less than or equal to axis ({at})."
-    )
+    require(batch_dims <= at, f"batch_dims ({batch_dims}) must be less than or equal to axis ({at}).")
     return make_shape(params.sizes[:at] + indices.sizes[batch_dims:] + params.sizes[at + 1 :])
 
 
@@ -167,16 +161,12 @@ def _checked_batch(params, indices, axis, batch_dims):
         f"Expected batch_dims in the range [{-rank}, {rank}), but got {batch_dims}",
     )
     batch = batch_dims + rank if batch_dims < 0 else batch_dims
-    require(
-        batch < params.ndim,
-        f"batch_dims ({batch}) must be less than rank(params) ({params.ndim}).",
-    )
+    require(batch < params.ndim, f"batch_dims ({batch}) must be less than rank(params) ({params.ndim}).")
     require(batch <= axis, f"batch_dims ({batch}) must be less than or equal to axis ({axis}).")
     for i in range(batch):
         require(
             params.shape[i] == indices.shape[i],
-            f"params.shape[{i}]: {params.shape[i]} should be equal to indices.shape[{i}]: "
-            f"{indices.shape[i]}",
+            f"params.shape[{i}]: {params.shape[i]} should be equal to indices.shape[{i}]: {indices.shape[i]}",
         )
     return batch
 

@@ -114,9 +114,7 @@ def _up_to_64(s: Text, n: int) -> Word:
     g = ((y + _word(s, n - 32)) * mul) & M
     h = ((z + _word(s, n - 24)) * mul) & M
     return _pair(
-        (_rotate((e + f) & M, 43) + _rotate(g, 30) + h) & M,
-        (e + _rotate((f + a) & M, 18) + g) & M,
-        mul,
+        (_rotate((e + f) & M, 43) + _rotate(g, 30) + h) & M, (e + _rotate((f + a) & M, 18) + g) & M, mul
     )
 
 
@@ -144,9 +142,7 @@ def _long(s: Text, n: int) -> Word:
     v0 = (v[0] + w0) & M
     w0 = (w0 + v0) & M
     x, y, z, v, w = _round(s, n - 64, x, y, z, (v0, v[1]), (w0, w[1]), mul, 9)
-    return _pair(
-        (_pair(v[0], w[0], mul) + _mix(y) * K0 + z) & M, (_pair(v[1], w[1], mul) + x) & M, mul
-    )
+    return _pair((_pair(v[0], w[0], mul) + _mix(y) * K0 + z) & M, (_pair(v[1], w[1], mul) + x) & M, mul)
 
 
 def _round(
@@ -205,12 +201,7 @@ def siphash(s: Text, key: tuple[int, int]) -> Word:
 
 
 def _sip_round(v: list[Word]) -> None:
-    for a, b, turn, half in (
-        (0, 1, 51, True),
-        (2, 3, 48, False),
-        (0, 3, 43, False),
-        (2, 1, 47, True),
-    ):
+    for a, b, turn, half in ((0, 1, 51, True), (2, 3, 48, False), (0, 3, 43, False), (2, 1, 47, True)):
         v[a] = (v[a] + v[b]) & M
         v[b] = _rotate(v[b], turn) ^ v[a]
         if half:

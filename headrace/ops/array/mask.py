@@ -36,9 +36,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
             graph = value.graph
             break
     with graph.as_default(), graph.name_scope(name or "boolean_mask"):
-        return _selected(
-            convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, name="mask"), axis
-        )
+        return _selected(convert_to_tensor(tensor, name="tensor"), convert_to_tensor(mask, name="mask"), axis)
 
 
 def _selected(tensor: Tensor, mask: Tensor, axis: Any) -> Tensor:

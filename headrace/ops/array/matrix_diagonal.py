@@ -42,18 +42,11 @@ _TYPES = (
 def _band(k):
     """(lower, upper) of an array with one or two numbers."""
     require(
-        k.ndim <= 1,
-        f"diag_index must be a scalar or vector, received shape: {show(make_shape(k.shape))}",
+        k.ndim <= 1, f"diag_index must be a scalar or vector, received shape: {show(make_shape(k.shape))}"
     )
-    require(
-        1 <= k.size <= 2,
-        f"diag_index must have only one or two elements, received {k.size} elements.",
-    )
+    require(1 <= k.size <= 2, f"diag_index must have only one or two elements, received {k.size} elements.")
     lower, upper = int(k.flat[0]), int(k.flat[-1])
-    require(
-        lower <= upper,
-        f"lower_diag_index must not be larger than upper_diag_index: {lower} > {upper}",
-    )
+    require(lower <= upper, f"lower_diag_index must not be larger than upper_diag_index: {lower} > {upper}")
     return lower, upper
 
 
@@ -105,9 +98,7 @@ def _matrix_from(diagonal, k, rows, columns, padding):
 def _matrix_size(length: int, lower: int, upper: int, rows: int, columns: int) -> tuple[int, int]:
     """The sizes given, or the smallest that hold the diagonals (a square if neither is given)."""
     least_rows, least_columns = length - min(upper, 0), length + max(lower, 0)
-    require(
-        rows == -1 or rows >= least_rows, "num_rows is too small: The number of rows is too small."
-    )
+    require(rows == -1 or rows >= least_rows, "num_rows is too small: The number of rows is too small.")
     require(
         columns == -1 or columns >= least_columns,
         "num_cols is too small: The number of columns is too small.",
@@ -183,9 +174,7 @@ def matrix_diag_v2_shape(diagonal, k, num_rows, num_cols, padding_value):
     length, rows, columns = diagonal.sizes[-1], num_rows.value, num_cols.value
     if length is None or rows is None or columns is None:
         return concatenate(batch, make_shape((None, None)))
-    return concatenate(
-        batch, make_shape(_matrix_size(length, lower, upper, int(rows), int(columns)))
-    )
+    return concatenate(batch, make_shape(_matrix_size(length, lower, upper, int(rows), int(columns))))
 
 
 @op(
@@ -224,10 +213,7 @@ def _(rng):
 # -- MatrixDiagPart -----------------------------------------------------------------------------
 def _diagonals_of(input, k, padding):
     lower, upper = _band(k)
-    require(
-        input.ndim > 1,
-        f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}",
-    )
+    require(input.ndim > 1, f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}")
     rows, columns = input.shape[-2:]
     _check_inside(lower, upper, rows, columns)
     length, count = max(0, _longest(lower, upper, rows, columns)), upper - lower + 1
@@ -317,10 +303,7 @@ def _(rng):
 # -- MatrixSetDiag ------------------------------------------------------------------------------
 def _with_diagonals(input, diagonal, k):
     lower, upper = _band(k)
-    require(
-        input.ndim > 1,
-        f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}",
-    )
+    require(input.ndim > 1, f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}")
     require(
         diagonal.ndim > 0,
         f"diagonal must be at least 1-dim, received shape: {show(make_shape(diagonal.shape))}",

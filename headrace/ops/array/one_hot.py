@@ -102,11 +102,7 @@ def _(rng):
         grad=False,
     )
     yield ErrorSample(
-        np.array([1]),
-        np.array(-1, np.int32),
-        np.array(1.0),
-        np.array(0.0),
-        raises="must be non-negative",
+        np.array([1]), np.array(-1, np.int32), np.array(1.0), np.array(0.0), raises="must be non-negative"
     )
     yield ErrorSample(
         np.array([1]),

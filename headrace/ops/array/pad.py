@@ -161,8 +161,7 @@ def _(rng):
 def pad_v2(input, paddings, constant_values):
     """The input with a border of the value `constant_values`."""
     require(
-        constant_values.ndim == 0,
-        f"constant_values must be a scalar. Found: {list(constant_values.shape)}",
+        constant_values.ndim == 0, f"constant_values must be a scalar. Found: {list(constant_values.shape)}"
     )
     return _padded(input, _pairs(input, paddings), constant_values)
 
@@ -198,8 +197,7 @@ def _mirror_check(size, before, after, mode, what):
     else:
         require(
             before < size and after < size,
-            f"paddings must be less than the {what}dimension size: {before}, {after} not less than "
-            f"{size}",
+            f"paddings must be less than the {what}dimension size: {before}, {after} not less than {size}",
         )
 
 

@@ -49,8 +49,7 @@ def dynamic_partition(data, partitions, *, num_partitions):
     if bad is not None:
         require(
             False,
-            f"partitions{show_index(labels, bad)} = {partitions.flat[bad]} is not in "
-            f"[0, {num_partitions})",
+            f"partitions{show_index(labels, bad)} = {partitions.flat[bad]} is not in [0, {num_partitions})",
         )
     rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
     flat = partitions.ravel()
@@ -74,9 +73,7 @@ def _(rng):
     yield Sample(rng.normal(size=(4, 3)), labels, num_partitions=3)
     yield Sample(rng.normal(size=(2, 2, 3)), labels.reshape(2, 2), num_partitions=4)
     yield Sample(rng.normal(size=(3,)), np.array(0, np.int32), num_partitions=1, note="scalar")
-    yield Sample(
-        np.zeros((0, 3)), np.zeros(0, np.int32), num_partitions=2, note="empty", grad=False
-    )
+    yield Sample(np.zeros((0, 3)), np.zeros(0, np.int32), num_partitions=2, note="empty", grad=False)
     yield ErrorSample(np.ones(4), labels, num_partitions=2, raises=r"partitions\[1\] = 2 is not in")
     yield ErrorSample(np.ones(3), labels, num_partitions=3, raises="must start with|must be equal")
 
@@ -125,11 +122,7 @@ def _stitch_gradient(node, dy):
 
 
 def _stitch_samples(rng):
-    indices = [
-        np.array(6, np.int32),
-        np.array([4, 1], np.int32),
-        np.array([[5, 2], [0, 3]], np.int32),
-    ]
+    indices = [np.array(6, np.int32), np.array([4, 1], np.int32), np.array([[5, 2], [0, 3]], np.int32)]
     data = [rng.normal(size=i.shape + (2,)) for i in indices]
     yield Sample(indices, data)
     yield Sample([np.array([0, 2], np.int32)], [rng.normal(size=(2,))], note="gap")
@@ -137,13 +130,7 @@ def _stitch_samples(rng):
     yield ErrorSample([np.array([0, 1], np.int32)], [np.ones(3)], raises="does not start|must be")
 
 
-@op(
-    "DynamicStitch",
-    "indices: N*int32, data: N*T -> merged: T",
-    N=Int(min=1),
-    T=Type(),
-    shape=stitch_shape,
-)
+@op("DynamicStitch", "indices: N*int32, data: N*T -> merged: T", N=Int(min=1), T=Type(), shape=stitch_shape)
 def dynamic_stitch(indices, data):
     """One tensor from rows and their places; a later row replaces an earlier one."""
     return _stitched(indices, data)

@@ -186,8 +186,7 @@ def reshape_shape(tensor, shape):
         case 0, 0:
             require(
                 have == want,
-                f"Cannot reshape a tensor with {have} elements to shape {show(out)} "
-                f"({want} elements)",
+                f"Cannot reshape a tensor with {have} elements to shape {show(out)} ({want} elements)",
             )
         case 0, 1:
             missing = divided(have, want)
@@ -225,8 +224,7 @@ def resolved(sizes, extents):
         sizes[unknown[0]] = given // known
     require(
         math.prod(sizes) == count,
-        f"Input to reshape is a tensor with {count} values, but the requested shape has "
-        f"{math.prod(sizes)}",
+        f"Input to reshape is a tensor with {count} values, but the requested shape has {math.prod(sizes)}",
     )
     return tuple(sizes)
 
@@ -264,13 +262,9 @@ def _(rng):
     yield Sample(rng.normal(size=(1, 1)), np.array([], np.int32), note="to scalar")
     yield Sample(np.zeros((0, 4)), np.array([2, 0, -1], np.int32), note="empty")
     yield Sample(np.array([b"a", b"b"], dtype=object), np.array([2, 1]), note="text")
-    yield ErrorSample(
-        np.ones(6), np.array([4, -1], np.int32), raises="multiple of 4|divisible by 4"
-    )
+    yield ErrorSample(np.ones(6), np.array([4, -1], np.int32), raises="multiple of 4|divisible by 4")
     yield ErrorSample(np.ones(6), np.array([-1, -1], np.int32), raises="Only one input size may be")
-    yield ErrorSample(
-        np.ones(6), np.array([1, 5], np.int32), raises="reshape a tensor with 6|has 5"
-    )
+    yield ErrorSample(np.ones(6), np.array([1, 5], np.int32), raises="reshape a tensor with 6|has 5")
 
 
 # -- ExpandDims, Squeeze ------------------------------------------------------------------------
@@ -340,10 +334,7 @@ def squeezed_shape(input, *, squeeze_dims):
     gone = _squeezed_axes(squeeze_dims, input.rank)
     for axis in gone:
         found = input.sizes[axis]
-        require(
-            found in (None, 1),
-            f"Can not squeeze dim[{axis}], expected a dimension of 1, got {found}",
-        )
+        require(found in (None, 1), f"Can not squeeze dim[{axis}], expected a dimension of 1, got {found}")
     if gone:
         return make_shape(s for i, s in enumerate(input.sizes) if i not in gone)
     if None in input.sizes:
@@ -401,12 +392,7 @@ def ensured_shape(input, *, shape):
     return merge(input, shape)
 
 
-@op(
-    "EnsureShape",
-    "input: T -> output: T",
-    attrs={"shape": ShapeAttr(), "T": Type()},
-    shape=ensured_shape,
-)
+@op("EnsureShape", "input: T -> output: T", attrs={"shape": ShapeAttr(), "T": Type()}, shape=ensured_shape)
 def ensure_shape(ctx, input, *, shape):
     """The input, whose shape must agree with the attribute `shape`."""
     found = make_shape(input.shape)

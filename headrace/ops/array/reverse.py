@@ -22,15 +22,7 @@ from headrace.ops.declaration.shape_checks import (
 )
 from headrace.ops.declaration.signature import Int, Type
 
-_BEFORE_BFLOAT = (
-    dtypes.uint8,
-    dtypes.int8,
-    dtypes.uint16,
-    dtypes.int16,
-    int32,
-    int64,
-    dtypes.bool_,
-)
+_BEFORE_BFLOAT = (dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16, int32, int64, dtypes.bool_)
 _AFTER_BFLOAT = (
     dtypes.float16,
     dtypes.float32,
@@ -49,12 +41,7 @@ def reverse_shape(tensor, dims):
     return UNKNOWN if rank is None else with_rank(tensor, rank)
 
 
-@op(
-    "Reverse",
-    "tensor: T, dims: bool -> output: T",
-    T=(*_BEFORE_BFLOAT, *_AFTER_BFLOAT),
-    shape=reverse_shape,
-)
+@op("Reverse", "tensor: T, dims: bool -> output: T", T=(*_BEFORE_BFLOAT, *_AFTER_BFLOAT), shape=reverse_shape)
 def reverse(tensor, dims):
     """The tensor, reversed along the axes whose entry in `dims` is true."""
     require(dims.ndim == 1, f"'dims' must be 1-dimension, not {dims.ndim}")
@@ -264,8 +251,7 @@ def _(e, x, shift, axis):
     for by, along in zip(shift.value.ravel(), axis.value.ravel()):
         back[int(along)] -= int(by)
     return e.compute(
-        x.shape,
-        lambda *i: x[tuple((k + b % n) % n if b and n else k for k, b, n in zip(i, back, x.shape))],
+        x.shape, lambda *i: x[tuple((k + b % n) % n if b and n else k for k, b, n in zip(i, back, x.shape))]
     )
 
 

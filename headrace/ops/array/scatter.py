@@ -56,14 +56,8 @@ def _agree(a: Shape, b: Shape, message: str) -> None:
 
 def check_arrays(shape, indices, updates):
     """The same for arrays, with the messages of the kernels."""
-    require(
-        indices.ndim > 0,
-        f"Indices shape must have rank at least one. Found:{show(indices.shape)}",
-    )
-    require(
-        updates.ndim > 0,
-        f"Updates shape must have rank at least one. Found:{show(updates.shape)}",
-    )
+    require(indices.ndim > 0, f"Indices shape must have rank at least one. Found:{show(indices.shape)}")
+    require(updates.ndim > 0, f"Updates shape must have rank at least one. Found:{show(updates.shape)}")
     require(
         math.prod(shape) > 0 or (indices.size == 0 and updates.size == 0),
         "Indices and updates specified for empty output shape",
@@ -167,20 +161,14 @@ def _lower_change(kind):
 
 @scatter_nd.samples
 def _(rng):
-    yield Sample(
-        np.array([[4], [3], [4]], np.int32), rng.normal(size=(3,)), np.array([8], np.int32)
-    )
+    yield Sample(np.array([[4], [3], [4]], np.int32), rng.normal(size=(3,)), np.array([8], np.int32))
     yield Sample(np.array([[0], [2]]), rng.normal(size=(2, 3)), np.array([4, 3]))
     yield Sample(np.array([[[0, 1]], [[1, 1]]]), rng.normal(size=(2, 1, 2)), np.array([2, 2, 2]))
-    yield Sample(
-        np.zeros((0, 1), np.int32), np.zeros((0, 3)), np.array([0, 3], np.int32), note="empty"
-    )
+    yield Sample(np.zeros((0, 1), np.int32), np.zeros((0, 3)), np.array([0, 3], np.int32), note="empty")
     yield Sample(np.array([[1], [1]]), np.array([b"a", b"b"], object), np.array([2]), note="text")
     yield ErrorSample(np.array([[8]]), np.ones(1), np.array([8]), raises=r"indices\[0\] = \[8\]")
     yield ErrorSample(np.array([[1]]), np.ones(2), np.array([8]), raises="[Oo]uter.*must match")
-    yield ErrorSample(
-        np.array([[1]]), np.ones((1, 2)), np.array([8]), raises="[Ii]nner.*must match"
-    )
+    yield ErrorSample(np.array([[1]]), np.ones((1, 2)), np.array([8]), raises="[Ii]nner.*must match")
 
 
 def _changed_shape(target, indices, updates):

@@ -103,34 +103,22 @@ def _sorted_op(name, doc, T, meaning):
         return meaning(data, segment_ids, _checked(data, segment_ids))
 
     reference.__doc__ = doc
-    return op(
-        name,
-        "data: T, segment_ids: Tindices -> output: T",
-        T=T,
-        Tindices=INDEX,
-        shape=segment_shape,
-    )(reference)
+    return op(name, "data: T, segment_ids: Tindices -> output: T", T=T, Tindices=INDEX, shape=segment_shape)(
+        reference
+    )
 
 
 def _of(ufunc, initial):
     return lambda data, ids, count: reduced_rows(ufunc, data, ids, count, initial)
 
 
-segment_sum = _sorted_op(
-    "SegmentSum", "The sums of the rows of each segment.", NUMBERS, _of(np.add, 0)
-)
-segment_mean = _sorted_op(
-    "SegmentMean", "The means of the rows of each segment.", NUMBERS, mean_rows
-)
+segment_sum = _sorted_op("SegmentSum", "The sums of the rows of each segment.", NUMBERS, _of(np.add, 0))
+segment_mean = _sorted_op("SegmentMean", "The means of the rows of each segment.", NUMBERS, mean_rows)
 segment_prod = _sorted_op(
     "SegmentProd", "The products of the rows of each segment.", NUMBERS, _of(np.multiply, 1)
 )
-segment_min = _sorted_op(
-    "SegmentMin", "The minima of the rows of each segment.", REALS, _of(np.minimum, 0)
-)
-segment_max = _sorted_op(
-    "SegmentMax", "The maxima of the rows of each segment.", REALS, _of(np.maximum, 0)
-)
+segment_min = _sorted_op("SegmentMin", "The minima of the rows of each segment.", REALS, _of(np.minimum, 0))
+segment_max = _sorted_op("SegmentMax", "The maxima of the rows of each segment.", REALS, _of(np.maximum, 0))
 for _op in (segment_sum, segment_mean, segment_min, segment_max):
     _op.samples(_sorted_samples())
 segment_prod.samples(_sorted_samples(grad=False))
@@ -178,10 +166,7 @@ def unsorted_shape(data, segment_ids, num_segments):
 
 def grouped_input(data, ids, num_segments):
     """(rows, ids, count): flattened, without the rows whose ids are negative."""
-    require(
-        num_segments.ndim == 0,
-        f"num_segments should be a scalar, not shape {list(num_segments.shape)}",
-    )
+    require(num_segments.ndim == 0, f"num_segments should be a scalar, not shape {list(num_segments.shape)}")
     require(
         data.shape[: ids.ndim] == ids.shape,
         f"data.shape = {show(make_shape(data.shape))} does not start with segment_ids.shape = "
@@ -193,8 +178,7 @@ def grouped_input(data, ids, num_segments):
     if over.size:
         at = int(over[0])
         require(
-            False,
-            f"segment_ids{show_index(ids.shape, at)} = {ids.flat[at]} is out of range [0, {count})",
+            False, f"segment_ids{show_index(ids.shape, at)} = {ids.flat[at]} is out of range [0, {count})"
         )
     rows = data.reshape((ids.size, *data.shape[ids.ndim :]))
     flat = ids.ravel()
@@ -204,15 +188,11 @@ def grouped_input(data, ids, num_segments):
 
 def _unsorted_samples(rng):
     ids = np.array([2, 0, 2, -1], np.int32)
-    yield Sample(
-        rng.uniform(1, 2, size=(4, 3)), ids, np.array(4, np.int32), note="gaps", grad=False
-    )
+    yield Sample(rng.uniform(1, 2, size=(4, 3)), ids, np.array(4, np.int32), note="gaps", grad=False)
     yield Sample(rng.uniform(1, 2, size=(2, 2, 3)), ids.reshape(2, 2) // 2, np.array(2))
     yield Sample(np.zeros((0, 3)), np.zeros(0, np.int32), np.array(2), note="empty")
     yield Sample(np.array([5, 6, 7], np.int32), np.array([0, 0, 1]), np.array(2), grad=False)
-    yield ErrorSample(
-        np.ones(2), np.array([0, 2]), np.array(2), raises=r"\[1\] = 2 is out of range"
-    )
+    yield ErrorSample(np.ones(2), np.array([0, 2]), np.array(2), raises=r"\[1\] = 2 is out of range")
     yield ErrorSample(
         np.ones(2), np.array([[0, 1]]), np.array(2), raises="does not start with|at least rank 2"
     )
@@ -252,11 +232,7 @@ unsorted_segment_sum = _unsorted_op(
     "UnsortedSegmentSum", "The sums of the rows with each id.", NUMBERS, np.add, lambda t: 0
 )
 unsorted_segment_prod = _unsorted_op(
-    "UnsortedSegmentProd",
-    "The products of the rows with each id.",
-    NUMBERS,
-    np.multiply,
-    lambda t: 1,
+    "UnsortedSegmentProd", "The products of the rows with each id.", NUMBERS, np.multiply, lambda t: 1
 )
 unsorted_segment_max = _unsorted_op(
     "UnsortedSegmentMax",
@@ -358,8 +334,6 @@ def _(node, dy):
     dy = where.select(zeros > 1, fill.zeros_like(dy), dy)
     others = unsorted_segment_prod(where.select(is_zero, fill.ones_like(data), data), ids, count)
     partial = where.select(
-        is_zero,
-        gather.gather(others, _places(ids)),
-        gather.gather(node.outputs[0], _places(ids)) / data,
+        is_zero, gather.gather(others, _places(ids)), gather.gather(node.outputs[0], _places(ids)) / data
     )
     return _gathered(dy, ids) * partial, None, None

@@ -14,13 +14,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import String
-from headrace.ops.sparse.layout import (
-    check_order,
-    check_parts,
-    check_sizes,
-    check_sparse,
-    sparse_shapes,
-)
+from headrace.ops.sparse.layout import check_order, check_parts, check_sizes, check_sparse, sparse_shapes
 
 ELEMENTS = (int8, int16, int32, int64, uint8, uint16, string)
 RESULT = "-> result_indices: int64, result_values: T, result_shape: int64"
@@ -63,10 +57,7 @@ def _combined(a, b, operation, dtype):
     combine = OPERATIONS.get(operation.lower())
     require(combine is not None, f"Invalid set_operation {operation.lower()}.")
     group = a.sizes[:-1]
-    require(
-        group == b.sizes[:-1],
-        f"Mismatched shapes {show(group)} vs {show(b.sizes[:-1])}",
-    )
+    require(group == b.sizes[:-1], f"Mismatched shapes {show(group)} vs {show(b.sizes[:-1])}")
     places, values, widest = [], [], 0
     for place in sorted(a.sets.keys() | b.sets.keys()):
         found = sorted(combine(a.sets.get(place, set()), b.sets.get(place, set())))

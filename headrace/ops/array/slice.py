@@ -26,8 +26,7 @@ def slice_shape(input, begin, size):
     begins, sizes = begin.value, size.value
     if begins is not None and sizes is not None:
         return make_shape(
-            _extent(i, s, int(b), int(n))
-            for i, (s, b, n) in enumerate(zip(input.sizes, begins, sizes))
+            _extent(i, s, int(b), int(n)) for i, (s, b, n) in enumerate(zip(input.sizes, begins, sizes))
         )
     if sizes is not None and begins is None:
         return make_shape(None if n < 0 else int(n) for n in sizes)
@@ -37,17 +36,11 @@ def slice_shape(input, begin, size):
 
 def _extent(axis, whole, begin, count):
     if count == -1:
-        require(
-            whole is None or begin <= whole,
-            f"Expected begin[{axis}] in [0, {whole}], but got {begin}",
-        )
+        require(whole is None or begin <= whole, f"Expected begin[{axis}] in [0, {whole}], but got {begin}")
         return None if whole is None else whole - begin
     require(count >= -1, f"Expected size[{axis}] >= -1, but got {count}")
     if whole is not None:
-        require(
-            begin + count <= whole,
-            f"Expected size[{axis}] in [0, {whole - begin}], but got {count}",
-        )
+        require(begin + count <= whole, f"Expected size[{axis}] in [0, {whole - begin}], but got {count}")
     return count
 
 
@@ -68,13 +61,7 @@ def bounds(shape, begin, size):
     return tuple(out)
 
 
-@op(
-    "Slice",
-    "input: T, begin: Index, size: Index -> output: T",
-    T=Type(),
-    Index=INDEX,
-    shape=slice_shape,
-)
+@op("Slice", "input: T, begin: Index, size: Index -> output: T", T=Type(), Index=INDEX, shape=slice_shape)
 def slice_(input, begin, size):
     """The block that starts at `begin` and extends by `size`; a size -1 reaches to the end."""
     require(
@@ -98,9 +85,7 @@ def _(node, dy):
 def taken(e, x, axis, start, size):
     """The part of an operand from `start` on along an axis, as a stage."""
     shape = [size if i == axis else n for i, n in enumerate(x.shape)]
-    return e.compute(
-        shape, lambda *i: x[tuple(k + start if j == axis else k for j, k in enumerate(i))]
-    )
+    return e.compute(shape, lambda *i: x[tuple(k + start if j == axis else k for j, k in enumerate(i))])
 
 
 @slice_.lower

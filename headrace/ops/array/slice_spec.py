@@ -33,10 +33,7 @@ def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]
     named = [i for i in range(count) if i != at]
     consuming = [i for i in named if not masks["new_axis_mask"] >> i & 1]
     # New axes before the ellipsis win over a shrink of the same bit, as in TF.
-    require(
-        len(consuming) <= rank,
-        f"Index out of range using input dim {rank}; input has only {rank} dims",
-    )
+    require(len(consuming) <= rank, f"Index out of range using input dim {rank}; input has only {rank} dims")
     out: list[Entry] = []
     axis = 0
 
@@ -69,9 +66,7 @@ def places_of(entry: Entry, size: int) -> range:
     """The places along a dimension of `size` that an entry with known bounds takes."""
     begin, end, stride = entry.begin, entry.end, entry.stride
     if entry.shrink:
-        require(
-            -size <= begin < size, f"slice index {begin} of dimension {entry.axis} out of bounds."
-        )
+        require(-size <= begin < size, f"slice index {begin} of dimension {entry.axis} out of bounds.")
         return range(begin % size, begin % size + 1)
     start = None if entry.open_begin else begin
     stop = None if entry.open_end else end

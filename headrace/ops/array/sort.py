@@ -11,12 +11,7 @@ from headrace.ops.array import constant, reshape, scatter
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import (
-    merge_sizes,
-    scalar_size,
-    with_rank,
-    with_rank_at_least,
-)
+from headrace.ops.declaration.shape_checks import merge_sizes, scalar_size, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import Int, Type
 
 
@@ -26,9 +21,7 @@ def _top_shape(input, k):
     if input.rank is None:
         return [UNKNOWN, UNKNOWN]
     last = input.sizes[-1]
-    require(
-        None in (last, k) or last >= k, f"input must have last dimension >= k = {k} but is {last}"
-    )
+    require(None in (last, k) or last >= k, f"input must have last dimension >= k = {k} but is {last}")
     return [make_shape((*input.sizes[:-1], k))] * 2
 
 
@@ -88,13 +81,7 @@ def _gradient(node, dy, *_):
     return reshape.reshape(scatter.scatter_nd(at, reshape.reshape(dy, [-1]), size), sizes)
 
 
-@op(
-    "TopKV2",
-    "input: T, k: int32 -> values: T, indices: int32",
-    sorted=True,
-    T=REALS,
-    shape=top_k_v2_shape,
-)
+@op("TopKV2", "input: T, k: int32 -> values: T, indices: int32", sorted=True, T=REALS, shape=top_k_v2_shape)
 def top_k_v2(input, k):
     """The k largest elements of each row, in falling order, and their places."""
     require(k.ndim == 0, f"k must be scalar, got shape {show(make_shape(k.shape))}")
@@ -221,8 +208,7 @@ def nth_shape(input, n):
         return UNKNOWN
     last = input.sizes[-1]
     require(
-        None in (last, place) or last > place,
-        f"Input must have last dimension > n = {place} but is {last}",
+        None in (last, place) or last > place, f"Input must have last dimension > n = {place} but is {last}"
     )
     return make_shape(input.sizes[:-1])
 
@@ -272,9 +258,7 @@ def bound_shape(sorted_inputs, values):
 
 def _bound(sorted_inputs, values, side):
     require(sorted_inputs.ndim == 2 and values.ndim == 2, "sorted input argument must be a matrix")
-    require(
-        sorted_inputs.shape[0] == values.shape[0], "Leading dim_size of both tensors must match."
-    )
+    require(sorted_inputs.shape[0] == values.shape[0], "Leading dim_size of both tensors must match.")
     out = np.empty(values.shape, np.int64)
     for row, wanted, found in zip(sorted_inputs, values, out):
         found[:] = np.searchsorted(row, wanted, side=side)

@@ -60,9 +60,7 @@ def _(rng):
     yield Sample(rng.normal(size=(2, 3)), shape=[2, None])
 
 
-@op(
-    "Identity", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ALIAS, ELEMENTWISE}
-)
+@op("Identity", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ALIAS, ELEMENTWISE})
 def identity(input):
     """The input."""
     return input
@@ -89,12 +87,7 @@ def _(rng):
     yield Sample(np.array([b"a", b""], dtype=object), note="text")
 
 
-@op(
-    "IdentityN",
-    "input: T -> output: T",
-    T=Types(min=1),
-    shape=lambda input: [x.plain() for x in input],
-)
+@op("IdentityN", "input: T -> output: T", T=Types(min=1), shape=lambda input: [x.plain() for x in input])
 def identity_n(input):
     """The inputs."""
     return list(input)
@@ -110,13 +103,7 @@ def _(rng):
     yield Sample([rng.normal(size=(2, 3)), np.arange(3)])
 
 
-@op(
-    "StopGradient",
-    "input: T -> output: T",
-    T=Type(),
-    shape=same,
-    traits={IDENTITY, ALIAS, ELEMENTWISE},
-)
+@op("StopGradient", "input: T -> output: T", T=Type(), shape=same, traits={IDENTITY, ALIAS, ELEMENTWISE})
 def stop_gradient(input):
     """The input; gradients do not pass."""
     return input

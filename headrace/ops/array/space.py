@@ -55,8 +55,7 @@ def _checked(input, block_shape, borders, what):
     count = block_shape.size
     require(input.ndim >= 1 + count, f"input rank should be >= {1 + count} instead of {input.ndim}")
     require(
-        borders.shape == (count, 2),
-        f"{what} should have shape [{count}, 2] instead of {list(borders.shape)}",
+        borders.shape == (count, 2), f"{what} should have shape [{count}, 2] instead of {list(borders.shape)}"
     )
     blocks = [int(b) for b in block_shape]
     total = math.prod(blocks)
@@ -71,10 +70,7 @@ def _to_batch(input, block_shape, paddings):
     rest = input.shape[count + 1 :]
     for i, (block, pad) in enumerate(zip(blocks, paddings)):
         size = input.shape[i + 1] + int(pad.sum())
-        require(
-            size % block == 0,
-            f"padded_shape[{i}]={size} is not divisible by block_shape[{i}]={block}",
-        )
+        require(size % block == 0, f"padded_shape[{i}]={size} is not divisible by block_shape[{i}]={block}")
     borders = [(0, 0), *((int(a), int(b)) for a, b in paddings), *[(0, 0)] * len(rest)]
     padded = np.pad(input, borders) if any(map(any, borders)) else input
     split = [batch]
@@ -166,9 +162,7 @@ def _to_space_shape(input, count, blocks, crops):
             out.append(None)
             continue
         left = size * int(blocks[i]) - int(cuts[i].sum())
-        require(
-            left >= 0, f"Negative dimension size caused by subtracting: cropped_shape[{i}]={left}"
-        )
+        require(left >= 0, f"Negative dimension size caused by subtracting: cropped_shape[{i}]={left}")
         out.append(left)
     return make_shape((*out, *input.sizes[count + 1 :]))
 
@@ -366,8 +360,7 @@ def space_to_depth(input, *, block_size, data_format):
     x = _as_nhwc(input, data_format)
     n, h, w, c = x.shape
     require(
-        w % b == 0 and h % b == 0,
-        f"Image width {w} and height {h} should be divisible by block_size: {b}",
+        w % b == 0 and h % b == 0, f"Image width {w} and height {h} should be divisible by block_size: {b}"
     )
     split = x.reshape(n, h // b, b, w // b, b, c).transpose(0, 1, 3, 2, 4, 5)
     return _from_nhwc(split.reshape(n, h // b, w // b, b * b * c), data_format)
@@ -376,8 +369,7 @@ def space_to_depth(input, *, block_size, data_format):
 def _no_vectors(node, name):
     if node.attrs["data_format"] == "NCHW_VECT_C":
         raise ValueError(
-            f"Cannot compute {name} gradient with NCHW_VECT_C. NCHW_VECT_C requires qint8 data "
-            "type."
+            f"Cannot compute {name} gradient with NCHW_VECT_C. NCHW_VECT_C requires qint8 data type."
         )
     return node.attrs["block_size"], node.attrs["data_format"]
 

@@ -34,10 +34,7 @@ def split_shape(split_dim, value, *, num_split):
 
 def _checked_axis(split_dim, rank):
     axis = int(split_dim.item())
-    require(
-        -rank <= axis < rank,
-        f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}",
-    )
+    require(-rank <= axis < rank, f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}")
     return axis % rank
 
 

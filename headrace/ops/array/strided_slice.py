@@ -182,9 +182,7 @@ def _(rng):
     )
     yield ErrorSample(np.ones(3), *_spec([0], [1], [0]), raises="must be non-zero")
     yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), raises="only 1 dims")
-    yield ErrorSample(
-        np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), ellipsis_mask=3, raises="Multiple ellipses"
-    )
+    yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), ellipsis_mask=3, raises="Multiple ellipses")
 
 
 # -- StridedSliceGrad ---------------------------------------------------------------------------
@@ -259,9 +257,7 @@ def _(rng):
         yield Sample(np.array(shape, np.int32), *spec, rng.normal(size=dy.shape), **masks)
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([4], np.int32), *_spec([1], [3], [1]), words, note="strings")
-    yield ErrorSample(
-        np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3), raises="shape of dy was"
-    )
+    yield ErrorSample(np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3), raises="shape of dy was")
 
 
 # -- Python's [] --------------------------------------------------------------------------------
@@ -301,8 +297,7 @@ class _Spec:
         bit = 1 << len(self.begin)
         if isinstance(item, slice):
             begin, end = (
-                self._bound(b, m, bit)
-                for b, m in ((item.start, "begin_mask"), (item.stop, "end_mask"))
+                self._bound(b, m, bit) for b, m in ((item.start, "begin_mask"), (item.stop, "end_mask"))
             )
             if item.step is not None:
                 _check_bound(item.step)
@@ -361,14 +356,10 @@ def assignable(out: Tensor, var: Any, bounds: Any, masks: dict[str, int], name: 
     return out
 
 
-def _assign(
-    var: Any, bounds: Any, masks: dict[str, int], slice_name: Any, val: Any, name: Any = None
-) -> Any:
+def _assign(var: Any, bounds: Any, masks: dict[str, int], slice_name: Any, val: Any, name: Any = None) -> Any:
     if var is None:
         raise ValueError("Sliced assignment is only supported for variables")
     begin, end, strides = bounds
     if name is None:
         name = slice_name + "_assign"
-    return var._strided_slice_assign(
-        begin=begin, end=end, strides=strides, value=val, name=name, **masks
-    )
+    return var._strided_slice_assign(begin=begin, end=end, strides=strides, value=val, name=name, **masks)

@@ -13,12 +13,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import (
-    described_by,
-    merge_sizes,
-    with_rank,
-    with_rank_at_most,
-)
+from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank, with_rank_at_most
 from headrace.ops.declaration.signature import Type
 
 
@@ -29,19 +24,15 @@ def tiled_shape(input, multiples):
         return UNKNOWN
     input, times = with_rank(input, rank), with_rank(times, rank)
     return make_shape(
-        0 if 0 in (s, m) else None if None in (s, m) else s * m
-        for s, m in zip(input.sizes, times.sizes)
+        0 if 0 in (s, m) else None if None in (s, m) else s * m for s, m in zip(input.sizes, times.sizes)
     )
 
 
 def _checked(input, multiples, least):
-    require(
-        multiples.ndim == 1, f"Expected multiples to be 1-D, but got shape {list(multiples.shape)}"
-    )
+    require(multiples.ndim == 1, f"Expected multiples to be 1-D, but got shape {list(multiples.shape)}")
     require(
         multiples.size == input.ndim,
-        f"Expected multiples argument to be a vector of length {input.ndim} but got length "
-        f"{multiples.size}",
+        f"Expected multiples argument to be a vector of length {input.ndim} but got length {multiples.size}",
     )
     times = [int(m) for m in multiples]
     for i, m in enumerate(times):
@@ -130,10 +121,7 @@ def tile_grad(input, multiples):
     """The sum over the repetitions that Tile made."""
     times = _checked(input, multiples, 1)
     for i, (n, m) in enumerate(zip(input.shape, times)):
-        require(
-            n % m == 0,
-            f"Expected input_dim[{i}] to be divisible by multiples[{i}], but {n} % {m} != 0",
-        )
+        require(n % m == 0, f"Expected input_dim[{i}] to be divisible by multiples[{i}], but {n} % {m} != 0")
     split = [k for n, m in zip(input.shape, times) for k in (m, n // m)]
     return input.reshape(split).sum(axis=tuple(range(0, 2 * input.ndim, 2)), dtype=input.dtype)
 
@@ -179,8 +167,7 @@ def broadcast_to(input, shape):
         fits,
         f"Incompatible shapes: {show(have)} vs. {show(make_shape(sizes))}"
         if len(sizes) >= input.ndim
-        else f"Rank of input ({input.ndim}) must be no greater than rank of output shape "
-        f"({len(sizes)}).",
+        else f"Rank of input ({input.ndim}) must be no greater than rank of output shape ({len(sizes)}).",
     )
     return np.asarray(np.broadcast_to(input, sizes), order="C")
 

@@ -120,17 +120,10 @@ conjugate_transpose.lower(_lower(True))
 @conjugate_transpose.samples
 def _(rng):
     yield Sample(rng.normal(size=(2, 3)), np.array([1, 0], np.int32))
-    yield Sample(
-        rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3)), np.array([1, 0]), grad=False
-    )
+    yield Sample(rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3)), np.array([1, 0]), grad=False)
 
 
-@op(
-    "InvertPermutation",
-    "x: T -> y: T",
-    T=Type(INDEX, default=int32),
-    shape=lambda x: with_rank(x, 1),
-)
+@op("InvertPermutation", "x: T -> y: T", T=Type(INDEX, default=int32), shape=lambda x: with_rank(x, 1))
 def invert_permutation(x):
     """The permutation that undoes `x`: y[x[i]] = i."""
     require(x.ndim == 1, "invert_permutation expects a 1D vector.")

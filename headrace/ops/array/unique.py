@@ -86,13 +86,7 @@ def unique_shape(x):
     return [Shape.of(None), _vector(x)]
 
 
-@op(
-    "Unique",
-    "x: T -> y: T, idx: out_idx",
-    T=Type(),
-    out_idx=Type(INDEX, default=int32),
-    shape=unique_shape,
-)
+@op("Unique", "x: T -> y: T, idx: out_idx", T=Type(), out_idx=Type(INDEX, default=int32), shape=unique_shape)
 def unique(x):
     """The distinct elements of a vector, and for each element its number among them."""
     require(x.ndim == 1, "unique expects a 1D vector.")

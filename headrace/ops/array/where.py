@@ -63,17 +63,12 @@ def select(condition, t, e):
     if condition.shape == t.shape or condition.ndim == 0:
         return np.asarray(np.where(condition, t, e), t.dtype)
     require(
-        condition.ndim == 1,
-        f"'cond' must be a vector, but saw shape: {show(make_shape(condition.shape))}",
+        condition.ndim == 1, f"'cond' must be a vector, but saw shape: {show(make_shape(condition.shape))}"
     )
-    require(
-        t.ndim > 0,
-        f"'then' must be at least a vector, but saw shape: {show(make_shape(t.shape))}",
-    )
+    require(t.ndim > 0, f"'then' must be at least a vector, but saw shape: {show(make_shape(t.shape))}")
     require(
         t.shape[0] == condition.size,
-        f"Number of batches of 'then' must match size of 'cond', but saw: {t.shape[0]} vs. "
-        f"{condition.size}",
+        f"Number of batches of 'then' must match size of 'cond', but saw: {t.shape[0]} vs. {condition.size}",
     )
     return np.asarray(np.where(condition.reshape((-1,) + (1,) * (t.ndim - 1)), t, e), t.dtype)
 
@@ -115,8 +110,7 @@ def select_v2_shape(condition, t, e):
         return make_shape(broadcast_sizes(condition.sizes, broadcast_sizes(t.sizes, e.sizes)))
     except ValueError as error:
         raise ValueError(
-            f"condition {show(condition)}, then {show(t)}, and else {show(e)} must be "
-            f"broadcastable: {error}"
+            f"condition {show(condition)}, then {show(t)}, and else {show(e)} must be broadcastable: {error}"
         ) from None
 
 

@@ -60,11 +60,7 @@ _PASSES, _PASSES_REF = "data: T -> output: T", "data: Ref(T) -> output: Ref(T)"
 _JOINED = {"T": Type(), "N": Int(min=1)}
 
 switch = _flow(
-    "Switch",
-    "data: T, pred: bool -> output_false: T, output_true: T",
-    SWITCH,
-    switch_shape,
-    {"T": Type()},
+    "Switch", "data: T, pred: bool -> output_false: T, output_true: T", SWITCH, switch_shape, {"T": Type()}
 )
 ref_switch = _flow(
     "RefSwitch",
@@ -76,11 +72,7 @@ ref_switch = _flow(
 )
 merge = _flow("Merge", "inputs: N*T -> output: T, value_index: int32", MERGE, merge_shape, _JOINED)
 ref_merge = _flow(
-    "RefMerge",
-    "inputs: Ref(N*T) -> output: Ref(T), value_index: int32",
-    MERGE,
-    merge_shape,
-    _JOINED,
+    "RefMerge", "inputs: Ref(N*T) -> output: Ref(T), value_index: int32", MERGE, merge_shape, _JOINED
 )
 enter = _flow("Enter", _PASSES, ENTER, enter_shape, _FRAME)
 ref_enter = _flow("RefEnter", _PASSES_REF, ENTER, enter_shape, _FRAME)
@@ -124,9 +116,7 @@ def ref_select_shape(index, inputs):
 )
 def ref_select(index, inputs):
     """The reference chosen by index."""
-    require(
-        0 <= index < len(inputs), f"index must be in the range [0, {len(inputs)}) but got {index}"
-    )
+    require(0 <= index < len(inputs), f"index must be in the range [0, {len(inputs)}) but got {index}")
     return inputs[int(index)]
 
 

@@ -133,8 +133,7 @@ def given_shapes(output_shapes, otherwise):
         return otherwise
     require(
         len(output_shapes) == len(otherwise),
-        f"`output_shapes` must be the same length as num outputs ({len(output_shapes)} vs. "
-        f"{len(otherwise)}",
+        f"`output_shapes` must be the same length as num outputs ({len(output_shapes)} vs. {len(otherwise)}",
     )
     return list(output_shapes)
 
@@ -207,9 +206,9 @@ _LOOP = {
     "output_shapes": Shapes(default=[]),
     "parallel_iterations": 10,
 }
-while_ = op(
-    "While", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP, traits={STATEFUL, HOST}
-)(run_while)
+while_ = op("While", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP, traits={STATEFUL, HOST})(
+    run_while
+)
 stateless_while = op(
     "StatelessWhile", "input: T -> output: T", shape=loop_shapes, attrs=_LOOP, traits={HOST}
 )(run_while)

@@ -103,8 +103,7 @@ def _value(position, result, dtype):
     if found is not dtype and not isinstance(result, np.ndarray) and not hasattr(result, "dtype"):
         array, found = array.astype(dtype.numpy), dtype
     require(
-        found is dtype,
-        f"{position}-th value returned by pyfunc is {found.name}, but expects {dtype.name}",
+        found is dtype, f"{position}-th value returned by pyfunc is {found.name}, but expects {dtype.name}"
     )
     return array
 

@@ -12,15 +12,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape
 from headrace.graph.defaults import get_default_graph
 from headrace.ops.array.source import identity
-from headrace.ops.control.tensor_array_access import (
-    concat,
-    gather,
-    new_state,
-    read,
-    scatter,
-    split,
-    write,
-)
+from headrace.ops.control.tensor_array_access import concat, gather, new_state, read, scatter, split, write
 from headrace.ops.control.tensor_array_state import CONTAINER, GRADIENT_CONTAINER, ArrayState
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.declare import op
@@ -108,8 +100,7 @@ def tensor_array_grad_v3(ctx, handle, flow_in, *, source):
 
 @op(
     "TensorArrayGradWithShape",
-    "handle: resource, flow_in: float32, shape_to_prepend: int32 -> "
-    "grad_handle: resource, flow_out: float32",
+    "handle: resource, flow_in: float32, shape_to_prepend: int32 -> grad_handle: resource, flow_out: float32",
     source=String(),
     traits={STATEFUL},
     shape=lambda handle, flow_in, shape_to_prepend: [HANDLE, Shape.of()],

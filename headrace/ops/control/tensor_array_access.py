@@ -6,20 +6,12 @@ import numpy as np
 
 from headrace.core.errors import UnimplementedError, require
 from headrace.core.shapes import make_shape
-from headrace.ops.control.tensor_array_state import (
-    ArrayState,
-    partly_known,
-    refuse,
-    shown,
-    unique_name,
-)
+from headrace.ops.control.tensor_array_state import ArrayState, partly_known, refuse, shown, unique_name
 from headrace.ops.declaration.node_def import type_name
 
 
 def new_state(name, size, dtype, element_shape, dynamic, clear_after_read, identical=False):
-    require(
-        size.ndim == 0, f"TensorArray size must be scalar, but had shape: {shown(np.shape(size))}"
-    )
+    require(size.ndim == 0, f"TensorArray size must be scalar, but had shape: {shown(np.shape(size))}")
     require(size >= 0, "Size should be >= 0.")
     return ArrayState(
         unique_name(name), dtype, int(size), element_shape, identical, dynamic, clear_after_read
@@ -42,10 +34,7 @@ def _check_written_type(state, dtype):
 
 def _check_requested_type(state, dtype):
     if dtype is not state.dtype:
-        refuse(
-            f"TensorArray dtype is {type_name(state.dtype)} but Op requested dtype "
-            f"{type_name(dtype)}."
-        )
+        refuse(f"TensorArray dtype is {type_name(state.dtype)} but Op requested dtype {type_name(dtype)}.")
 
 
 def write(state, index, value, flow_in, dtype):
@@ -67,10 +56,7 @@ def gather(state, indices, dtype, element_shape):
     state.narrow(element_shape)
     if indices is None:
         indices = np.arange(state.whole_size())
-    require(
-        indices.ndim == 1,
-        f"Expected indices to be a vector, but received shape: {shown(indices.shape)}",
-    )
+    require(indices.ndim == 1, f"Expected indices to be a vector, but received shape: {shown(indices.shape)}")
     if not len(indices):
         return _empty(element_shape, dtype, "element shape", "packing")
     values = [state.read(i) for i in indices.tolist()]
@@ -105,8 +91,7 @@ def scatter(state, indices, value, flow_in, dtype):
     _check_written_type(state, dtype)
     require(
         value.ndim > 0,
-        "Input value for unpack must be at least a vector but received shape: "
-        f"{shown(value.shape)}",
+        f"Input value for unpack must be at least a vector but received shape: {shown(value.shape)}",
     )
     size, count = state.size(), len(value)
     if indices is None:
@@ -117,18 +102,14 @@ def scatter(state, indices, value, flow_in, dtype):
             f"Input value must have first dimension equal to the array size ({count} vs. {size})",
         )
         state.mark_size(size)
-    require(
-        indices.ndim == 1,
-        f"Expected indices to be a vector, but received shape: {shown(indices.shape)}",
-    )
+    require(indices.ndim == 1, f"Expected indices to be a vector, but received shape: {shown(indices.shape)}")
     require(
         len(indices) == count,
         f"Expected len(indices) == values.shape[0], but saw: {len(indices)} vs. {count}",
     )
     last = int(indices.max(initial=-1))
     require(
-        state.has_dynamic_size or last < size,
-        f"Max scatter index must be < array size ({last} vs. {size})",
+        state.has_dynamic_size or last < size, f"Max scatter index must be < array size ({last} vs. {size})"
     )
     for index, row in zip(indices.tolist(), value):
         state.write(index, np.asarray(row, value.dtype))
@@ -167,13 +148,9 @@ def concat(state, dtype, element_shape_except0):
 
 def split(state, value, lengths, flow_in, dtype):
     """The first rows of `value` to the first cell, and so on."""
+    require(lengths.ndim == 1, f"Expected lengths to be a vector, received shape: {shown(lengths.shape)}")
     require(
-        lengths.ndim == 1,
-        f"Expected lengths to be a vector, received shape: {shown(lengths.shape)}",
-    )
-    require(
-        value.ndim > 0,
-        f"Expected value to be at least a vector, but received shape: {shown(value.shape)}",
+        value.ndim > 0, f"Expected value to be at least a vector, but received shape: {shown(value.shape)}"
     )
     total, count = int(lengths.sum()), len(lengths)
     require(

@@ -11,15 +11,7 @@ from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.defaults import get_default_graph
 from headrace.ops.array.source import identity
 from headrace.ops.control.tensor_array import gradient_source
-from headrace.ops.control.tensor_array_access import (
-    concat,
-    gather,
-    new_state,
-    read,
-    scatter,
-    split,
-    write,
-)
+from headrace.ops.control.tensor_array_access import concat, gather, new_state, read, scatter, split, write
 from headrace.ops.control.tensor_array_state import CONTAINER, GRADIENT_CONTAINER, shown
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Slot, named
@@ -32,8 +24,7 @@ def _named(handle):
     """container, name"""
     words = handle.read() if isinstance(handle, Slot) else handle
     require(
-        words.size == 2,
-        f"Tensor array handle must be 2-element vector, but had shape: {shown(words.shape)}",
+        words.size == 2, f"Tensor array handle must be 2-element vector, but had shape: {shown(words.shape)}"
     )
     return named(words.ravel())
 
@@ -100,10 +91,7 @@ def tensor_array_v2(ctx, size, **attrs):
 
 def _make_gradient(ctx, handle, source):
     container, _ = _named(handle)
-    require(
-        container == CONTAINER,
-        f"Input container should be '{CONTAINER}',  but received '{container}'",
-    )
+    require(container == CONTAINER, f"Input container should be '{CONTAINER}',  but received '{container}'")
     return _keep(ctx, GRADIENT_CONTAINER, _find(ctx, handle).gradient(source))
 
 
@@ -142,13 +130,9 @@ def _two(name, signature, body, shape, first=16, use=None, second=26, **attrs):
         return [UNKNOWN] * count if count != 1 else UNKNOWN
 
     count = len([part for part in signature.partition("->")[2].split(",") if part.strip()])
-    old = op(
-        name,
-        f"handle: Ref(string), {signature}",
-        shape=unknown,
-        deprecated=(first, use),
-        attrs=attrs,
-    )(body)
+    old = op(name, f"handle: Ref(string), {signature}", shape=unknown, deprecated=(first, use), attrs=attrs)(
+        body
+    )
     new = op(
         name + "V2",
         f"handle: string, {signature}",

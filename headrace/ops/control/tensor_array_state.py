@@ -154,10 +154,7 @@ class ArrayState:
 
     def _zeros(self, shape):
         if self.dtype.kind in "srv":
-            require(
-                0 in shape,
-                f"tensor_array::TensorSetZero type not supported: {type_name(self.dtype)}",
-            )
+            require(0 in shape, f"tensor_array::TensorSetZero type not supported: {type_name(self.dtype)}")
             return np.empty(shape, object)
         return np.zeros(shape, self.dtype.numpy)
 

@@ -86,10 +86,7 @@ def _(rng):
     yield Sample(np.array([2, -1], np.int32), np.array(-1, np.int32), element_dtype=float32)
     yield Sample(np.array(-1, np.int64), np.array(3, np.int32), element_dtype=float32)
     yield ErrorSample(
-        np.array(2, np.int32),
-        np.array(3, np.int32),
-        element_dtype=float32,
-        raises="only valid scalar shape",
+        np.array(2, np.int32), np.array(3, np.int32), element_dtype=float32, raises="only valid scalar shape"
     )
 
 
@@ -121,10 +118,7 @@ tensor_list_reserve.no_gradient()
 def _(rng):
     yield Sample(np.array([2], np.int32), np.array(3, np.int32), element_dtype=float32)
     yield ErrorSample(
-        np.array([2], np.int32),
-        np.array(-3, np.int32),
-        element_dtype=float32,
-        raises="non negative number",
+        np.array([2], np.int32), np.array(-3, np.int32), element_dtype=float32, raises="non negative number"
     )
 
 
@@ -146,8 +140,7 @@ def pushed(held, tensor, where=""):
     _check_item(held, tensor, f"append a tensor with incompatible shape to a list{where}. Op ")
     if held.max_size != -1 and len(held) >= held.max_size:
         refuse(
-            f"Tried to push item into a full list list size: {len(held)} max_num_elements: "
-            f"{held.max_size}"
+            f"Tried to push item into a full list list size: {len(held)} max_num_elements: {held.max_size}"
         )
     return held.with_items((*held.items, tensor))
 
@@ -170,9 +163,7 @@ def _(input_handle, tensor, *, element_dtype):
 
 @tensor_list_push_back.gradient
 def _(node, dlist):
-    return tensor_list_pop_back(
-        dlist, array.shape(node.inputs[1]), element_dtype=node.attrs["element_dtype"]
-    )
+    return tensor_list_pop_back(dlist, array.shape(node.inputs[1]), element_dtype=node.attrs["element_dtype"])
 
 
 def pop_shape(input_handle, element_shape, *, element_dtype):
@@ -359,14 +350,10 @@ def batch_shape(input_handles, tensor, *, element_dtype):
 )
 def tensor_list_push_back_batch(input_handles, tensor, *, element_dtype):
     """Each list with a row of `tensor` as one more element."""
-    require(
-        tensor.ndim > 0,
-        f"Expected tensor to be at least a vector, but saw shape: {shown(tensor.shape)}",
-    )
+    require(tensor.ndim > 0, f"Expected tensor to be at least a vector, but saw shape: {shown(tensor.shape)}")
     require(
         input_handles.shape == tensor.shape[:1],
-        f"Expected tensor.shape[0] == input_handles.size, but saw {len(tensor)} vs. "
-        f"{input_handles.size}",
+        f"Expected tensor.shape[0] == input_handles.size, but saw {len(tensor)} vs. {input_handles.size}",
     )
     out = np.empty(input_handles.shape, object)
     for i, row in enumerate(tensor):
@@ -384,8 +371,7 @@ def joined_shape(input_a, input_b, *, element_dtype):
         if x.handle is not None:
             require(
                 x.handle[0] is element_dtype,
-                f"{name}.type != element_dtype: {type_name(x.handle[0])} vs. "
-                f"{type_name(element_dtype)}",
+                f"{name}.type != element_dtype: {type_name(x.handle[0])} vs. {type_name(element_dtype)}",
             )
     if input_a.handle is not None and input_b.handle is not None:
         merge(input_a.handle[1], input_b.handle[1])
@@ -402,8 +388,7 @@ def tensor_list_concat_lists(input_a, input_b, *, element_dtype):
     """One list after the other."""
     require(
         input_a.shape == input_b.shape,
-        "Incompatible input TensorList tensor shapes: "
-        f"{shown(input_a.shape)} vs. {shown(input_b.shape)}",
+        f"Incompatible input TensorList tensor shapes: {shown(input_a.shape)} vs. {shown(input_b.shape)}",
     )
     out = np.empty(input_a.shape, object)
     for place in np.ndindex(input_a.shape):

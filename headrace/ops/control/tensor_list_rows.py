@@ -47,8 +47,7 @@ def tensor_list_gather(input_handle, indices, element_shape, *, element_dtype):
     shape = held.shape_with(described(element_shape), ())
     require(
         shape.is_full or items,
-        "Tried to gather 0-elements from a list with non-fully-defined shape: "
-        f"{partly_known(shape)}",
+        f"Tried to gather 0-elements from a list with non-fully-defined shape: {partly_known(shape)}",
     )
     shape = held.shape_with(shape, items)
     require(
@@ -60,9 +59,7 @@ def tensor_list_gather(input_handle, indices, element_shape, *, element_dtype):
 
 
 tensor_list_gather.points_to(nothing)
-refuses_text(
-    tensor_list_gather, np.array([0], np.int32), np.array(-1, np.int32), element_dtype=float32
-)
+refuses_text(tensor_list_gather, np.array([0], np.int32), np.array(-1, np.int32), element_dtype=float32)
 
 
 @tensor_list_gather.gradient
@@ -155,9 +152,7 @@ tensor_list_scatter_v2.gradient(_scatter_gradient)
 def _(rng):
     indices, shape = np.array([3, 1], np.int32), np.array([2], np.int32)
     yield Sample(rng.normal(size=(2, 2)), indices, shape, np.array(5, np.int32), grad=False)
-    yield ErrorSample(
-        np.ones((2, 2)), indices, shape, np.array(3, np.int32), raises="scatter at index 3"
-    )
+    yield ErrorSample(np.ones((2, 2)), indices, shape, np.array(3, np.int32), raises="scatter at index 3")
 
 
 def into_shape(input_handle, tensor, indices, *, element_dtype):
@@ -193,9 +188,7 @@ def _(input_handle, tensor, indices, *, element_dtype):
     return input_handle.handle or (element_dtype, UNKNOWN)
 
 
-refuses_text(
-    tensor_list_scatter_into_existing_list, np.ones((1, 2), np.float32), np.array([0], np.int32)
-)
+refuses_text(tensor_list_scatter_into_existing_list, np.ones((1, 2), np.float32), np.array([0], np.int32))
 
 
 @tensor_list_scatter_into_existing_list.gradient

@@ -32,9 +32,7 @@ class TensorList:
     # -- as an element of a tensor -----------------------------------------------------------
     def zeros_like(self):
         """A list of as many zeros."""
-        return self.with_items(
-            None if x is None else zeros_like.compute([x], {}) for x in self.items
-        )
+        return self.with_items(None if x is None else zeros_like.compute([x], {}) for x in self.items)
 
     def __add__(self, other):
         require(
@@ -100,8 +98,7 @@ def unboxed(tensor, dtype=None):
         refuse(f"Input handle is not a list. Saw: '{found!r}'")
     if dtype is not None and dtype is not found.dtype:
         refuse(
-            f"Invalid data types; op elements {type_name(dtype)} but list elements "
-            f"{type_name(found.dtype)}"
+            f"Invalid data types; op elements {type_name(dtype)} but list elements {type_name(found.dtype)}"
         )
     return found
 

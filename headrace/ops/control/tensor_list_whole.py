@@ -17,13 +17,7 @@ from headrace.ops.control.tensor_list import (
     shape_input,
     tensor_list_element_shape,
 )
-from headrace.ops.control.tensor_list_value import (
-    TensorList,
-    boxed,
-    described,
-    merge_shapes,
-    unboxed,
-)
+from headrace.ops.control.tensor_list_value import TensorList, boxed, described, merge_shapes, unboxed
 from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -33,9 +27,7 @@ from headrace.ops.declaration.signature import ShapeAttr, Type
 
 
 def at_least_vector(tensor):
-    require(
-        tensor.ndim > 0, f"Tensor must be at least a vector, but saw shape: {shown(tensor.shape)}"
-    )
+    require(tensor.ndim > 0, f"Tensor must be at least a vector, but saw shape: {shown(tensor.shape)}")
 
 
 def check_rows(shape, tensor):
@@ -77,8 +69,7 @@ def tensor_list_stack(input_handle, element_shape, *, element_dtype, num_element
     held = unboxed(input_handle, element_dtype)
     require(
         num_elements in (-1, len(held)),
-        f"Operation expected a list with {num_elements} elements but got a list with {len(held)} "
-        "elements.",
+        f"Operation expected a list with {num_elements} elements but got a list with {len(held)} elements.",
     )
     shape = held.shape_with(described(element_shape), ())
     require(
@@ -147,10 +138,7 @@ def _(node, dlist):
     tensor = node.inputs[0]
     count = tensor.shape.sizes[0] if tensor.shape.rank else None
     dtensor = tensor_list_stack(
-        dlist,
-        tail(tensor),
-        element_dtype=tensor.dtype.base,
-        num_elements=-1 if count is None else count,
+        dlist, tail(tensor), element_dtype=tensor.dtype.base, num_elements=-1 if count is None else count
     )
     return dtensor, None
 
@@ -171,9 +159,7 @@ def joined_shape(input_handle, element_shape, element_dtype):
 
 def _concat(held, shape, leading_dims):
     """`leading_dims` None: the old op, which knows nothing of elements that are not set."""
-    require(
-        shape.rank != 0, "Concat requires elements to be at least vectors, found scalars instead."
-    )
+    require(shape.rank != 0, "Concat requires elements to be at least vectors, found scalars instead.")
     first, rest = (None, UNKNOWN) if shape.rank is None else (shape.dim(0), shape[1:])
     require(
         len(held) or rest.is_full,
@@ -271,9 +257,7 @@ def tensor_list_concat_v2(input_handle, element_shape, leading_dims, *, element_
 
 
 tensor_list_concat_v2.points_to(nothing)
-refuses_text(
-    tensor_list_concat_v2, np.array(-1, np.int32), np.zeros(0, np.int64), element_dtype=float32
-)
+refuses_text(tensor_list_concat_v2, np.array(-1, np.int32), np.zeros(0, np.int64), element_dtype=float32)
 
 
 def _concat_gradient(node, dtensor, _):
@@ -306,31 +290,24 @@ def tensor_list_split(tensor, element_shape, lengths, *, element_dtype):
     shape = described(element_shape)
     require(
         shape.rank != 0,
-        f"TensorListSplit requires element_shape to be at least of rank 1, but saw: "
-        f"{partly_known(shape)}",
+        f"TensorListSplit requires element_shape to be at least of rank 1, but saw: {partly_known(shape)}",
     )
     at_least_vector(tensor)
     require(
         (UNKNOWN if shape.rank is None else shape[1:]).is_compatible_with(tensor.shape[1:]),
-        f"tensor shape {shown(tensor.shape)} is not compatible with element_shape "
-        f"{partly_known(shape)}",
+        f"tensor shape {shown(tensor.shape)} is not compatible with element_shape {partly_known(shape)}",
     )
-    require(
-        lengths.ndim == 1,
-        f"Expected lengths to be a vector, received shape: {shown(lengths.shape)}",
-    )
+    require(lengths.ndim == 1, f"Expected lengths to be a vector, received shape: {shown(lengths.shape)}")
     items, end = [], 0
     for length in lengths.tolist():
         require(length >= 0, f"Invalid value in lengths: {length}")
         start, end = end, end + length
         require(
-            end <= len(tensor),
-            f"Attempting to slice [{start}, {end}] from tensor with length {len(tensor)}",
+            end <= len(tensor), f"Attempting to slice [{start}, {end}] from tensor with length {len(tensor)}"
         )
         items.append(tensor[start:end])
     require(
-        end == len(tensor),
-        f"Unused values in tensor. Length of tensor: {len(tensor)} Values used: {end}",
+        end == len(tensor), f"Unused values in tensor. Length of tensor: {len(tensor)} Values used: {end}"
     )
     return boxed(TensorList(items, element_dtype, shape))
 

@@ -59,6 +59,4 @@ arg = primitive(
     T=Type(),
     index=Int(min=0),
 )
-retval = primitive(
-    "_Retval", "input: T ->", shape=none, traits={STATEFUL}, T=Type(), index=Int(min=0)
-)
+retval = primitive("_Retval", "input: T ->", shape=none, traits={STATEFUL}, T=Type(), index=Int(min=0))

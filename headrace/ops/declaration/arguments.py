@@ -18,9 +18,7 @@ from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.signature import REQUIRED, Arg, Attr
 
 
-def convert_inputs(
-    op: Op, values: dict[str, Any], attrs: dict[str, Any]
-) -> tuple[list[Tensor], list[DType]]:
+def convert_inputs(op: Op, values: dict[str, Any], attrs: dict[str, Any]) -> tuple[list[Tensor], list[DType]]:
     """Tensors and declared types, one per input; what follows from them is added to `attrs`."""
     inputs: list[Tensor] = []
     types: list[DType] = []
@@ -91,9 +89,7 @@ def _mismatch(
         try:
             observed = convert_to_tensor(value, name=arg.name).dtype.base.name
         except (TypeError, ValueError) as other:
-            return TypeError(
-                f"Tried to convert '{arg.name}' to a tensor and failed. Error: {other}"
-            )
+            return TypeError(f"Tried to convert '{arg.name}' to a tensor and failed. Error: {other}")
     prefix = f"Input '{arg.name}' of '{op.name}' Op has type {observed} that does not match"
     if arg.type_attr is not None and arg.type_attr in inferred_from:
         source = inferred_from[arg.type_attr]
@@ -157,11 +153,7 @@ def _common_type(arg: Arg, values: Sequence[Any], attrs: dict[str, Any]) -> DTyp
             if nested is not None:
                 return nested
     if values:
-        return (
-            convert_to_tensor(values[0], name=f"{arg.name}_0").dtype.base
-            if not _plain(values)
-            else None
-        )
+        return convert_to_tensor(values[0], name=f"{arg.name}_0").dtype.base if not _plain(values) else None
     return None
 
 

@@ -52,9 +52,7 @@ def convert_attr(op: Op, name: str, spec: Attr, value: Any) -> Any:
         value = _convert_scalar(name, spec.kind, value)
         items = (value,)
         if spec.kind == "int" and spec.min is not None and value < spec.min:
-            raise ValueError(
-                f"Attr '{name}' of '{op.name}' Op passed {value} less than minimum {spec.min}."
-            )
+            raise ValueError(f"Attr '{name}' of '{op.name}' Op passed {value} less than minimum {spec.min}.")
     if spec.allowed is not None:
         for item in items:
             if item not in spec.allowed:
@@ -71,9 +69,7 @@ def _not_allowed(op: Op, name: str, spec: Attr, item: Any) -> Exception:
             f"values: {names}"
         )
     choices = '", "'.join(spec.allowed)
-    return ValueError(
-        f"Attr '{name}' of '{op.name}' Op passed string '{item}' not in: \"{choices}\"."
-    )
+    return ValueError(f"Attr '{name}' of '{op.name}' Op passed string '{item}' not in: \"{choices}\".")
 
 
 def _convert_scalar(name: str, kind: str, value: Any) -> Any:

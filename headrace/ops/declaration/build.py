@@ -48,9 +48,7 @@ def _apply_in(graph: Graph, op: Op, values: dict[str, Any], name: str | None) ->
     return _result(op, node, attrs)
 
 
-def _beside_references(
-    graph: Graph, op: Op, inputs: Sequence[Tensor]
-) -> AbstractContextManager[Any]:
+def _beside_references(graph: Graph, op: Op, inputs: Sequence[Tensor]) -> AbstractContextManager[Any]:
     """A node that takes a reference lives where the variable lives."""
     if not any(arg.is_ref for arg in op.signature.inputs):
         return _ANYWHERE
@@ -77,16 +75,12 @@ def make_node(
     """A node from complete attributes: checks reference types, infers shapes."""
     outputs = [d for arg in op.signature.outputs for d in arg.types(attrs)]
     shapes = infer_shapes(op, inputs, attrs, len(outputs), name, made)
-    node = graph.add_node(
-        op, name, inputs, types, attrs, list(zip(outputs, shapes)), made, waits_for
-    )
+    node = graph.add_node(op, name, inputs, types, attrs, list(zip(outputs, shapes)), made, waits_for)
     _carry_handle_data(node)
     return node
 
 
-def _bind(
-    op: Op, args: Sequence[Any], kwargs: dict[str, Any], called: str | None
-) -> dict[str, Any]:
+def _bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any], called: str | None) -> dict[str, Any]:
     names = op.parameters
     values = dict(zip(names, args))
     known = names if op.signature.inferred.isdisjoint(kwargs) else (*names, *op.signature.inferred)
@@ -136,9 +130,7 @@ def infer_shapes(
         found = [found]
     found = [s if type(s) is Shape else as_shape_plain(s) for s in found]
     if len(found) != count:
-        raise AssertionError(
-            f"shape rule of {op.name} gives {len(found)} shapes for {count} outputs"
-        )
+        raise AssertionError(f"shape rule of {op.name} gives {len(found)} shapes for {count} outputs")
     return found
 
 

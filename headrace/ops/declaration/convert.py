@@ -36,11 +36,7 @@ def register_tensor_conversion_function(
 
 
 def convert_to_tensor(
-    value: Any,
-    dtype: Any = None,
-    name: str | None = None,
-    as_ref: bool = False,
-    preferred_dtype: Any = None,
+    value: Any, dtype: Any = None, name: str | None = None, as_ref: bool = False, preferred_dtype: Any = None
 ) -> Tensor:
     """The tensor that `value` stands for; constants are made in the default graph."""
     if isinstance(value, Tensor):
@@ -108,9 +104,7 @@ def convert_n_to_tensor(
     values: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
 ) -> list[Tensor]:
     return [
-        convert_to_tensor(
-            v, dtype, f"{name}_{i}" if name else None, preferred_dtype=preferred_dtype
-        )
+        convert_to_tensor(v, dtype, f"{name}_{i}" if name else None, preferred_dtype=preferred_dtype)
         for i, v in enumerate(values)
     ]
 
@@ -158,9 +152,7 @@ def _packed_items(values: Any, dtype: DType | None, may_cast: bool) -> list[Tens
 
             out.append(pack(_packed_items(value, dtype, may_cast), name=str(i)))
         else:
-            tensor = convert_to_tensor(
-                value, None if is_dense_tensor_like(value) else dtype, str(i)
-            )
+            tensor = convert_to_tensor(value, None if is_dense_tensor_like(value) else dtype, str(i))
             if dtype is not None and tensor.dtype.base is not dtype:
                 if may_cast:
                     out.append(cast(tensor, DstT=dtype))
@@ -178,9 +170,7 @@ def _decline_arrays(value: Any, **_: Any) -> Any:
 
 
 register_tensor_conversion_function((list, tuple), _convert_sequence, 99)
-register_tensor_conversion_function(
-    (np.ndarray, np.generic, Shape, Dimension), _decline_arrays, 101
-)
+register_tensor_conversion_function((np.ndarray, np.generic, Shape, Dimension), _decline_arrays, 101)
 
 
 def graph_from_inputs(op: Any, values: dict[str, Any]) -> Graph | None:

@@ -127,8 +127,7 @@ class Op:
         build.__doc__ = self.__doc__
         shown = {theirs: ours for ours, theirs in names.items()}
         parameters = [
-            p.replace(name=shown.get(p.name, p.name))
-            for p in self.__signature__.parameters.values()
+            p.replace(name=shown.get(p.name, p.name)) for p in self.__signature__.parameters.values()
         ]
         build.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return build

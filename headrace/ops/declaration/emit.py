@@ -230,9 +230,7 @@ class Emitter(Protocol):
     def view(self, x: Operand, shape: Sequence[int]) -> Operand:
         """The same elements in the same order under another shape."""
 
-    def assemble(
-        self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Operand]]
-    ) -> Operand:
+    def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Operand]]) -> Operand:
         """An operand made of blocks: each part stands at its offset; together they fill the
         shape."""
 
@@ -303,9 +301,7 @@ class View:
         return found
 
 
-def view(
-    x: Operand, order: Sequence[int] | None = None, sizes: Sequence[int] | None = None
-) -> View:
+def view(x: Operand, order: Sequence[int] | None = None, sizes: Sequence[int] | None = None) -> View:
     """The operand (under the shape `sizes`), its dimensions in this order."""
     whole = None if sizes is None else tuple(sizes)
     return View(x, tuple(range(len(x.shape))) if order is None else tuple(order), whole)

@@ -43,9 +43,7 @@ def unary(
         with np.errstate(all="ignore"):
             return meaning(x)
 
-    return _finish(
-        name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs
-    )
+    return _finish(name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs)
 
 
 def binary(
@@ -101,18 +99,11 @@ def _binary(
         with np.errstate(all="ignore"):
             return meaning(x, y)
 
-    return _finish(
-        name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs
-    )
+    return _finish(name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs)
 
 
 def of_output(
-    name: str,
-    meaning: Callable[..., Any],
-    *,
-    emit: Callable[..., Any],
-    zero: bool = False,
-    **options: Any,
+    name: str, meaning: Callable[..., Any], *, emit: Callable[..., Any], zero: bool = False, **options: Any
 ) -> Op:
     """An op that gives another op's gradient from its output y and the gradient dy of that, which have
     one shape.  `zero`: where dy is 0 so is the result, although the slope may be infinite."""
@@ -175,9 +166,7 @@ def _finish(
 ) -> Op:
     reference.__doc__, reference.__module__ = doc, _declaring_module()
     types = {} if T is None else {"T": T}
-    declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=types | attrs)(
-        reference
-    )
+    declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=types | attrs)(reference)
     if gradient is not None:
         declared.gradient(gradient)
     if emit is not None:
@@ -222,13 +211,7 @@ def pairs(low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
     """Samples of two inputs: equal shapes, broadcasting both ways, scalars, empty; a misfit."""
 
     def samples(rng: Any) -> Any:
-        for a, b in (
-            ((2, 3), (2, 3)),
-            ((2, 3), (3,)),
-            ((2, 1), (1, 3)),
-            ((), (2,)),
-            ((0, 3), (3,)),
-        ):
+        for a, b in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0, 3), (3,))):
             yield Sample(rng.uniform(low, high, size=a), rng.uniform(low, high, size=b))
         yield ErrorSample(np.ones((2, 3)), np.ones(4), raises="must be equal|Incompatible shapes")
 

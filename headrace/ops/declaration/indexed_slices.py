@@ -92,13 +92,10 @@ def _to_tensor(
 ) -> Any:
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
         raise ValueError(
-            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype "
-            f"{value.dtype.name}"
+            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype {value.dtype.name}"
         )
     if value.dense_shape is None:
-        raise ValueError(
-            f"Tensor conversion requested for IndexedSlices without dense_shape: {value}"
-        )
+        raise ValueError(f"Tensor conversion requested for IndexedSlices without dense_shape: {value}")
     _warn(value)
     return _dense(value, name)
 

@@ -19,9 +19,7 @@ from headrace.core.text import as_bytes
 from headrace.graph.attrs import Literal
 
 
-def literal(
-    value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
-) -> Literal:
+def literal(value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Literal:
     """`tf.constant`'s value: converted, and filled up to `shape` with its last element."""
     wanted = None if dtype is None else as_dtype(dtype).base
     if hasattr(value, "tensor_shape") and hasattr(value, "tensor_content"):  # a TensorProto
@@ -39,9 +37,7 @@ def literal(
 
 
 # Who writes None among numbers mostly means a dimension of a placeholder.
-_OPEN_SIZE = (
-    "None is no number: for a size that is open, tf.reshape takes -1; tf.shape(x)[0] is x's"
-)
+_OPEN_SIZE = "None is no number: for a size that is open, tf.reshape takes -1; tf.shape(x)[0] is x's"
 
 
 def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
@@ -141,9 +137,7 @@ def _plain(value: Any) -> Any:
 def _is_array_like(value: Any) -> bool:
     if isinstance(value, type):
         return False
-    return hasattr(value, "__array__") or isinstance(
-        getattr(value, "__array_interface__", None), dict
-    )
+    return hasattr(value, "__array__") or isinstance(getattr(value, "__array_interface__", None), dict)
 
 
 def _quantized(value: Any, dtype: DType) -> Any:
@@ -249,9 +243,7 @@ def _check_compatible(value: Any, dtype: DType) -> None:
         if not _accepts(dtype, leaf):
             if isinstance(leaf, np.generic) and dtype.kind != "s":
                 continue
-            message = (
-                f"Expected {dtype.name}, got {leaf!r} of type '{type(leaf).__name__}' instead."
-            )
+            message = f"Expected {dtype.name}, got {leaf!r} of type '{type(leaf).__name__}' instead."
             raise TypeError(hinted(message, _OPEN_SIZE if leaf is None else None))
 
 
@@ -262,9 +254,7 @@ def _dense(value: Any, dtype: DType) -> Any:
     if array.size == 0:
         return array.astype(dtype.numpy)
     if dtype.kind in "iu" and array.dtype.kind == "O":
-        raise ValueError(
-            f"Tensor conversion requested dtype {dtype.name}, but {value} is out of range"
-        )
+        raise ValueError(f"Tensor conversion requested dtype {dtype.name}, but {value} is out of range")
     with np.errstate(all="ignore"):
         return array.astype(dtype.numpy)  # an integer that does not fit wraps around, as in TF
 
@@ -309,9 +299,7 @@ def _filled(array: np.ndarray[Any, Any], shape: Shape, verify: bool) -> np.ndarr
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {tuple(array.shape)}.")
     wanted = math.prod(sizes) if sizes else 1
     if array.size > wanted:
-        raise ValueError(
-            f"Too many elements provided. Needed at most {wanted}, but received {array.size}"
-        )
+        raise ValueError(f"Too many elements provided. Needed at most {wanted}, but received {array.size}")
     if array.size == wanted:
         return array.reshape(sizes)
     if array.size == 0:

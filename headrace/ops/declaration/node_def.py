@@ -58,8 +58,7 @@ def attributes(op: Op, messages: Mapping[str, Any], name: str) -> dict[str, Any]
         plural = "s" if len(missing) > 1 else ""
         listed = "', '".join(missing)
         raise _refused(
-            f"NodeDef missing attr{plural} '{listed}' from {summary(op)}; NodeDef: "
-            f"{{{{node {name}}}}}"
+            f"NodeDef missing attr{plural} '{listed}' from {summary(op)}; NodeDef: {{{{node {name}}}}}"
         )
     return found
 
@@ -79,9 +78,7 @@ def _checked(op: Op, key: str, spec: Attr, message: Any, name: str) -> Any:
         value = read(message)
         _check_value(key, spec, value)
     except (ValueError, TypeError) as error:
-        raise _refused(
-            f"{error} for attr '{key}'\n\t; NodeDef: {{{{node {name}}}}}; {summary(op)}"
-        ) from None
+        raise _refused(f"{error} for attr '{key}'\n\t; NodeDef: {{{{node {name}}}}}; {summary(op)}") from None
     return value
 
 
@@ -101,9 +98,7 @@ def _check_kind(spec: Attr, message: Any) -> None:
     if field == "placeholder":
         raise ValueError("AttrValue had value with unexpected type 'placeholder'")
     if field != "list":
-        raise ValueError(
-            f"AttrValue had value with type '{_KINDS[field]}' when '{spec.kind}' expected"
-        )
+        raise ValueError(f"AttrValue had value with type '{_KINDS[field]}' when '{spec.kind}' expected")
     held = [f.name for f, _ in message.list.ListFields()]
     for other in held:
         if not spec.is_list or other != FIELDS[spec.element]:
@@ -119,18 +114,12 @@ def _check_value(key: str, spec: Attr, value: Any) -> None:
     if spec.element == "type":
         for item in items:
             if item.is_ref:
-                raise ValueError(
-                    f"AttrValue must not have reference type value of {type_name(item)}"
-                )
+                raise ValueError(f"AttrValue must not have reference type value of {type_name(item)}")
     if spec.min is not None:
         if spec.is_list and len(value) < spec.min:
-            raise ValueError(
-                f"Length for attr '{key}' of {len(value)} must be at least minimum {spec.min}"
-            )
+            raise ValueError(f"Length for attr '{key}' of {len(value)} must be at least minimum {spec.min}")
         if not spec.is_list and value < spec.min:
-            raise ValueError(
-                f"Value for attr '{key}' of {value} must be at least minimum {spec.min}"
-            )
+            raise ValueError(f"Value for attr '{key}' of {value} must be at least minimum {spec.min}")
     if spec.allowed is not None:
         for item in items:
             if item not in spec.allowed:

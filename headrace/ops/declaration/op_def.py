@@ -15,10 +15,7 @@ from headrace.ops.declaration.traits import Trait
 
 def to_op_def(op: Any) -> Any:
     message = proto.OpDef(name=op.name)
-    for args, field in (
-        (op.signature.inputs, message.input_arg),
-        (op.signature.outputs, message.output_arg),
-    ):
+    for args, field in ((op.signature.inputs, message.input_arg), (op.signature.outputs, message.output_arg)):
         for arg in args:
             _fill_arg(field.add(name=arg.name, is_ref=arg.is_ref), arg)
     for name, attr in op.signature.attrs.items():

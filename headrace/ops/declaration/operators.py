@@ -72,9 +72,7 @@ def _is_sparse(value: Any) -> bool:
 
 def require_same_type(x: Tensor, y: Tensor) -> None:
     if x.dtype.base is not y.dtype.base:
-        raise TypeError(
-            f"x and y must have the same dtype, got {x.dtype.base!r} != {y.dtype.base!r}"
-        )
+        raise TypeError(f"x and y must have the same dtype, got {x.dtype.base!r} != {y.dtype.base!r}")
 
 
 def true_quotient(x: Tensor, y: Tensor, name: str) -> Tensor:

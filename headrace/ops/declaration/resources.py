@@ -69,9 +69,7 @@ class Slot:
     def read(self) -> Any:
         value = self.value
         if value is None:
-            raise FailedPreconditionError(
-                None, None, f"Attempting to use uninitialized value {self.name}"
-            )
+            raise FailedPreconditionError(None, None, f"Attempting to use uninitialized value {self.name}")
         return value
 
     def assign(self, value: Any) -> None:
@@ -155,9 +153,7 @@ forks.guard(forks.VARIABLES, _quiet, _renew)
 def _in_place(function: Any, old: Any, operands: tuple[Any, ...]) -> bool:
     if not isinstance(function, np.ufunc):
         return False
-    return all(
-        np.broadcast_shapes(old.shape, np.shape(o)) == old.shape and o is not old for o in operands
-    )
+    return all(np.broadcast_shapes(old.shape, np.shape(o)) == old.shape and o is not old for o in operands)
 
 
 Target = TypeVar("Target")

@@ -15,10 +15,7 @@ def held_shape(resource: Input, dtype: DType) -> Shape:
     if resource.handle is None:
         return UNKNOWN
     held, shape = resource.handle
-    require(
-        held is dtype,
-        f"Trying to read variable with wrong dtype. Expected {held.name} got {dtype.name}",
-    )
+    require(held is dtype, f"Trying to read variable with wrong dtype. Expected {held.name} got {dtype.name}")
     return shape
 
 

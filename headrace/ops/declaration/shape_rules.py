@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import require
-from headrace.core.shapes import (
-    SCALAR,
-    UNKNOWN,
-    Dim,
-    Shape,
-    as_shape,
-    broadcast_sizes,
-    make_shape,
-    show,
-)
+from headrace.core.shapes import SCALAR, UNKNOWN, Dim, Shape, as_shape, broadcast_sizes, make_shape, show
 
 if TYPE_CHECKING:
     from headrace.graph.tensor import Tensor
@@ -160,6 +151,4 @@ def from_attr(*inputs: Any, shape: Any) -> Shape:
 
 
 def require_rank(x: Input, rank: int) -> None:
-    require(
-        x.rank in (None, rank), f"Shape must be rank {rank} but is rank {x.rank} (it is {show(x)})"
-    )
+    require(x.rank in (None, rank), f"Shape must be rank {rank} but is rank {x.rank} (it is {show(x)})")

@@ -49,9 +49,7 @@ def Type(allowed: Iterable[DType] | None = None, default: Any = REQUIRED) -> Att
     return Attr("type", default, None, None if allowed is None else tuple(allowed))
 
 
-def Types(
-    allowed: Iterable[DType] | None = None, default: Any = REQUIRED, min: int | None = None
-) -> Attr:
+def Types(allowed: Iterable[DType] | None = None, default: Any = REQUIRED, min: int | None = None) -> Attr:
     return Attr("list(type)", _tuple(default), min, None if allowed is None else tuple(allowed))
 
 

@@ -35,10 +35,7 @@ class Body:
 
     def for_shapes(self, shapes: Sequence[Shape]) -> Body:
         """The same body, with what follows from the shapes of the arguments inferred again."""
-        if all(
-            known.rank is None or known._sizes == t.shape._sizes
-            for known, t in zip(shapes, self.inputs)
-        ):
+        if all(known.rank is None or known._sizes == t.shape._sizes for known, t in zip(shapes, self.inputs)):
             return self
         key = tuple(s._sizes for s in shapes)
         found = self._for_shapes.get(key)
@@ -113,7 +110,5 @@ def effects(graph: FunctionGraph) -> tuple[Node, ...]:
     if graph.is_pruned:
         return tuple(graph.control_returns)
     arguments = {t.op for t in graph.inputs}
-    stateful = [
-        n for n in graph.get_operations() if STATEFUL in n.declaration.traits and n not in arguments
-    ]
+    stateful = [n for n in graph.get_operations() if STATEFUL in n.declaration.traits and n not in arguments]
     return tuple(dict.fromkeys([*stateful, *graph.control_returns]))

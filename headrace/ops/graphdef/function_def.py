@@ -173,13 +173,7 @@ def to_graph(message: Any, library: dict[str, Any], attrs: dict[str, Any]) -> Fu
 
 
 def _results(
-    graph: FunctionGraph,
-    job: Any,
-    edges: dict[str, str],
-    text: str,
-    arg: Any,
-    attrs: Any,
-    name: str,
+    graph: FunctionGraph, job: Any, edges: dict[str, str], text: str, arg: Any, attrs: Any, name: str
 ) -> list[Tensor]:
     """The tensors of one output argument."""
     count = attrs[arg.number_attr] if arg.number_attr else 1

@@ -23,11 +23,7 @@ class FunctionGraph(Graph):
     """A body.  `inputs` and `outputs` are its own tensors, `extra_inputs` those of other graphs."""
 
     def __init__(
-        self,
-        name: str,
-        outer_graph: Graph | None = None,
-        by_value: bool = False,
-        allowed_stateful: Any = (),
+        self, name: str, outer_graph: Graph | None = None, by_value: bool = False, allowed_stateful: Any = ()
     ) -> None:
         super().__init__()
         self.name = name

@@ -34,9 +34,7 @@ class FunctionOp(Op):
         signature = to_signature(function.definition.signature)
         is_single = len(signature.outputs) == 1 and not signature.outputs[0].is_list
         traits = {HOST, STATEFUL} if function.definition.signature.is_stateful else {HOST}
-        super().__init__(
-            function.name, signature, reference, _unknown_shapes(signature), frozenset(traits)
-        )
+        super().__init__(function.name, signature, reference, _unknown_shapes(signature), frozenset(traits))
         self.function = function
 
     @property

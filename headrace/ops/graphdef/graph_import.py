@@ -158,9 +158,7 @@ class Import:
 
     def _index_nodes(self) -> None:
         if self.scope and not _VALID.match(self.scope[:-1]):
-            raise _refused(
-                f"Imported node name prefix '{self.scope}' would lead to invalid node names"
-            )
+            raise _refused(f"Imported node name prefix '{self.scope}' would lead to invalid node names")
         for place, node in enumerate(self.defs):
             name = node.name
             if not _VALID.match(name):
@@ -179,8 +177,7 @@ class Import:
                     control_seen = True
                 elif control_seen:
                     raise _refused(
-                        f"Node '{node.name}': Control dependencies must come after regular "
-                        "dependencies"
+                        f"Node '{node.name}': Control dependencies must come after regular dependencies"
                     )
                 key = _source(text)
                 mapped = self.mapping.get(key)
@@ -294,9 +291,7 @@ class Import:
             raise _refused(f"Node '{name}' has only back edges as inputs")
         outputs = list(zip(node_def.output_types(op, attrs), (UNKNOWN, SCALAR)))
         inputs = [given if t is None else t for t in data]
-        return self.graph.add_node(
-            op, name + "/", inputs, types, attrs, outputs, self.origin, control
-        )
+        return self.graph.add_node(op, name + "/", inputs, types, attrs, outputs, self.origin, control)
 
     def _close_loops(self) -> None:
         for node, index, wanted, source in self.back_edges:
@@ -333,10 +328,7 @@ class Import:
         value = message.attr["_class"]
         texts = list(value.list.s)
         try:
-            if (
-                value.list == proto.AttrValue.ListValue(s=texts)
-                and value.WhichOneof("value") == "list"
-            ):
+            if value.list == proto.AttrValue.ListValue(s=texts) and value.WhichOneof("value") == "list":
                 return [text.decode() for text in texts]
         except UnicodeDecodeError:
             pass
@@ -369,18 +361,14 @@ class Import:
         for node, message in zip(self.made, self.defs):
             assert node is not None
             others = [
-                g[5:]
-                for g in node.attrs.get("_class", ())
-                if g.startswith("loc:@") and g[5:] != node.name
+                g[5:] for g in node.attrs.get("_class", ()) if g.startswith("loc:@") and g[5:] != node.name
             ]
             if others:
                 colocated.append((node, others))
             elif message.device or scopes:
                 device_of(node, [*scopes, message.device] if message.device else scopes)
         for node, others in colocated:
-            node._device = next(
-                (d for d in (self.graph._nodes[o].device for o in others) if d), node._device
-            )
+            node._device = next((d for d in (self.graph._nodes[o].device for o in others) if d), node._device)
 
     # -- the rest ----------------------------------------------------------------------------
     def _add_library(self) -> list[str]:

@@ -43,9 +43,7 @@ def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool
     return _as_graph_def(graph, from_version, add_shapes)[0]
 
 
-def _as_graph_def(
-    graph: Graph, from_version: int | None = None, add_shapes: bool = False
-) -> tuple[Any, int]:
+def _as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> tuple[Any, int]:
     with graph._lock:
         nodes = graph.get_operations()[from_version or 0 :]
         _check_size(nodes)
@@ -83,9 +81,7 @@ def _fill_library(message: Any, functions: Iterable[Any]) -> None:
     for function in functions:
         message.library.function.add().CopyFrom(function.definition)
         if function.gradient_name:
-            message.library.gradient.add(
-                function_name=function.name, gradient_func=function.gradient_name
-            )
+            message.library.gradient.add(function_name=function.name, gradient_func=function.gradient_name)
 
 
 def _add_shapes(message: Any, node: Node) -> None:

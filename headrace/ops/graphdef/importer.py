@@ -83,9 +83,7 @@ def _write_defaults(graph_def: Any) -> None:
         if node.op not in defaults:
             op = _declared(node.op)
             fields = () if op is None else op.op_def.attr
-            defaults[node.op] = [
-                (f.name, f.default_value) for f in fields if f.HasField("default_value")
-            ]
+            defaults[node.op] = [(f.name, f.default_value) for f in fields if f.HasField("default_value")]
         for key, value in defaults[node.op]:
             if key not in node.attr or node.attr[key].WhichOneof("value") is None:
                 node.attr[key].CopyFrom(value)
@@ -112,9 +110,7 @@ def _convert_map(name: str | None, input_map: dict[Any, Any]) -> dict[tuple[str,
                 "before calling tf.import_graph_def()."
             )
         with get_default_graph().name_scope("_inputs"):
-            values = {
-                k: v if isinstance(v, Node) else convert_to_tensor(v) for k, v in values.items()
-            }
+            values = {k: v if isinstance(v, Node) else convert_to_tensor(v) for k, v in values.items()}
     for key, value in values.items():
         key = key.decode() if isinstance(key, bytes) else key
         if key.startswith("^"):

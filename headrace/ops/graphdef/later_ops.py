@@ -41,9 +41,7 @@ def _parse_example(node: Any, nodes: Any, in_function: bool) -> None:
         node.attr.pop(key, None)
 
 
-def _unpacked(
-    node: Any, nodes: Any, key: str, count: int, title: str, in_function: bool
-) -> list[str]:
+def _unpacked(node: Any, nodes: Any, key: str, count: int, title: str, in_function: bool) -> list[str]:
     """The elements of a vector of strings."""
     if not count:
         return []

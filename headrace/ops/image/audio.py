@@ -37,9 +37,7 @@ def decode_wav(contents, *, desired_channels, desired_samples):
     With `desired_samples` the end is cut or filled with silence; with `desired_channels` channels
     are left out, or the last one is repeated.
     """
-    require(
-        np.ndim(contents) == 0, f"contents must be scalar, got shape {list(np.shape(contents))}"
-    )
+    require(np.ndim(contents) == 0, f"contents must be scalar, got shape {list(np.shape(contents))}")
     audio, rate = wav.read(contents.item())
     if desired_samples != -1:
         missing = max(0, desired_samples - len(audio))
@@ -141,9 +139,7 @@ def audio_spectrogram(input, *, window_size, stride, magnitude_squared):
 def _(rng):
     signal = np.float32(rng.normal(size=(20, 2)))
     for squared in (False, True):
-        yield Sample(
-            signal, window_size=6, stride=3, magnitude_squared=squared, dtypes=False, grad=False
-        )
+        yield Sample(signal, window_size=6, stride=3, magnitude_squared=squared, dtypes=False, grad=False)
     yield Sample(signal, window_size=32, stride=1, dtypes=False, note="too short", grad=False)
     yield ErrorSample(signal, window_size=1, stride=1, raises="initialization failed")
 
@@ -185,11 +181,7 @@ def mfcc(
     bins, rate = spectrogram.shape[-1], int(sample_rate)
     low, high, bands = lower_frequency_limit, upper_frequency_limit, filterbank_channel_count
     require(
-        bands >= 1
-        and rate > 0
-        and bins >= 2
-        and 0 <= low < high
-        and 1 <= dct_coefficient_count <= bands,
+        bands >= 1 and rate > 0 and bins >= 2 and 0 <= low < high and 1 <= dct_coefficient_count <= bands,
         f"Mfcc initialization failed for channel count {bins} and sample rate {rate}",
     )
     energy = mel_energy(spectrogram, rate, bands, low, high)

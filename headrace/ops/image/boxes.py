@@ -51,9 +51,7 @@ def draw(images, boxes, colors):
     )
     canvas = images.copy()
     height, width = images.shape[1:3]
-    ends = np.trunc(
-        boxes.astype(np.float32) * np.array([height - 1, width - 1] * 2, np.float32)
-    ).astype(int)
+    ends = np.trunc(boxes.astype(np.float32) * np.array([height - 1, width - 1] * 2, np.float32)).astype(int)
     for picture, places in zip(canvas, ends):
         for number, (top, left, bottom, right) in enumerate(places):
             inverted = top > bottom or left > right

@@ -128,22 +128,9 @@ def check_jpeg(ratio, dct_method):
     )
 
 
-@op(
-    "DecodeJpeg",
-    "contents: string -> image: uint8",
-    shape=image_shape,
-    traits={HOST},
-    attrs=JPEG_OPTIONS,
-)
+@op("DecodeJpeg", "contents: string -> image: uint8", shape=image_shape, traits={HOST}, attrs=JPEG_OPTIONS)
 def decode_jpeg(
-    contents,
-    *,
-    channels,
-    ratio,
-    fancy_upscaling,
-    try_recover_truncated,
-    acceptable_fraction,
-    dct_method,
+    contents, *, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
 ):
     """An image from the bytes of a file.  dct_method: INTEGER_FAST (also if it is empty), or the
     more exact INTEGER_ACCURATE."""
@@ -248,10 +235,7 @@ def encode_jpeg(
     channels = image.shape[2]
     if format:
         wanted = 1 if format == "grayscale" else 3
-        require(
-            channels == wanted,
-            f"format {format} expects {wanted} channels, got {list(image.shape)}",
-        )
+        require(channels == wanted, f"format {format} expects {wanted} channels, got {list(image.shape)}")
     xmp = xmp_metadata.encode() if isinstance(xmp_metadata, str) else xmp_metadata
     return encoded_jpeg(
         image,
@@ -334,10 +318,7 @@ def encode_png(image, *, compression):
     require(-1 <= compression <= 9, f"compression should be in [-1,9], got {compression}")
     require(image.ndim == 3, f"image must be 3-dimensional{list(image.shape)}")
     channels = image.shape[2]
-    require(
-        1 <= channels <= 4,
-        f"image must have 1, 2, 3, or 4 channels, got {list(image.shape)}",
-    )
+    require(1 <= channels <= 4, f"image must have 1, 2, 3, or 4 channels, got {list(image.shape)}")
     if not image.size:
         raise InternalError(None, None, "PNG encoding failed")
     return np.array(png.encode(image, compression), dtype=object)
@@ -386,9 +367,7 @@ def text(data):
 
 
 def picture(rng, channels=3):
-    ramp = np.add.outer(np.arange(20) * 5, np.arange(26) * 4)[..., None] * np.arange(
-        1, channels + 1
-    )
+    ramp = np.add.outer(np.arange(20) * 5, np.arange(26) * 4)[..., None] * np.arange(1, channels + 1)
     return (ramp % 256).astype(np.uint8)
 
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    FLOATS,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-)
+from headrace.core.dtypes import FLOATS, float16, float32, float64, int8, int16, int32, int64, uint8
 from headrace.core.errors import FailedPreconditionError, require
 from headrace.ops.array import gather, reshape
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -37,9 +27,7 @@ def check_channels(images):
     require(images.ndim >= 1, f"input must be at least 1D{list(images.shape)}")
     if images.shape[-1] != 3:
         raise FailedPreconditionError(
-            None,
-            None,
-            f"input must have 3 channels but input only has {images.shape[-1]} channels.",
+            None, None, f"input must have 3 channels but input only has {images.shape[-1]} channels."
         )
 
 
@@ -139,16 +127,12 @@ def check_adjusted(images, name, amount):
 
 
 def check_rgb(images):
-    require(
-        images.shape[-1] == 3,
-        f"input must have 3 channels but instead has {images.shape[-1]} channels.",
-    )
+    require(images.shape[-1] == 3, f"input must have 3 channels but instead has {images.shape[-1]} channels.")
 
 
 @op(
     "AdjustContrast",
-    "images: T, contrast_factor: float32, min_value: float32, max_value: float32 -> "
-    "output: float32",
+    "images: T, contrast_factor: float32, min_value: float32, max_value: float32 -> output: float32",
     T=(uint8, int8, int16, int32, int64, float32, float64),
     shape=image_shape,
     deprecated=(2, "Use AdjustContrastv2 instead"),
@@ -161,12 +145,7 @@ def adjust_contrast(images, contrast_factor, min_value, max_value):
     return clamp(found, min_value, max_value)
 
 
-@op(
-    "AdjustContrastv2",
-    "images: T, contrast_factor: float32 -> output: T",
-    T=HALVES,
-    shape=image_shape,
-)
+@op("AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=HALVES, shape=image_shape)
 def adjust_contrast_v2(images, contrast_factor):
     """The distance of every channel from its mean over the image, times contrast_factor."""
     check_adjusted(images, "contrast_factor", contrast_factor)

@@ -7,17 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-)
+from headrace.core.dtypes import float16, float32, float64, int8, int16, int32, int64, uint8, uint16
 from headrace.core.errors import OutOfRangeError, require
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
@@ -124,9 +114,7 @@ def _(node, dy):
     return dimage, crop_and_resize_grad_boxes(dy, image, boxes, box_ind), None, None
 
 
-BOXES = np.array(
-    [[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], [0.8, 0.1, 0.2, 0.6], [-0.5, 0.3, 0.5, 1.4]], F
-)
+BOXES = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9], [0.8, 0.1, 0.2, 0.6], [-0.5, 0.3, 0.5, 1.4]], F)
 INDICES = np.array([0, 1, 1, 0], np.int32)
 CROPS = ((3, 4), (1, 2), (6, 1))
 
@@ -189,13 +177,7 @@ def _(rng):
         dy = rng.normal(size=(4, *size, 2)).astype(F)
         for method in ("bilinear", "nearest"):
             yield Sample(
-                dy,
-                BOXES,
-                INDICES,
-                np.array([2, 5, 6, 2], np.int32),
-                method=method,
-                T=float32,
-                grad=False,
+                dy, BOXES, INDICES, np.array([2, 5, 6, 2], np.int32), method=method, T=float32, grad=False
             )
 
 
@@ -264,17 +246,12 @@ def glimpse_shape(input, size, offsets, *, uniform_noise, noise):
 def extract_glimpse(input, size, offsets, *, centered, normalized, uniform_noise, noise):
     """A window of this size around an offset in each image; noise where there is no image."""
     require(
-        input.ndim == 4,
-        f"input must be 4-dimensional (batch_size, height, width, depth){list(input.shape)}",
+        input.ndim == 4, f"input must be 4-dimensional (batch_size, height, width, depth){list(input.shape)}"
     )
-    require(
-        size.shape == (2,), f"input must be a vector of size 2 (height, width){list(size.shape)}"
-    )
+    require(size.shape == (2,), f"input must be a vector of size 2 (height, width){list(size.shape)}")
     require(offsets.ndim == 2, f"input must be a matrix{list(offsets.shape)}")
     require(len(offsets) == len(input), f"first dimension should be batch{list(offsets.shape)}")
-    require(
-        offsets.shape[1] == 2, f"second dimension should be of size 2 (y,x){list(offsets.shape)}"
-    )
+    require(offsets.shape[1] == 2, f"second dimension should be of size 2 (y,x){list(offsets.shape)}")
     noise = noise or ("uniform" if uniform_noise else "gaussian")
     require(noise in NOISES, f"The noise could only be uniform, gaussian, or zero, got{noise}")
     at, seen = [], []
@@ -324,6 +301,4 @@ def _(rng):
                 uniform_noise=False,
                 noise="zero",
             )
-    yield ErrorSample(
-        x, np.array([3, 2], np.int32), offsets, noise="zero", raises="at the same time"
-    )
+    yield ErrorSample(x, np.array([3, 2], np.int32), offsets, noise="zero", raises="at the same time")

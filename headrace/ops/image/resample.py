@@ -133,9 +133,7 @@ _STEPS = 1 << 10  # TF reads cubic weights from a table of this many steps
 
 
 def _cubic_table(a: float) -> tuple[Any, Any]:
-    x = (
-        (np.arange(_STEPS + 1) / _STEPS).astype(F).astype(np.float64)
-    )  # rounded once more, at the end
+    x = (np.arange(_STEPS + 1) / _STEPS).astype(F).astype(np.float64)  # rounded once more, at the end
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     x = x + 1
     return near.astype(F), (((a * x - 5 * a) * x + 8 * a) * x - 4 * a).astype(F)
@@ -217,9 +215,7 @@ KERNELS: dict[str, tuple[float, Callable[[Any], Any]]] = {  # radius, weight at 
 }
 
 
-def spans(
-    inputs: int, outputs: int, scale: Any, translation: Any, kernel: str, antialias: bool
-) -> Taps:
+def spans(inputs: int, outputs: int, scale: Any, translation: Any, kernel: str, antialias: bool) -> Taps:
     """Everything within the kernel's radius.  Shrinking with `antialias` widens the kernel; an
     output that lies outside of the input is 0."""
     radius, weigh = KERNELS[kernel]

@@ -31,16 +31,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
-from headrace.ops.image.resample import (
-    Taps,
-    apply,
-    apply_back,
-    area,
-    cubic,
-    linear,
-    lowered,
-    nearest,
-)
+from headrace.ops.image.resample import Taps, apply, apply_back, area, cubic, linear, lowered, nearest
 
 PIXELS = (int8, uint8, int16, uint16, int32, int64, float16, float32, float64)
 PIXELS_AND_BFLOAT = (*PIXELS[:6], bfloat16, *PIXELS[6:])
@@ -119,9 +110,7 @@ def lower_backward(taps):
             raise Decline("sums in float64")
         check_centers(options["align_corners"], options["half_pixel_centers"])
         chosen = {name: options[name] for name in OPTIONS}
-        rows, columns = (
-            taps(n, m, **chosen).back(n) for n, m in zip(original.shape[1:3], grads.shape[1:3])
-        )
+        rows, columns = (taps(n, m, **chosen).back(n) for n, m in zip(original.shape[1:3], grads.shape[1:3]))
         dx = lowered(e, grads, rows, columns)
         return e.compute(dx.shape, lambda *i: e.cast(dx[i], original.dtype))
 
@@ -299,8 +288,7 @@ def _(e, images, size, *, align_corners, half_pixel_centers):
     check_centers(align_corners, half_pixel_centers)
     wanted = checked_size(np.broadcast_to(0, images.shape), size.value)
     places = [
-        e.known(nearest(n, m, align_corners, half_pixel_centers))
-        for n, m in zip(images.shape[1:3], wanted)
+        e.known(nearest(n, m, align_corners, half_pixel_centers)) for n, m in zip(images.shape[1:3], wanted)
     ]
 
     def pixel(n, y, x, c):

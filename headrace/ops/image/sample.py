@@ -99,13 +99,9 @@ def check_inputs(image_size, boxes, covered):
     require(image_size.ndim == 1, f"image_size must be 1-dimensional{list(image_size.shape)}")
     require(len(image_size) == 3, f"image_size must contain 3 elements{list(image_size.shape)}")
     require(
-        boxes.ndim == 3,
-        f"input boxes must be 3-dimensional [batch, num_boxes, coords]: {list(boxes.shape)}",
+        boxes.ndim == 3, f"input boxes must be 3-dimensional [batch, num_boxes, coords]: {list(boxes.shape)}"
     )
-    require(
-        boxes.shape[2] == 4,
-        f"bounding boxes must have shape [4] or [*, 4], got {list(boxes.shape)}",
-    )
+    require(boxes.shape[2] == 4, f"bounding boxes must have shape [4] or [*, 4], got {list(boxes.shape)}")
     require(covered >= 0, f"Min object covered must be non-negative: {covered:g}")
     for bad in boxes[(boxes < 0) | (boxes > 1)]:
         require(False, f"All bounding box coordinates must be in [0.0, 1.0]: {bad:g}")
@@ -138,11 +134,7 @@ def sample(ctx, image_size, boxes, covered, seed, seed2, ratios, areas, attempts
     left, top, right, bottom = chosen
     corners = np.array([top, left, bottom, right], F) / scale
     # Size -1 means: all channels.
-    return (
-        np.array([top, left, 0]),
-        np.array([bottom - top, right - left, -1]),
-        corners.reshape(1, 1, 4),
-    )
+    return (np.array([top, left, 0]), np.array([bottom - top, right - left, -1]), corners.reshape(1, 1, 4))
 
 
 @op(

@@ -28,10 +28,7 @@ def taps_of(sizes, out, scale, translation, kernel_type, antialias):
     require(kernel_type in KERNELS, f"Unrecognized kernel type: {kernel_type}")
     scale, translation = pair("scale", scale), pair("translation", translation)
     require(scale.min() > 0, "Scale must be greater than zero.")
-    return [
-        spans(n, m, s, t, kernel_type, antialias)
-        for n, m, s, t in zip(sizes, out, scale, translation)
-    ]
+    return [spans(n, m, s, t, kernel_type, antialias) for n, m, s, t in zip(sizes, out, scale, translation)]
 
 
 @op(
@@ -45,10 +42,7 @@ def scale_and_translate(images, size, scale, translation, *, kernel_type, antial
     """Pixel (y, x) goes to scale * (y, x) + translation; `size` is cut out, filtered by a kernel
     (lanczos1, lanczos3, lanczos5, gaussian, box, triangle, keyscubic, mitchellcubic)."""
     out = checked_size(images, size)
-    return apply(
-        widen(images),
-        *taps_of(images.shape[1:3], out, scale, translation, kernel_type, antialias),
-    )
+    return apply(widen(images), *taps_of(images.shape[1:3], out, scale, translation, kernel_type, antialias))
 
 
 @scale_and_translate.gradient
@@ -86,10 +80,7 @@ def _(rng):
 def scale_and_translate_grad(grads, original_image, scale, translation, *, kernel_type, antialias):
     """The gradient of ScaleAndTranslate with respect to its images."""
     require(grads.ndim == 4, f"input_grad must be 4-dimensional{list(grads.shape)}")
-    require(
-        original_image.ndim == 4,
-        f"original_image must be 4-dimensional{list(original_image.shape)}",
-    )
+    require(original_image.ndim == 4, f"original_image must be 4-dimensional{list(original_image.shape)}")
     sizes = original_image.shape[1:3]
     rows, columns = taps_of(sizes, grads.shape[1:3], scale, translation, kernel_type, antialias)
     return apply_back(grads, rows, columns, *sizes, np.float32)

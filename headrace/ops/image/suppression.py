@@ -143,8 +143,7 @@ def non_max_suppression(boxes, scores, max_output_size, *, iou_threshold):
 
 @op(
     "NonMaxSuppressionV2",
-    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold -> "
-    "selected_indices: int32",
+    "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold -> selected_indices: int32",
     T=HALVES,
     T_threshold=HALVES,
     shape=selection_shape,
@@ -196,14 +195,7 @@ def non_max_suppression_v4(
     shape=v5_shape,
 )
 def non_max_suppression_v5(
-    boxes,
-    scores,
-    max_output_size,
-    iou_threshold,
-    score_threshold,
-    soft_nms_sigma,
-    *,
-    pad_to_max_output_size,
+    boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma, *, pad_to_max_output_size
 ):
     """NonMaxSuppressionV4 with soft suppression (Bodla et al. 2017), and the scores it leaves."""
     require(float(soft_nms_sigma) >= 0, "soft_nms_sigma must be non-negative.")
@@ -230,14 +222,10 @@ def overlaps_shape(overlaps, scores, *scalars):
     "score_threshold: float32 -> selected_indices: int32",
     shape=overlaps_shape,
 )
-def non_max_suppression_with_overlaps(
-    overlaps, scores, max_output_size, overlap_threshold, score_threshold
-):
+def non_max_suppression_with_overlaps(overlaps, scores, max_output_size, overlap_threshold, score_threshold):
     """NonMaxSuppression by a matrix of overlaps."""
     require(overlaps.ndim == 2, f"overlaps must be 2-D{list(overlaps.shape)}")
-    require(
-        overlaps.shape[0] == overlaps.shape[1], f"overlaps must be square{list(overlaps.shape)}"
-    )
+    require(overlaps.shape[0] == overlaps.shape[1], f"overlaps must be square{list(overlaps.shape)}")
     require(scores.ndim == 1, f"scores must be 1-D{list(scores.shape)}")
     require(len(scores) == len(overlaps), "scores has incompatible shape")
     chosen = suppress(
@@ -324,6 +312,4 @@ def _(rng):
 def _(rng):
     matrix = rng.uniform(size=(8, 8))
     scores = (rng.permutation(8) / 8).astype(np.float32)
-    yield Sample(
-        ((matrix + matrix.T) / 2).astype(np.float32), scores, np.int32(5), f32(0.6), f32(0.1)
-    )
+    yield Sample(((matrix + matrix.T) / 2).astype(np.float32), scores, np.int32(5), f32(0.6), f32(0.1))

@@ -12,9 +12,7 @@ from headrace.ops.declaration.shape_checks import merge_sizes, scalar_value, wit
 from headrace.ops.image.suppression import f32, overlaps
 
 
-def combined_shape(
-    boxes, scores, per_class, total, iou_threshold, score_threshold, *, pad_per_class
-):
+def combined_shape(boxes, scores, per_class, total, iou_threshold, score_threshold, *, pad_per_class):
     boxes, scores = with_rank(boxes, 4), with_rank(scores, 3)
     for one in (iou_threshold, score_threshold):
         with_rank(one, 0)
@@ -30,8 +28,7 @@ def combined_shape(
     size = total
     if pad_per_class:
         require(
-            each is None or each > 0,
-            "max_output_size_per_class must be > 0 if pad_per_class is set to true ",
+            each is None or each > 0, "max_output_size_per_class must be > 0 if pad_per_class is set to true "
         )
         known = None not in (total, each, scores.dim(2))
         size = min(total, each * scores.dim(2)) if known else None
@@ -90,8 +87,7 @@ def _check(boxes, scores, per_class, total, iou_threshold):
     require(boxes.ndim == 4, f"boxes must be 4-D{list(boxes.shape)}")
     require(scores.ndim == 3, f"scores must be 3-D{list(scores.shape)}")
     require(
-        boxes.shape[2] in (1, scores.shape[2]),
-        "third dimension of boxes must be either 1 or num classes",
+        boxes.shape[2] in (1, scores.shape[2]), "third dimension of boxes must be either 1 or num classes"
     )
     require(boxes.shape[3] == 4, "boxes must have 4 columns")
     require(scores.shape[1] == boxes.shape[1], "scores has incompatible shape")
@@ -123,14 +119,7 @@ def _(rng):
     limits = (f32(0.3), f32(0.2))
     for q in (3, 1):
         yield Sample(boxes[:, :, :q], scores, np.int32(4), np.int32(7), *limits)
-    yield Sample(
-        boxes, scores, np.int32(2), np.int32(9), *limits, pad_per_class=True, clip_boxes=False
-    )
+    yield Sample(boxes, scores, np.int32(2), np.int32(9), *limits, pad_per_class=True, clip_boxes=False)
     yield ErrorSample(
-        boxes[:, :, :2],
-        scores,
-        np.int32(4),
-        np.int32(7),
-        *limits,
-        raises="third dimension of boxes",
+        boxes[:, :, :2], scores, np.int32(4), np.int32(7), *limits, raises="third dimension of boxes"
     )

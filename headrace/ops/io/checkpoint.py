@@ -29,9 +29,7 @@ from headrace.ops.declaration.traits import HOST, STATEFUL
 
 def one_text(value) -> str:
     """The text of a string scalar (of any shape with one element, as TF takes it)."""
-    require(
-        value.size == 1, f"Input prefix should have a single element, got {value.size} instead."
-    )
+    require(value.size == 1, f"Input prefix should have a single element, got {value.size} instead.")
     return value.item().decode("utf-8", "surrogateescape")
 
 
@@ -93,8 +91,7 @@ def save_v2(prefix, tensor_names, shape_and_slices, tensors, *, dtypes):
     """Write tensors, or slices of larger ones, to a checkpoint of format V2."""
     _check_lists(tensor_names, shape_and_slices)
     require(
-        tensor_names.size == len(tensors),
-        f"Got {tensor_names.size} tensor names but {len(tensors)} tensors.",
+        tensor_names.size == len(tensors), f"Got {tensor_names.size} tensor names but {len(tensors)} tensors."
     )
     names, slices = all_texts(tensor_names), all_texts(shape_and_slices)
     with BundleWriter(one_text(prefix)) as writer:
@@ -115,9 +112,7 @@ def _(rng):
     yield ErrorSample(
         path, texts("a"), texts("4 2 1,2:-"), [np.ones((2, 3))], raises="does not match the shape"
     )
-    yield ErrorSample(
-        path, texts("a", "a"), texts("", ""), [np.ones(1), np.ones(2)], raises="duplicate key"
-    )
+    yield ErrorSample(path, texts("a", "a"), texts("", ""), [np.ones(1), np.ones(2)], raises="duplicate key")
 
 
 def restored_shapes(prefix, names, slices, *, dtypes):
@@ -126,9 +121,7 @@ def restored_shapes(prefix, names, slices, *, dtypes):
     known = slices.value
     if known is None:
         return [UNKNOWN] * len(dtypes)
-    require(
-        known.size == len(dtypes), "The number of shape_and_slice doesn't match tensor outputs."
-    )
+    require(known.size == len(dtypes), "The number of shape_and_slice doesn't match tensor outputs.")
     return [slice_shape(text) for text in all_texts(known)]
 
 
@@ -232,8 +225,7 @@ def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, *, delete_old_
     """Make one checkpoint of several; their data files are renamed, and their folders removed."""
     require(
         checkpoint_prefixes.ndim == 1,
-        "Input checkpoint_prefixes should be an 1-D tensor, got "
-        f"{list(checkpoint_prefixes.shape)} instead.",
+        f"Input checkpoint_prefixes should be an 1-D tensor, got {list(checkpoint_prefixes.shape)} instead.",
     )
     prefixes, destination = all_texts(checkpoint_prefixes), one_text(destination_prefix)
     bundle_writer.merge(prefixes, destination)
@@ -265,11 +257,7 @@ def scalars(*inputs):
     return scalar()
 
 
-@op(
-    "ShardedFilename",
-    "basename: string, shard: int32, num_shards: int32 -> filename: string",
-    shape=scalars,
-)
+@op("ShardedFilename", "basename: string, shard: int32, num_shards: int32 -> filename: string", shape=scalars)
 def sharded_filename(basename, shard, num_shards):
     """The name of one of several files: base-00001-of-00003."""
     return as_scalar(b"%s-%05d-of-%05d" % (basename.item(), shard.item(), num_shards.item()))

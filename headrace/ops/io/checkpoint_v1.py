@@ -134,9 +134,7 @@ def _(rng):
     path = _old("restore", {"a": rng.normal(size=(4, 2))})
     yield Sample(path, text("a"), dt=types.float64)
     yield ErrorSample(path, text("c"), dt=types.float64, raises='"c" not found in checkpoint files')
-    yield ErrorSample(
-        path, text("a"), dt=types.int32, raises="Expected to restore a tensor of type"
-    )
+    yield ErrorSample(path, text("a"), dt=types.int32, raises="Expected to restore a tensor of type")
 
 
 @op(
@@ -157,9 +155,7 @@ def _(rng):
     path = _old("restore_slice", {"a": rng.normal(size=(4, 2))})
     yield Sample(path, text("a"), text("4 2 1,2:0,1"), dt=types.float64)
     yield Sample(path, text("a"), text(""), dt=types.float64, note="all")
-    yield ErrorSample(
-        path, text("a"), text("5 2 -:-"), dt=types.float64, raises="does not match the shape"
-    )
+    yield ErrorSample(path, text("a"), text("5 2 -:-"), dt=types.float64, raises="does not match the shape")
 
 
 def _old(name, tensors):

@@ -77,8 +77,7 @@ def decode_raw(bytes, *, out_type, little_endian):
     name = _C_NAMES.get(out_type.name, out_type.name)
     require(
         size % width == 0,
-        f"Input to DecodeRaw has length {size} that is not a multiple of {width}, the size of "
-        f"{name}",
+        f"Input to DecodeRaw has length {size} that is not a multiple of {width}, the size of {name}",
     )
     shape = (*bytes.shape, size // width)
     return _from_bytes(b"".join(flat), out_type, little_endian, shape)
@@ -119,14 +118,10 @@ def padded_shape(input_bytes, fixed_length, *, out_type):
 )
 def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
     """The numbers in the first `fixed_length` bytes of each string, zeros after its end."""
-    require(
-        fixed_length.ndim == 0,
-        f"k must be scalar, got shape [{','.join(map(str, fixed_length.shape))}]",
-    )
+    require(fixed_length.ndim == 0, f"k must be scalar, got shape [{','.join(map(str, fixed_length.shape))}]")
     length, width = int(fixed_length), out_type.size
     require(
-        length % width == 0,
-        f"fixed_length ({length}) must be a multiple of the size of out_type ({width})",
+        length % width == 0, f"fixed_length ({length}) must be a multiple of the size of out_type ({width})"
     )
     require(length > 0, f"fixed_length ({length}) must be greater than zero.")
     joined = b"".join(value[:length].ljust(length, b"\0") for value in input_bytes.reshape(-1))
@@ -140,9 +135,7 @@ def _(rng):
         yield Sample(rows, np.int32(4), out_type=int16, little_endian=little)
     yield Sample(strings([]), np.int32(8), out_type=float64, note="empty")
     yield ErrorSample(strings([b"a"]), np.int32(3), out_type=int16, raises="multiple|divisible")
-    yield ErrorSample(
-        strings([b"a"]), np.int32(-2), out_type=int16, raises="greater than zero|>= 0"
-    )
+    yield ErrorSample(strings([b"a"]), np.int32(-2), out_type=int16, raises="greater than zero|>= 0")
 
 
 # -- DecodeCompressed ----------------------------------------------------------------------------
@@ -153,9 +146,7 @@ MAX_OUTPUT = 2**31 - 1  # TF asks for at most this many bytes; a bomb ends here 
 @op("DecodeCompressed", "bytes: string -> output: string", compression_type="", shape=same)
 def decode_compressed(bytes, *, compression_type):
     """The strings before compression by zlib or gzip."""
-    require(
-        compression_type in ("", *_WINDOWS), "Only ZLIB, GZIP or NONE are supported compressions"
-    )
+    require(compression_type in ("", *_WINDOWS), "Only ZLIB, GZIP or NONE are supported compressions")
     if not compression_type:
         return bytes
     return each(lambda value: _inflate(value, _WINDOWS[compression_type]), bytes)
@@ -193,8 +184,7 @@ def parse_tensor(serialized, *, out_type):
     """The tensor of a serialized TensorProto."""
     require(
         serialized.ndim == 0,
-        "Expected `serialized` to be a scalar, got shape: "
-        f"[{','.join(map(str, serialized.shape))}]",
+        f"Expected `serialized` to be a scalar, got shape: [{','.join(map(str, serialized.shape))}]",
     )
     data = serialized.item()
     try:

@@ -23,10 +23,7 @@ _QUOTE, _LINE_ENDS = b'"', b"\r\n"
 
 def csv_shapes(records, record_defaults):
     for default in record_defaults:
-        require(
-            default.rank in (None, 0, 1),
-            f"Shape must be at most rank 1 but is rank {default.rank}",
-        )
+        require(default.rank in (None, 0, 1), f"Shape must be at most rank 1 but is rank {default.rank}")
         require(
             default.rank != 1 or default.dim(0) in (None, 0, 1),
             "Shape of a default must be a length-0 or length-1 vector, or a scalar.",
@@ -44,24 +41,18 @@ def csv_shapes(records, record_defaults):
     select_cols=Ints(default=[]),
     shape=csv_shapes,
 )
-def decode_csv(
-    records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols
-):
+def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
     """The fields of lines of CSV (RFC 4180), one tensor per column.  An empty field, or one that
     equals `na_value`, becomes the column's default; a column without one must not be empty."""
     count, delim = len(OUT_TYPE), as_bytes(field_delim)
     require(len(delim) == 1, "field_delim should be only 1 char")
     require(len(select_cols) in (0, count), "select_cols should match output size")
-    require(
-        all(a < b for a, b in pairwise(select_cols)),
-        "select_cols should be strictly increasing indices",
-    )
+    require(all(a < b for a, b in pairwise(select_cols)), "select_cols should be strictly increasing indices")
     require(all(c >= 0 for c in select_cols), "select_cols should be non-negative indices")
     for i, default in enumerate(record_defaults):
         require(default.ndim <= 1, "Each record default should be at most rank 1")
         require(
-            default.size < 2,
-            f"There should only be 1 default per field but field {i} has {default.size}",
+            default.size < 2, f"There should only be 1 default per field but field {i} has {default.size}"
         )
     rows = []
     for i, record in enumerate(records.reshape(-1)):

@@ -220,8 +220,7 @@ class Reader:
         if dense.varies:
             require(
                 dense.stride and count % dense.stride == 0,
-                place.of(dense.key)
-                + f"Number of {name} values is not a multiple of stride length. "
+                place.of(dense.key) + f"Number of {name} values is not a multiple of stride length. "
                 f"Saw {count} values but output shape is: {dense.shown}",
             )
         else:

@@ -42,9 +42,7 @@ def write_shape(filename, contents):
     return []
 
 
-@op(
-    "WriteFile", "filename: string, contents: string ->", shape=write_shape, traits={STATEFUL, HOST}
-)
+@op("WriteFile", "filename: string, contents: string ->", shape=write_shape, traits={STATEFUL, HOST})
 def write_file(filename, contents):
     """Write a file; folders around it are made where they are missing."""
     _check_scalar(filename, "Input filename")

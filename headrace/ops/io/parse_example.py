@@ -14,21 +14,11 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
 from headrace.ops.declaration.signature import Int, Shapes, Strings, Types
 from headrace.ops.declaration.text import shown, strings
-from headrace.ops.io.example_columns import (
-    PARSED,
-    Place,
-    Reader,
-    c_shape,
-    dense_columns,
-    padded,
-    sparse,
-)
+from headrace.ops.io.example_columns import PARSED, Place, Reader, c_shape, dense_columns, padded, sparse
 
 
 # -- ParseExample --------------------------------------------------------------------------------
-def batch_shapes(
-    serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, dense_shapes
-):
+def batch_shapes(serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, dense_shapes):
     require_rank(serialized, 1)
     require_rank(names, 1)
     require(len(sparse_keys) == len(sparse_types), "len(sparse_keys) != len(sparse_types)")
@@ -61,30 +51,18 @@ def _varying(shape):
     shape=batch_shapes,
 )
 def parse_example(
-    serialized,
-    names,
-    sparse_keys,
-    dense_keys,
-    dense_defaults,
-    *,
-    sparse_types,
-    Tdense,
-    dense_shapes,
+    serialized, names, sparse_keys, dense_keys, dense_defaults, *, sparse_types, Tdense, dense_shapes
 ):
     """The features of a batch of serialized Examples: ragged ones as sparse matrices (indices,
     values, shapes), the others as dense tensors whose defaults fill what is missing."""
     count = serialized.size
     if names.size:
+        require(names.ndim == 1, f"Expected names to be a vector, got shape: {c_shape(names.shape)}")
         require(
-            names.ndim == 1, f"Expected names to be a vector, got shape: {c_shape(names.shape)}"
-        )
-        require(
-            names.size == count,
-            f"Expected len(names) == len(serialized), but got: {names.size} vs. {count}",
+            names.size == count, f"Expected len(names) == len(serialized), but got: {names.size} vs. {count}"
         )
     require(
-        serialized.ndim == 1,
-        f"Expected serialized to be a vector, got shape: {c_shape(serialized.shape)}",
+        serialized.ndim == 1, f"Expected serialized to be a vector, got shape: {c_shape(serialized.shape)}"
     )
     dense = dense_columns([k.item() for k in dense_keys], Tdense, dense_shapes, dense_defaults)
     reader = Reader([k.item() for k in sparse_keys], sparse_types, dense)
@@ -119,11 +97,7 @@ def _key(text: str):
 
 
 NO_NAMES = strings([])
-NOTHING = {
-    "sparse_keys": (),
-    "dense_keys": (),
-    "dense_defaults": (),
-}
+NOTHING = {"sparse_keys": (), "dense_keys": (), "dense_defaults": ()}
 
 
 @parse_example.samples
@@ -155,9 +129,7 @@ def _(rng):
         sparse_types=[],
         note="dense",
     )
-    yield Sample(
-        rows, NO_NAMES, [], [_key("a")], pads, dense_shapes=[[None]], sparse_types=[], note="padded"
-    )
+    yield Sample(rows, NO_NAMES, [], [_key("a")], pads, dense_shapes=[[None]], sparse_types=[], note="padded")
     yield Sample(
         rows,
         NO_NAMES,
@@ -184,14 +156,7 @@ def _(rng):
         ("d", np.zeros(0, np.int64), "Number of int64 values != expected"),
     ):
         yield ErrorSample(
-            rows,
-            NO_NAMES,
-            [],
-            [_key(keys)],
-            [default],
-            dense_shapes=[[]],
-            sparse_types=[],
-            raises=raises,
+            rows, NO_NAMES, [], [_key(keys)], [default], dense_shapes=[[]], sparse_types=[], raises=raises
         )
     yield ErrorSample(
         strings([b"\x0a\x05abc"]),
@@ -244,8 +209,7 @@ def parse_single_example(
     """The features of one serialized Example: those of varying length as sparse vectors, the others
     as dense tensors whose defaults stand for what is missing."""
     require(
-        serialized.ndim == 0,
-        f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}",
+        serialized.ndim == 0, f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}"
     )
     keys = [as_bytes(k) for k in dense_keys]
     dense = dense_columns(keys, Tdense, dense_shapes, dense_defaults)

@@ -141,12 +141,7 @@ def single_shapes(
     ):
         require(len(keys) == len(shapes), f"len({what}_keys) != len({what}_shapes)")
     return sequence_shapes(
-        [],
-        1,
-        context_sparse_keys,
-        context_dense_shapes,
-        feature_list_sparse_keys,
-        feature_list_dense_shapes,
+        [], 1, context_sparse_keys, context_dense_shapes, feature_list_sparse_keys, feature_list_dense_shapes
     )
 
 
@@ -180,8 +175,7 @@ def parse_single_sequence_example(
     """The features of one serialized SequenceExample: those of the context, and lists of features
     as one row each; ragged ones are sparse."""
     require(
-        serialized.ndim == 0,
-        f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}",
+        serialized.ndim == 0, f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}"
     )
     name = shown(debug_name.item()) if debug_name.size else "<unknown>"
     context = [k.item() for k in (*context_sparse_keys, *context_dense_keys)]
@@ -195,16 +189,11 @@ def parse_single_sequence_example(
                 context_dense_keys, Tcontext_dense, context_dense_shapes, context_dense_defaults
             )
         ]
-        ragged = [
-            one.ragged(k.item(), KINDS[t])
-            for k, t in zip(context_sparse_keys, context_sparse_types)
-        ]
+        ragged = [one.ragged(k.item(), KINDS[t]) for k, t in zip(context_sparse_keys, context_sparse_types)]
         missing = set(feature_list_dense_missing_assumed_empty.reshape(-1))
         dense_rows = [
             one.dense_rows(k.item(), KINDS[t], full(s), k.item() in missing)
-            for k, t, s in zip(
-                feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes
-            )
+            for k, t, s in zip(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes)
         ]
         ragged_rows = [
             one.ragged_rows(k.item(), KINDS[t])

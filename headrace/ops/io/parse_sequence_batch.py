@@ -54,19 +54,8 @@ def batch_shapes(
     require_rank(debug_name, 1)
     for count, what, *lists in (
         (Ncontext_sparse, "context_sparse", context_sparse_keys, context_sparse_types),
-        (
-            Ncontext_dense,
-            "context_dense",
-            context_dense_keys,
-            context_dense_defaults,
-            context_dense_shapes,
-        ),
-        (
-            Nfeature_list_sparse,
-            "feature_list_sparse",
-            feature_list_sparse_keys,
-            feature_list_sparse_types,
-        ),
+        (Ncontext_dense, "context_dense", context_dense_keys, context_dense_defaults, context_dense_shapes),
+        (Nfeature_list_sparse, "feature_list_sparse", feature_list_sparse_keys, feature_list_sparse_types),
         (
             Nfeature_list_dense,
             "feature_list_dense",
@@ -129,8 +118,7 @@ def parse_sequence_example(
     """The features of a batch of serialized SequenceExamples; dense lists are filled up with zeros
     to the longest, and their lengths come too."""
     require(
-        serialized.ndim == 1,
-        f"Expected serialized to be a vector, got shape: {c_shape(serialized.shape)}",
+        serialized.ndim == 1, f"Expected serialized to be a vector, got shape: {c_shape(serialized.shape)}"
     )
     require(
         debug_name.size in (0, serialized.size),
@@ -153,13 +141,9 @@ def parse_sequence_example(
     ragged = [batch.ragged(k, KINDS[t]) for k, t in zip(keys[0], context_sparse_types)]
     dense = [
         batch.dense(k, KINDS[t], full(s), default)
-        for k, t, s, default in zip(
-            keys[1], Tcontext_dense, context_dense_shapes, context_dense_defaults
-        )
+        for k, t, s, default in zip(keys[1], Tcontext_dense, context_dense_shapes, context_dense_defaults)
     ]
-    ragged_rows = [
-        batch.ragged_rows(k, KINDS[t]) for k, t in zip(keys[2], feature_list_sparse_types)
-    ]
+    ragged_rows = [batch.ragged_rows(k, KINDS[t]) for k, t in zip(keys[2], feature_list_sparse_types)]
     missing = {as_bytes(k) for k in feature_list_dense_missing_assumed_empty}
     dense_rows = [
         batch.dense_rows(k, KINDS[t], full(s), k in missing)
@@ -204,8 +188,7 @@ class Batch:
             if found is None:
                 require(
                     default.size,
-                    f"Feature: {shown(key)} (data type: {NAMES[kind]}) is required but could not "
-                    "be found.",
+                    f"Feature: {shown(key)} (data type: {NAMES[kind]}) is required but could not be found.",
                 )
                 column.add(repacked(kind, default), default.size)
             else:

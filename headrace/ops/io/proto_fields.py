@@ -13,16 +13,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, te
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import DecodeError
 
-from headrace.core.dtypes import (
-    bool_,
-    float32,
-    float64,
-    int32,
-    int64,
-    string,
-    uint32,
-    uint64,
-)
+from headrace.core.dtypes import bool_, float32, float64, int32, int64, string, uint32, uint64
 from headrace.core.errors import DataLossError, InvalidArgumentError, require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.core.text import as_bytes
@@ -255,15 +246,9 @@ def _shape(*sizes) -> bytes:
 
 @decode_proto_v2.samples
 def _(rng):
-    features = [
-        proto.FloatList(value=[1.5, 2]).SerializeToString(),
-        proto.FloatList().SerializeToString(),
-    ]
+    features = [proto.FloatList(value=[1.5, 2]).SerializeToString(), proto.FloatList().SerializeToString()]
     yield Sample(
-        strings(features),
-        message_type="tensorflow.FloatList",
-        field_names=["value"],
-        output_types=[float32],
+        strings(features), message_type="tensorflow.FloatList", field_names=["value"], output_types=[float32]
     )
     yield Sample(
         strings([_shape(2, 3), _shape(), _shape(-1)], (3, 1)),

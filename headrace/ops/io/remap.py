@@ -24,9 +24,7 @@ def vocabulary(path, size=-1):
     name = one_text(path)
     require(name, "new vocab filename cannot be empty.")
     lines = files.read_bytes(name).splitlines()
-    require(
-        size <= len(lines), f"Invalid vocab_size in {name}: expected {size} but got {len(lines)}"
-    )
+    require(size <= len(lines), f"Invalid vocab_size in {name}: expected {size} but got {len(lines)}")
     lines = lines if size < 0 else lines[:size]
     require(len(set(lines)) == len(lines), f"{name}: an entry is there twice")
     return lines
@@ -66,9 +64,7 @@ def _(rng):
     yield Sample(new, old, new_vocab_offset=1, num_new_vocab=2, old_vocab_size=1, note="part")
     yield Sample(new, old, new_vocab_offset=3, num_new_vocab=0, note="none")
     yield ErrorSample(new, old, new_vocab_offset=2, num_new_vocab=2, raises="must be larger")
-    yield ErrorSample(
-        new, scratch("missing"), new_vocab_offset=0, num_new_vocab=1, raises="No such file"
-    )
+    yield ErrorSample(new, scratch("missing"), new_vocab_offset=0, num_new_vocab=1, raises="No such file")
 
 
 def _check_unique(remapping):
@@ -79,9 +75,7 @@ def _check_unique(remapping):
         old = found[counts > 1][0]
         first, second = np.nonzero(remapping == old)[0][:2]
         raise UnimplementedError(
-            None,
-            None,
-            f"Old ID {old} is mapped to both new ID {first} and {second}, which is not supported.",
+            None, None, f"Old ID {old} is mapped to both new ID {first} and {second}, which is not supported."
         )
 
 
@@ -114,8 +108,7 @@ def load_and_remap_matrix(
     """A matrix of a checkpoint, rows and columns moved; new ones take `initializing_values` in order."""
     require(
         row_remapping.size == num_rows,
-        f"Size of row_remapping is {row_remapping.size} instead of being equal to "
-        f"num_rows={num_rows}",
+        f"Size of row_remapping is {row_remapping.size} instead of being equal to num_rows={num_rows}",
     )
     remaps_columns = col_remapping.size > 0
     require(
@@ -152,8 +145,7 @@ def load_and_remap_matrix(
     missing = out.size - int(present.sum())
     given = initializing_values.size
     require(
-        given >= missing,
-        f"initializing_values contained {given} elements, but more missing values remain.",
+        given >= missing, f"initializing_values contained {given} elements, but more missing values remain."
     )
     require(
         given == missing,
@@ -203,18 +195,10 @@ def _(rng):
     none, values = np.zeros(0, np.int64), np.arange(2, dtype=np.float32)
     rows = np.array([2, -1, 0])
     yield Sample(path, name, rows, none, values, num_rows=3, num_cols=2)
-    yield Sample(
-        path, name, rows, none, values, num_rows=3, num_cols=2, max_rows_in_memory=1, note="parts"
-    )
-    yield Sample(
-        path, name, rows, np.array([-1, 1]), np.arange(4, dtype=np.float32), num_rows=3, num_cols=2
-    )
-    yield ErrorSample(
-        path, name, rows, none, values, num_rows=2, num_cols=2, raises="row_remapping"
-    )
-    yield ErrorSample(
-        path, text("v"), rows, none, values, num_rows=3, num_cols=2, raises="invalid rank 1"
-    )
+    yield Sample(path, name, rows, none, values, num_rows=3, num_cols=2, max_rows_in_memory=1, note="parts")
+    yield Sample(path, name, rows, np.array([-1, 1]), np.arange(4, dtype=np.float32), num_rows=3, num_cols=2)
+    yield ErrorSample(path, name, rows, none, values, num_rows=2, num_cols=2, raises="row_remapping")
+    yield ErrorSample(path, text("v"), rows, none, values, num_rows=3, num_cols=2, raises="invalid rank 1")
     yield ErrorSample(
         path, name, np.array([1, 1]), none, values, num_rows=2, num_cols=2, raises="mapped to both"
     )

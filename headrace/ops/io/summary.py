@@ -41,13 +41,7 @@ def word(value):
 
 
 # -- numbers --------------------------------------------------------------------------------------
-@op(
-    "ScalarSummary",
-    "tags: string, values: T -> summary: string",
-    T=REALS,
-    shape=scalar,
-    traits={HOST},
-)
+@op("ScalarSummary", "tags: string, values: T -> summary: string", T=REALS, shape=scalar, traits={HOST})
 def scalar_summary(tags, values):
     """One number for each tag."""
     if not (message.legacy_scalar(tags) and message.legacy_scalar(values)):
@@ -140,9 +134,7 @@ def _(rng):
     broken[0, 0, 0, 1] = np.nan
     yield Sample(word(b"i"), broken, note="not finite", dtypes=False)
     yield ErrorSample(
-        word(b"i"),
-        pictures[0],
-        raises=r"Tensor must be 4-D with last dim 1, 3, or 4, not \[2,3,3\]",
+        word(b"i"), pictures[0], raises=r"Tensor must be 4-D with last dim 1, 3, or 4, not \[2,3,3\]"
     )
     yield ErrorSample(word(b"i"), pictures[:, :0], raises="must have non-zero dims")
 
@@ -257,9 +249,7 @@ def _(rng):
 
 
 # -- several --------------------------------------------------------------------------------------
-@op(
-    "MergeSummary", "inputs: N*string -> summary: string", N=Int(min=1), shape=scalar, traits={HOST}
-)
+@op("MergeSummary", "inputs: N*string -> summary: string", N=Int(min=1), shape=scalar, traits={HOST})
 def merge_summary(inputs):
     """All summaries in one; no tag may occur twice."""
     from google.protobuf.message import DecodeError
@@ -269,13 +259,10 @@ def merge_summary(inputs):
         try:
             found = proto.Summary.FromString(part)
         except DecodeError:
-            raise InvalidArgumentError(
-                None, None, "Could not parse one of the summary inputs"
-            ) from None
+            raise InvalidArgumentError(None, None, "Could not parse one of the summary inputs") from None
         for value in found.value:
             require(
-                not value.tag or value.tag not in tags,
-                f"Duplicate tag {value.tag} found in summary inputs",
+                not value.tag or value.tag not in tags, f"Duplicate tag {value.tag} found in summary inputs"
             )
             tags.add(value.tag)
         summary.MergeFrom(found)

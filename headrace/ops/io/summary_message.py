@@ -80,8 +80,7 @@ def images(tag: bytes, tensor: Any, max_images: int, bad_color: Any) -> Any:
     if tensor.dtype != np.uint8:
         require(
             bad_color.size >= depth,
-            f"expected depth <= bad_color.size, got depth = {depth}, "
-            f"bad_color.size = {bad_color.size}",
+            f"expected depth <= bad_color.size, got depth = {depth}, bad_color.size = {bad_color.size}",
         )
     summary = proto.Summary()
     for i in range(min(max_images, batch)):

@@ -64,9 +64,7 @@ class Writer:
 
     def check(self):
         if self.file is None:
-            raise NotFoundError(
-                None, None, f"Resource localhost/{self.name}/{KIND} does not exist."
-            )
+            raise NotFoundError(None, None, f"Resource localhost/{self.name}/{KIND} does not exist.")
 
     def write(self):
         for event in self.waiting:
@@ -79,11 +77,7 @@ class Writer:
 def _declared(name, signature, **attrs):
     """An op on a writer, with no result."""
     return op(
-        name,
-        f"writer: resource{signature} ->",
-        shape=none,
-        attrs=attrs,
-        traits={STATEFUL, HOST, WRITES},
+        name, f"writer: resource{signature} ->", shape=none, attrs=attrs, traits={STATEFUL, HOST, WRITES}
     )
 
 
@@ -119,10 +113,7 @@ def summary_writer(ctx, *, shared_name, container):
 def create_summary_file_writer(writer, logdir, max_queue, flush_millis, filename_suffix):
     """Let the writer write to a new file in `logdir`; one that does so already goes on."""
     writer.get(Writer).create(
-        _text(logdir, "logdir"),
-        int(max_queue),
-        int(flush_millis),
-        _text(filename_suffix, "filename_suffix"),
+        _text(logdir, "logdir"), int(max_queue), int(flush_millis), _text(filename_suffix, "filename_suffix")
     )
 
 
@@ -139,9 +130,7 @@ def close_summary_writer(writer):
 
 
 # -- values ---------------------------------------------------------------------------------------
-@_declared(
-    "WriteSummary", ", step: int64, tensor: T, tag: string, summary_metadata: string", T=Type()
-)
+@_declared("WriteSummary", ", step: int64, tensor: T, tag: string, summary_metadata: string", T=Type())
 def write_summary(writer, step, tensor, tag, summary_metadata, *, T):
     """Any tensor, with what a plugin of TensorBoard should know."""
     event = _event(step)
@@ -181,9 +170,7 @@ def write_scalar_summary(writer, step, tag, value):
     writer.get(Writer).add(event)
 
 
-@_declared(
-    "WriteHistogramSummary", ", step: int64, tag: string, values: T", T=Type(REALS, default=float32)
-)
+@_declared("WriteHistogramSummary", ", step: int64, tag: string, values: T", T=Type(REALS, default=float32))
 def write_histogram_summary(ctx, writer, step, tag, values):
     """How values are distributed."""
     event = _event(step)

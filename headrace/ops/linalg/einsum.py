@@ -45,9 +45,7 @@ def matched(labels, sizes, where):
     before, dots, after = labels.partition(DOTS)
     rank, named = len(sizes), len(before) + len(after)
     if dots:
-        require(
-            rank >= named, f"Shape must be at least rank {named} but is rank {rank} for {where}"
-        )
+        require(rank >= named, f"Shape must be at least rank {named} but is rank {rank} for {where}")
     else:
         require(rank == named, f"Shape must be rank {named} but is rank {rank} for {where}")
     end = rank - len(after)
@@ -102,14 +100,7 @@ def einsum_shape(inputs, *, equation):
     return make_shape([*(sizes[c] for c in before), *middle, *(sizes[c] for c in after)])
 
 
-@op(
-    "Einsum",
-    "inputs: N*T -> output: T",
-    equation=String(),
-    N=Int(min=1),
-    T=Type(),
-    shape=einsum_shape,
-)
+@op("Einsum", "inputs: N*T -> output: T", equation=String(), N=Int(min=1), T=Type(), shape=einsum_shape)
 def einsum(inputs, *, equation):
     """The sum of products that the equation describes."""
     resolve(equation, [x.shape for x in inputs])

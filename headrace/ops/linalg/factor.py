@@ -61,12 +61,7 @@ def _cholesky_grad_shape(l, grad):
     return join(lead(l), side, side)
 
 
-@op(
-    "CholeskyGrad",
-    "l: T, grad: T -> output: T",
-    T=(float16, float32, float64),
-    shape=_cholesky_grad_shape,
-)
+@op("CholeskyGrad", "l: T, grad: T -> output: T", T=(float16, float32, float64), shape=_cholesky_grad_shape)
 def cholesky_grad(l, grad):
     """The symmetric gradient of the input of Cholesky, from its output and the gradient of that.
 
@@ -176,13 +171,8 @@ def lu(input):
             for rows in (factors, order):
                 rows[each, k], rows[each, pivot] = rows[each, pivot], rows[each, k]
             factors[:, k + 1 :, k] /= factors[:, k, k, None]
-            factors[:, k + 1 :, k + 1 :] -= (
-                factors[:, k + 1 :, k, None] * factors[:, k, None, k + 1 :]
-            )
-    require(
-        np.all(np.diagonal(factors, axis1=1, axis2=2) != 0),
-        "Input is not invertible.",
-    )
+            factors[:, k + 1 :, k + 1 :] -= factors[:, k + 1 :, k, None] * factors[:, k, None, k + 1 :]
+    require(np.all(np.diagonal(factors, axis1=1, axis2=2) != 0), "Input is not invertible.")
     return factors.reshape(*batch, n, n), order.reshape(*batch, n)
 
 

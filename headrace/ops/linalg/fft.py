@@ -48,10 +48,7 @@ def _complex_transform(name, rank, transform, doc):
 
     reference.__doc__ = doc
     declared = op(
-        name,
-        "input: Tcomplex -> output: Tcomplex",
-        Tcomplex=Type(COMPLEX, default=complex64),
-        shape=shape,
+        name, "input: Tcomplex -> output: Tcomplex", Tcomplex=Type(COMPLEX, default=complex64), shape=shape
     )(reference)
 
     @declared.samples
@@ -103,10 +100,7 @@ def _real_shape(rank, is_forward):
     def rule(input, fft_length):
         at_least(input, rank)
         exactly(fft_length, 1)
-        require(
-            fft_length.dim(0) in (None, rank),
-            f"Dimension must be {rank} but is {fft_length.dim(0)}",
-        )
+        require(fft_length.dim(0) in (None, rank), f"Dimension must be {rank} but is {fft_length.dim(0)}")
         if input.rank is None:
             return UNKNOWN
         found = fft_length.value
@@ -129,8 +123,7 @@ def _cut(x, fft_length, rank, is_forward):
     for i, (size, least) in enumerate(zip(given, needed)):
         require(
             size == 0 or size >= least,
-            f"Input dimension {x.ndim - rank + i} must have length of at least {least} but got: "
-            f"{size}",
+            f"Input dimension {x.ndim - rank + i} must have length of at least {least} but got: {size}",
         )
     inside = (..., *(slice(n) for n in needed))
     return x[inside], half if is_forward and lengths[-1] else lengths

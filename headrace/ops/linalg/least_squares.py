@@ -132,12 +132,7 @@ def _(rng):
     z = rng.normal(size=(3, 2, 2)) @ [1, 1j]
     yield Sample(z, z + 1, np.array(0.1), note="complex", dtypes=False)
     yield Sample(
-        np.ones((2, 2)),
-        np.ones((2, 1)),
-        np.array(0.0),
-        fast=False,
-        grad=False,
-        note="rank deficient",
+        np.ones((2, 2)), np.ones((2, 1)), np.array(0.0), fast=False, grad=False, note="rank deficient"
     )
     yield Sample(np.zeros((0, 3)), np.zeros((0, 2)), np.array(0.0), note="empty", grad=False)
     yield ErrorSample(np.zeros((2, 2)), np.ones((2, 1)), np.array(0.0), raises="rank deficient")

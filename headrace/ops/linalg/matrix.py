@@ -8,29 +8,13 @@ from itertools import product
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    bfloat16,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int32,
-    int64,
-)
+from headrace.core.dtypes import bfloat16, complex64, complex128, float16, float32, float64, int32, int64
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline, LibraryCall, transposed, view
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.linalg.matrix_shape import (
-    at_least,
-    broadcast_lead,
-    equal,
-    exactly,
-    join,
-    merge_lead,
-)
+from headrace.ops.linalg.matrix_shape import at_least, broadcast_lead, equal, exactly, join, merge_lead
 
 PRODUCT_TYPES = (bfloat16, float16, float32, float64, int32, int64, complex64, complex128)
 
@@ -188,8 +172,7 @@ def _products(node, dy):
         case _:
             terms = (y, dy, True, True), (dy, x, True, True)
     return tuple(
-        batch_matmul_v2(p, q, adj_x=adj_p, adj_y=adj_q, name="MatMul")
-        for p, q, adj_p, adj_q in terms
+        batch_matmul_v2(p, q, adj_x=adj_p, adj_y=adj_q, name="MatMul") for p, q, adj_p, adj_q in terms
     )
 
 
@@ -212,10 +195,7 @@ def _call(x, y, out, adj_x, adj_y):
 )
 def batch_matmul(x, y, *, adj_x, adj_y):
     """The products of two equal batches of matrices, either side adjoint first."""
-    require(
-        x.ndim == y.ndim,
-        f"In[0] and In[1] has different ndims: {show(x.shape)} vs. {show(y.shape)}",
-    )
+    require(x.ndim == y.ndim, f"In[0] and In[1] has different ndims: {show(x.shape)} vs. {show(y.shape)}")
     require(x.ndim >= 2, f"In[0] and In[1] ndims must be >= 2: {x.ndim}")
     for i in range(x.ndim - 2):
         require(
@@ -293,10 +273,7 @@ def sum_batches(dx, x, dy, y):
 
     shape_x, shape_y = array.shape(x), array.shape(y)
     axes_x, axes_y = broadcast.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])
-    return (
-        array.reshape(reduce.sum_(dx, axes_x), shape_x),
-        array.reshape(reduce.sum_(dy, axes_y), shape_y),
-    )
+    return (array.reshape(reduce.sum_(dx, axes_x), shape_x), array.reshape(reduce.sum_(dy, axes_y), shape_y))
 
 
 @batch_matmul_v2.library("onednn")
@@ -310,7 +287,5 @@ def _(rng):
     yield Sample(np.ones((0, 2, 3)), np.ones((1, 3, 1)), note="empty")
     z = rng.normal(size=(2, 3, 3, 2)) @ [1, 1j]
     yield Sample(z, z[:1], adj_y=True, note="complex")
-    yield ErrorSample(
-        np.ones((2, 2, 3)), np.ones((3, 3, 2)), raises="must be equal|compatible batch"
-    )
+    yield ErrorSample(np.ones((2, 2, 3)), np.ones((3, 3, 2)), raises="must be equal|compatible batch")
     yield ErrorSample(np.ones(3), np.ones((3, 3)), raises="at least rank 2|ndims must be >= 2")

@@ -28,8 +28,7 @@ def matrices(*arrays: Any) -> list[Any]:
     for other in arrays[1:]:
         require(other.ndim == first.ndim, "All input tensors must have the same rank.")
         require(
-            other.shape[:-2] == first.shape[:-2],
-            "All input tensors must have the same outer dimensions.",
+            other.shape[:-2] == first.shape[:-2], "All input tensors must have the same outer dimensions."
         )
     return [widen(a) for a in arrays]
 
@@ -45,8 +44,7 @@ def system(matrix: Any, rhs: Any, is_square: bool = True) -> tuple[Any, Any]:
     """Matrices and right hand sides of linear equations."""
     matrix, rhs = matrices(matrix, rhs)
     require(
-        not is_square or matrix.shape[-1] == matrix.shape[-2],
-        "First input (lhs) must be a square matrix.",
+        not is_square or matrix.shape[-1] == matrix.shape[-2], "First input (lhs) must be a square matrix."
     )
     require(matrix.shape[-2] == rhs.shape[-2], "Input matrix and rhs are incompatible.")
     return matrix, rhs

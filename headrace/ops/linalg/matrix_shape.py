@@ -10,18 +10,12 @@ from headrace.core.shapes import UNKNOWN, Dim, Shape, broadcast_sizes, make_shap
 
 def at_least(x: Any, rank: int) -> None:
     """Refuse a known rank below `rank`."""
-    require(
-        x.rank is None or x.rank >= rank,
-        f"Shape must be at least rank {rank} but is rank {x.rank}",
-    )
+    require(x.rank is None or x.rank >= rank, f"Shape must be at least rank {rank} but is rank {x.rank}")
 
 
 def exactly(x: Any, rank: int) -> None:
     """Refuse a known rank other than `rank`."""
-    require(
-        x.rank in (None, rank),
-        f"Shape must be rank {rank} but is rank {x.rank}",
-    )
+    require(x.rank in (None, rank), f"Shape must be rank {rank} but is rank {x.rank}")
 
 
 def equal(a: Dim, b: Dim, *inputs: Any) -> Dim:
@@ -46,8 +40,7 @@ def merge_lead(x: Any, y: Any) -> tuple[Dim, ...] | None:
         return b if a is None else a
     require(
         len(a) == len(b),
-        f"Shapes must be equal rank, but are {len(a)} and {len(b)} "
-        f"with input shapes: {show(x)}, {show(y)}.",
+        f"Shapes must be equal rank, but are {len(a)} and {len(b)} with input shapes: {show(x)}, {show(y)}.",
     )
     return tuple(equal(p, q, x, y) for p, q in zip(a, b))
 

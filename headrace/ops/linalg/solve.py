@@ -142,13 +142,7 @@ def _(rng):
 
 
 # -- MatrixSolve --------------------------------------------------------------------------------
-@op(
-    "MatrixSolve",
-    "matrix: T, rhs: T -> output: T",
-    adjoint=False,
-    T=SOLVER_TYPES,
-    shape=solve_shape,
-)
+@op("MatrixSolve", "matrix: T, rhs: T -> output: T", adjoint=False, T=SOLVER_TYPES, shape=solve_shape)
 def matrix_solve(matrix, rhs, *, adjoint):
     """x with matrix @ x = rhs, or adjoint(matrix) @ x = rhs."""
     matrix, rhs = system(matrix, rhs)

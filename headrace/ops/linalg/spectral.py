@@ -41,9 +41,7 @@ def self_adjoint_eig_shape(input):
 def self_adjoint_eig(input):
     """Eigenvalues in the first row, ascending, and the eigenvectors below, as columns."""
     x = squares(input)
-    with refusing(
-        "Self Adjoint Eigen decomposition was not successful. The input might not be valid."
-    ):
+    with refusing("Self Adjoint Eigen decomposition was not successful. The input might not be valid."):
         values, vectors = np.linalg.eigh(x)
     return np.concatenate([values[..., None, :], vectors], axis=-2)
 
@@ -74,9 +72,7 @@ def self_adjoint_eig_v2_shape(input, *, compute_v):
 def self_adjoint_eig_v2(input, *, compute_v):
     """Ascending eigenvalues e and eigenvectors v (columns); looks at the lower triangle only."""
     x = squares(input)
-    with refusing(
-        "Self-adjoint eigen decomposition was not successful. The input might not be valid."
-    ):
+    with refusing("Self-adjoint eigen decomposition was not successful. The input might not be valid."):
         if not compute_v:
             return np.linalg.eigvalsh(x), np.zeros(0, x.dtype)
         return tuple(np.linalg.eigh(x))
@@ -110,9 +106,7 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3)), raises="must be (equal|square)")
 
 
-batch_self_adjoint_eig_v2 = twin(
-    self_adjoint_eig_v2, "BatchSelfAdjointEigV2", (float64, float32), 13
-)
+batch_self_adjoint_eig_v2 = twin(self_adjoint_eig_v2, "BatchSelfAdjointEigV2", (float64, float32), 13)
 
 
 # -- singular values ----------------------------------------------------------------------------
@@ -156,9 +150,7 @@ def _(node, ds, du, dv):
         _, u, v = svd(x, compute_uv=True)
         return terms.times(u, terms.times(terms.diagonal_matrix(ds), v, adjoint_b=True))
     if x.dtype.is_complex:
-        raise NotImplementedError(
-            "SVD gradient is not implemented for complex types and compute_uv=True."
-        )
+        raise NotImplementedError("SVD gradient is not implemented for complex types and compute_uv=True.")
     m, n = x.shape.dim(-2), x.shape.dim(-1)
     if m is None or n is None:
         raise NotImplementedError(

@@ -115,14 +115,10 @@ def tridiagonal_solve(diagonals, rhs, *, partial_pivoting):
     """x with A @ x = rhs, for A in compact form."""
     diagonals, rhs = matrices(diagonals, rhs)
     count, n = diagonals.shape[-2:]
-    require(
-        count == 3,
-        f"Expected diagonals to be provided as a matrix with 3 rows, got {count} rows.",
-    )
+    require(count == 3, f"Expected diagonals to be provided as a matrix with 3 rows, got {count} rows.")
     require(
         n == rhs.shape[-2],
-        f"Expected the same number of left-hand sides and right-hand sides, got {n} and "
-        f"{rhs.shape[-2]}.",
+        f"Expected the same number of left-hand sides and right-hand sides, got {n} and {rhs.shape[-2]}.",
     )
     if not rhs.size:
         return rhs
@@ -138,10 +134,7 @@ def tridiagonal_solve(diagonals, rhs, *, partial_pivoting):
 
 def _eliminate(above, on, below, x):
     """Thomas' algorithm: no exchange of rows."""
-    failed = (
-        "The matrix is either not invertible, or requires pivoting. Try setting "
-        "partial_pivoting = True."
-    )
+    failed = "The matrix is either not invertible, or requires pivoting. Try setting partial_pivoting = True."
     ratio = np.zeros_like(above)
     for i in range(len(x)):
         pivot = on[i] - below[i] * ratio[i - 1] if i else on[i]

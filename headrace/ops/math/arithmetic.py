@@ -40,18 +40,7 @@ from headrace.ops.math.division import (
     truncate_mod,
     xdivy,
 )
-from headrace.ops.math.exponential import (
-    exp,
-    expm1,
-    log,
-    log1p,
-    pow_,
-    rsqrt,
-    sigmoid,
-    sqrt,
-    square,
-    xlogy,
-)
+from headrace.ops.math.exponential import exp, expm1, log, log1p, pow_, rsqrt, sigmoid, sqrt, square, xlogy
 from headrace.ops.math.rounding import ceil, floor, rint, round_
 
 __all__ = [

@@ -42,13 +42,9 @@ def _operator(name, meaning, doc, emit, traits=()):
     return declared
 
 
-bitwise_and = _operator(
-    "BitwiseAnd", np.bitwise_and, "x & y.", lambda e, x, y: x & y, {COMMUTATIVE}
-)
+bitwise_and = _operator("BitwiseAnd", np.bitwise_and, "x & y.", lambda e, x, y: x & y, {COMMUTATIVE})
 bitwise_or = _operator("BitwiseOr", np.bitwise_or, "x | y.", lambda e, x, y: x | y, {COMMUTATIVE})
-bitwise_xor = _operator(
-    "BitwiseXor", np.bitwise_xor, "x ^ y.", lambda e, x, y: x ^ y, {COMMUTATIVE}
-)
+bitwise_xor = _operator("BitwiseXor", np.bitwise_xor, "x ^ y.", lambda e, x, y: x ^ y, {COMMUTATIVE})
 
 
 def _shift(shift):
@@ -117,10 +113,7 @@ def compare_and_bitpack_shape(input, threshold):
     if input.rank is None:
         return UNKNOWN
     *rest, last = input.sizes
-    require(
-        last is None or last % 8 == 0,
-        f"Dimension size must be evenly divisible by 8 but is {last}",
-    )
+    require(last is None or last % 8 == 0, f"Dimension size must be evenly divisible by 8 but is {last}")
     return make_shape((*rest, None if last is None else last // 8))
 
 
@@ -132,9 +125,7 @@ def compare_and_bitpack_shape(input, threshold):
 )
 def compare_and_bitpack(input, threshold):
     """Which elements are above the threshold, eight to a byte, the first in the highest bit."""
-    require(
-        threshold.ndim == 0, f"Compare must be a scalar, but saw shape: {list(threshold.shape)}"
-    )
+    require(threshold.ndim == 0, f"Compare must be a scalar, but saw shape: {list(threshold.shape)}")
     require(input.ndim, "Input should be at least a vector, but saw a scalar.")
     require(
         input.shape[-1] % 8 == 0,

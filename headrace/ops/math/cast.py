@@ -119,18 +119,7 @@ def _(rng):
     yield ErrorSample(np.array([b"1"], dtype=object), DstT=int32, raises="is not supported")
 
 
-CASTABLE = (
-    *FLOATS,
-    *INDEX,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    int8,
-    int16,
-    *COMPLEX,
-    *QUANTIZED,
-)
+CASTABLE = (*FLOATS, *INDEX, uint8, uint16, uint32, uint64, int8, int16, *COMPLEX, *QUANTIZED)
 
 
 def bitcast_shape(input, *, T, type):
@@ -143,19 +132,11 @@ def bitcast_shape(input, *, T, type):
         return make_shape((*sizes, from_size // to_size))
     require(sizes, f"Shape must be at least rank 1 but is rank 0: {show(input)}")
     last, ratio = sizes[-1], to_size // from_size
-    require(
-        last in (None, ratio),
-        f"Cannot bitcast due to shape. {last} does not match {ratio}",
-    )
+    require(last in (None, ratio), f"Cannot bitcast due to shape. {last} does not match {ratio}")
     return make_shape(sizes[:-1])
 
 
-@op(
-    "Bitcast",
-    "input: T -> output: type",
-    shape=bitcast_shape,
-    attrs={"T": CASTABLE, "type": CASTABLE},
-)
+@op("Bitcast", "input: T -> output: type", shape=bitcast_shape, attrs={"T": CASTABLE, "type": CASTABLE})
 def bitcast(input, *, T, type):
     """The bits of the input as elements of another type.  A smaller one adds a dimension at the
     end, a larger one takes it away."""
@@ -184,6 +165,4 @@ def _(rng):
     yield Sample(np.array([[1.0, -2.0]]), type=uint16, dtypes=False)
     yield Sample(np.arange(8, dtype=np.uint8).reshape(2, 4), type=float32, dtypes=False)
     yield Sample(np.zeros((0, 4), np.uint8), type=int32, dtypes=False)
-    yield ErrorSample(
-        np.arange(6, dtype=np.uint8).reshape(2, 3), type=int32, raises="Cannot bitcast"
-    )
+    yield ErrorSample(np.arange(6, dtype=np.uint8).reshape(2, 3), type=int32, raises="Cannot bitcast")

@@ -101,9 +101,7 @@ def said(value: Any, limit: int) -> str:
 def check_numerics(tensor, *, message):
     """The tensor; fails if an element is infinite or NaN."""
     if not np.isfinite(tensor).all():
-        found = [
-            word for word, is_so in (("Inf", np.isinf), ("NaN", np.isnan)) if is_so(tensor).any()
-        ]
+        found = [word for word, is_so in (("Inf", np.isinf), ("NaN", np.isnan)) if is_so(tensor).any()]
         words = " and ".join(found)
         raise InvalidArgumentError(None, None, f"{message} : Tensor had {words} values")
     return tensor

@@ -45,23 +45,11 @@ def _pairs_and_text(rng):
 
 less = compare("Less", np.less, T=REALS, doc="x < y.", emit=lambda e, x, y: x < y, samples=_pairs)
 less_equal = compare(
-    "LessEqual",
-    np.less_equal,
-    T=REALS,
-    doc="x <= y.",
-    emit=lambda e, x, y: x <= y,
-    samples=_pairs,
+    "LessEqual", np.less_equal, T=REALS, doc="x <= y.", emit=lambda e, x, y: x <= y, samples=_pairs
 )
-greater = compare(
-    "Greater", np.greater, T=REALS, doc="x > y.", emit=lambda e, x, y: x > y, samples=_pairs
-)
+greater = compare("Greater", np.greater, T=REALS, doc="x > y.", emit=lambda e, x, y: x > y, samples=_pairs)
 greater_equal = compare(
-    "GreaterEqual",
-    np.greater_equal,
-    T=REALS,
-    doc="x >= y.",
-    emit=lambda e, x, y: x >= y,
-    samples=_pairs,
+    "GreaterEqual", np.greater_equal, T=REALS, doc="x >= y.", emit=lambda e, x, y: x >= y, samples=_pairs
 )
 
 
@@ -108,11 +96,7 @@ equal = _equality(
     "Equal", np.equal, f"x == y.  {_MISFIT} not equal.", lambda e, x, y: x == y, if_misfit=False
 )
 not_equal = _equality(
-    "NotEqual",
-    np.not_equal,
-    f"x != y.  {_MISFIT} different.",
-    lambda e, x, y: x != y,
-    if_misfit=True,
+    "NotEqual", np.not_equal, f"x != y.  {_MISFIT} different.", lambda e, x, y: x != y, if_misfit=True
 )
 
 

@@ -58,9 +58,7 @@ def _values(rng):
     yield Sample(np.zeros((0, 3), np.complex64), note="empty")
     yield Sample(np.array([complex(np.inf, -np.inf), complex(0, np.nan)], np.complex64), grad=False)
     yield ErrorSample(z, Tout=float32, raises="complex128 numbers with parts of float32")
-    yield ErrorSample(
-        z.astype(np.complex64), Tout=float64, raises="complex64 numbers with parts of float64"
-    )
+    yield ErrorSample(z.astype(np.complex64), Tout=float64, raises="complex64 numbers with parts of float64")
 
 
 def _part(name, meaning, doc, emit, gradient, signature=_PART):
@@ -125,12 +123,8 @@ complex_ = binary(
     gradient=_complex_gradient,
     samples=_complex_samples,
 )
-real = _part(
-    "Real", np.real, "The real part.", "real", lambda node, dy: make_complex(dy, _zero(dy))
-)
-imag = _part(
-    "Imag", np.imag, "The imaginary part.", "imag", lambda node, dy: make_complex(_zero(dy), dy)
-)
+real = _part("Real", np.real, "The real part.", "real", lambda node, dy: make_complex(dy, _zero(dy)))
+imag = _part("Imag", np.imag, "The imaginary part.", "imag", lambda node, dy: make_complex(_zero(dy), dy))
 
 
 def _angle_gradient(node, dy):
@@ -141,9 +135,7 @@ def _angle_gradient(node, dy):
     return -make_complex(dy, _zero(dy)) * reciprocal(turned)
 
 
-angle = _part(
-    "Angle", np.angle, "The angle in the complex plane, from -pi to pi.", "angle", _angle_gradient
-)
+angle = _part("Angle", np.angle, "The angle in the complex plane, from -pi to pi.", "angle", _angle_gradient)
 
 
 def _complex_abs_gradient(node, dy):
@@ -152,18 +144,12 @@ def _complex_abs_gradient(node, dy):
 
     y = node.outputs[0]
     return div_no_nan(
-        make_complex(dy, array.zeros_like(dy)) * node.inputs[0],
-        make_complex(y, array.zeros_like(y)),
+        make_complex(dy, array.zeros_like(dy)) * node.inputs[0], make_complex(y, array.zeros_like(y))
     )
 
 
 complex_abs = _part(
-    "ComplexAbs",
-    np.abs,
-    "The magnitude.",
-    "abs",
-    _complex_abs_gradient,
-    signature="x: T -> y: Tout",
+    "ComplexAbs", np.abs, "The magnitude.", "abs", _complex_abs_gradient, signature="x: T -> y: Tout"
 )
 
 

@@ -17,24 +17,17 @@ def cross_shape(a, b):
     at_least(a, 1)
     at_least(b, 1)
     out = merge(a, b)
-    require(
-        out.rank is None or out.dim(-1) in (None, 3), f"Dimension must be 3 but is {out.dim(-1)}"
-    )
+    require(out.rank is None or out.dim(-1) in (None, 3), f"Dimension must be 3 but is {out.dim(-1)}")
     return out
 
 
 @op("Cross", "a: T, b: T -> product: T", T=REALS, shape=cross_shape)
 def cross(a, b):
     """The cross products of the vectors in the last dimension, which has size 3."""
-    require(
-        a.shape == b.shape,
-        f"Both inputs must be of same shape: {list(a.shape)} vs. {list(b.shape)}",
-    )
+    require(a.shape == b.shape, f"Both inputs must be of same shape: {list(a.shape)} vs. {list(b.shape)}")
     require(a.ndim >= 1, f"Input must be at least 1D{list(a.shape)}")
     if a.shape[-1] != 3:
-        raise FailedPreconditionError(
-            None, None, "Cross-products are only defined for 3-element vectors."
-        )
+        raise FailedPreconditionError(None, None, "Cross-products are only defined for 3-element vectors.")
     a, b = widen(a), widen(b)
     with np.errstate(all="ignore"):
         ahead, behind = [1, 2, 0], [2, 0, 1]

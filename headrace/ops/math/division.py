@@ -138,13 +138,7 @@ def _safe_quotient(x, y):
 def _div_no_nan_gradient(node, dy):
     x, y = node.inputs
     cx, cy = conjugate(x), conjugate(y)
-    return unbroadcast(
-        x,
-        y,
-        dy,
-        lambda: div_no_nan(dy, cy),
-        lambda: dy * div_no_nan(div_no_nan(-cx, cy), cy),
-    )
+    return unbroadcast(x, y, dy, lambda: div_no_nan(dy, cy), lambda: dy * div_no_nan(div_no_nan(-cx, cy), cy))
 
 
 def _zero_samples(rng):

@@ -104,10 +104,7 @@ rsqrt = unary(
 
 def _power(x, y):
     if y.dtype.kind == "i":
-        require(
-            x.size == 0 or not (y < 0).any(),
-            "Integers to negative integer powers are not allowed",
-        )
+        require(x.size == 0 or not (y < 0).any(), "Integers to negative integer powers are not allowed")
     return np.power(x, y)
 
 

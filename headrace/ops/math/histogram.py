@@ -31,10 +31,7 @@ def bincount(arr, size, weights):
     require(size.ndim == 0, f"Shape must be rank 0 but is rank {size.ndim}")
     require(size >= 0, f"size ({int(size)}) must be non-negative")
     require((arr >= 0).all(), "Input arr must be non-negative!")
-    require(
-        weights.size in (0, arr.size),
-        f"weights has {weights.size} elements, arr has {arr.size}",
-    )
+    require(weights.size in (0, arr.size), f"weights has {weights.size} elements, arr has {arr.size}")
     counted = arr < size
     bins = np.zeros(int(size), weights.dtype)
     np.add.at(bins, arr[counted], weights.reshape(arr.shape)[counted] if weights.size else 1)
@@ -80,8 +77,7 @@ def histogram_fixed_width(values, value_range, nbins):
     require(nbins.ndim == 0, "nbins should be a scalar.")
     low, high = value_range
     require(
-        low < high,
-        f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'",
+        low < high, f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'"
     )
     require(nbins > 0, f"nbins should be a positive number, but got '{int(nbins)}'")
     step = float(high - low) / float(nbins)

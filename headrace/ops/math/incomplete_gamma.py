@@ -37,9 +37,7 @@ def _series(a: Any, x: Any) -> tuple[Any, Any]:
         slope = (slope - term / at) * x / at
         term = term * x / at
         total, total_slope = total + term, total_slope + slope
-        if (term <= total * _EPSILON).all() and (
-            np.abs(slope) <= np.abs(total_slope) * _EPSILON
-        ).all():
+        if (term <= total * _EPSILON).all() and (np.abs(slope) <= np.abs(total_slope) * _EPSILON).all():
             break
     return total, total_slope
 
@@ -98,9 +96,7 @@ def _split(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
 def igamma(a: Any, x: Any) -> Any:
     """The lower regularized incomplete gamma function P(a, x)."""
     a, x, series, fraction = _split(a, x)
-    out = np.where(
-        series, _where_apply(series, _lower, a, x), 1 - _where_apply(fraction, _upper, a, x)
-    )
+    out = np.where(series, _where_apply(series, _lower, a, x), 1 - _where_apply(fraction, _upper, a, x))
     out = np.where(x == 0, 0.0, out)  # as in Eigen, whatever a is
     return np.where(np.isposinf(x) & (a > 0) & np.isfinite(a), 1.0, out)
 
@@ -108,9 +104,7 @@ def igamma(a: Any, x: Any) -> Any:
 def igammac(a: Any, x: Any) -> Any:
     """The upper regularized incomplete gamma function Q(a, x) = 1 - P(a, x)."""
     a, x, series, fraction = _split(a, x)
-    out = np.where(
-        fraction, _where_apply(fraction, _upper, a, x), 1 - _where_apply(series, _lower, a, x)
-    )
+    out = np.where(fraction, _where_apply(fraction, _upper, a, x), 1 - _where_apply(series, _lower, a, x))
     out = np.where((x == 0) & (a > 0), 1.0, out)
     return np.where(np.isposinf(x) & (a > 0) & np.isfinite(a), 0.0, out)
 
@@ -129,9 +123,7 @@ def igamma_slope(a: Any, x: Any) -> Any:
     """The derivative of P(a, x) by a."""
     a, x, series, fraction = _split(a, x)
     out = np.where(
-        series,
-        _where_apply(series, _lower_slope, a, x),
-        _where_apply(fraction, _upper_slope, a, x),
+        series, _where_apply(series, _lower_slope, a, x), _where_apply(fraction, _upper_slope, a, x)
     )
     return np.where((x == 0) | ((a > 0) & np.isposinf(x)), 0.0, out)
 

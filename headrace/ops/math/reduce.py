@@ -115,9 +115,7 @@ def kept_shape(shape, axes):
     shape, axes = cast(shape, DstT=int32), cast(axes, DstT=int32)
     rank = array.size(shape)
     axes = (axes + rank) % rank
-    return partition.dynamic_stitch(
-        [range_(0, rank, 1), axes], [shape, array.fill(array.shape(axes), 1)]
-    )
+    return partition.dynamic_stitch([range_(0, rank, 1), axes], [shape, array.fill(array.shape(axes), 1)])
 
 
 def _shape_and_axes(node):
@@ -214,9 +212,7 @@ def _reduced_first(node, shape):
     x, axes = node.inputs
     rank = array.rank(x)
     flat = array.reshape(axes, [-1])
-    first = cast(
-        (flat + cast(rank, DstT=axes.dtype.base)) % cast(rank, DstT=axes.dtype.base), DstT=int32
-    )
+    first = cast((flat + cast(rank, DstT=axes.dtype.base)) % cast(rank, DstT=axes.dtype.base), DstT=int32)
     rest = unique.list_diff(range_(0, rank, 1), first)[0]
     sizes = [prod(gather.gather_v2(shape, part, 0), [0]) for part in (first, rest)]
     return array.concat_v2([first, rest], 0), *sizes
@@ -371,10 +367,7 @@ def _arg(choose, x, dimension, output_type):
     if x.ndim == 0:
         return np.zeros((), output_type.numpy)
     rest = x.shape[: axis % x.ndim] + x.shape[axis % x.ndim + 1 :]
-    require(
-        x.shape[axis] > 0 or 0 in rest,
-        f"Reduction axis {axis} is empty in shape {list(x.shape)}",
-    )
+    require(x.shape[axis] > 0 or 0 in rest, f"Reduction axis {axis} is empty in shape {list(x.shape)}")
     if x.shape[axis] == 0:
         return np.zeros(rest, output_type.numpy)
     return choose(x, axis).astype(output_type.numpy)

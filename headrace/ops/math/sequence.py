@@ -22,15 +22,9 @@ def _count(start, limit, delta):
     """How many numbers start, start + delta, ... stay before limit."""
     require(delta != 0, f"Requires delta != 0: {delta}")
     if delta > 0:
-        require(
-            start <= limit,
-            f"Requires start <= limit when delta > 0: {start}/{limit}",
-        )
+        require(start <= limit, f"Requires start <= limit when delta > 0: {start}/{limit}")
     else:
-        require(
-            start >= limit,
-            f"Requires start >= limit when delta < 0: {start}/{limit}",
-        )
+        require(start >= limit, f"Requires start >= limit when delta < 0: {start}/{limit}")
     if isinstance(start, int):
         return max(0, -((start - limit) // delta))
     return math.ceil(abs((limit - start) / delta))

@@ -59,13 +59,7 @@ def _(e, x):
 relu.samples(forward)
 
 
-@op(
-    "ReluGrad",
-    "gradients: T, features: T -> backprops: T",
-    T=REALS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("ReluGrad", "gradients: T, features: T -> backprops: T", T=REALS, shape=paired, traits={ELEMENTWISE})
 def relu_grad(gradients, features):
     """gradients where features > 0, else 0."""
     require_same_shape(gradients, features)
@@ -104,13 +98,7 @@ def _(e, x):
 relu6.samples(forward)
 
 
-@op(
-    "Relu6Grad",
-    "gradients: T, features: T -> backprops: T",
-    T=REALS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("Relu6Grad", "gradients: T, features: T -> backprops: T", T=REALS, shape=paired, traits={ELEMENTWISE})
 def relu6_grad(gradients, features):
     """gradients where 0 < features < 6, else 0."""
     require_same_shape(gradients, features)
@@ -207,13 +195,7 @@ def _(e, x):
 elu.samples(forward)
 
 
-@op(
-    "EluGrad",
-    "gradients: T, outputs: T -> backprops: T",
-    T=FLOATS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("EluGrad", "gradients: T, outputs: T -> backprops: T", T=FLOATS, shape=paired, traits={ELEMENTWISE})
 def elu_grad(gradients, outputs):
     """gradients times the slope of Elu, told from Elu's output."""
     require_same_shape(gradients, outputs)
@@ -255,13 +237,7 @@ def _(e, x):
 selu.samples(forward)
 
 
-@op(
-    "SeluGrad",
-    "gradients: T, outputs: T -> backprops: T",
-    T=FLOATS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("SeluGrad", "gradients: T, outputs: T -> backprops: T", T=FLOATS, shape=paired, traits={ELEMENTWISE})
 def selu_grad(gradients, outputs):
     """gradients times the slope of Selu, told from Selu's output."""
     require_same_shape(gradients, outputs)
@@ -305,13 +281,7 @@ def _(e, x):
 softplus.samples(forward)
 
 
-@op(
-    "SoftplusGrad",
-    "gradients: T, features: T -> backprops: T",
-    T=FLOATS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("SoftplusGrad", "gradients: T, features: T -> backprops: T", T=FLOATS, shape=paired, traits={ELEMENTWISE})
 def softplus_grad(gradients, features):
     """gradients / (1 + exp(-features))"""
     require_same_shape(gradients, features)
@@ -355,13 +325,7 @@ def _(e, x):
 softsign.samples(forward)
 
 
-@op(
-    "SoftsignGrad",
-    "gradients: T, features: T -> backprops: T",
-    T=FLOATS,
-    shape=paired,
-    traits={ELEMENTWISE},
-)
+@op("SoftsignGrad", "gradients: T, features: T -> backprops: T", T=FLOATS, shape=paired, traits={ELEMENTWISE})
 def softsign_grad(gradients, features):
     """gradients / (1 + abs(features)) ** 2"""
     require_same_shape(gradients, features)

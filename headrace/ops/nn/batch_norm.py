@@ -43,9 +43,7 @@ def norm_shape(x, scale, offset, mean, variance, *, data_format, is_training):
 
 def norm_v3_shape(x, scale, offset, mean, variance, *, data_format, is_training):
     return [
-        *norm_shape(
-            x, scale, offset, mean, variance, data_format=data_format, is_training=is_training
-        ),
+        *norm_shape(x, scale, offset, mean, variance, data_format=data_format, is_training=is_training),
         UNKNOWN,
     ]
 
@@ -53,12 +51,7 @@ def norm_v3_shape(x, scale, offset, mean, variance, *, data_format, is_training)
 def normalized(x, scale, offset, mean, variance, epsilon, data_format, is_training):
     """What all versions compute."""
     require(x.ndim == len(data_format), f"input must be 4 or 5-dimensional{list(x.shape)}")
-    named = {
-        "scale": scale,
-        "offset": offset,
-        "estimated_mean": mean,
-        "estimated_variance": variance,
-    }
+    named = {"scale": scale, "offset": offset, "estimated_mean": mean, "estimated_variance": variance}
     for name, vector in named.items():
         require(vector.ndim == 1, f"{name} must be 1-dimensional{list(vector.shape)}")
     x = widen(channels_last(x, data_format))
@@ -142,9 +135,7 @@ def lowered(e, x, scale, offset, mean, variance, *, epsilon, data_format, is_tra
         mean = e.compute(channels, lambda c: total[c] / e.size(count, float32))
         spread = e.compute(
             channels,
-            lambda c: e.reduce(
-                "sum", others, lambda *i: (at(c, i) - mean[c]) * (at(c, i) - mean[c])
-            ),
+            lambda c: e.reduce("sum", others, lambda *i: (at(c, i) - mean[c]) * (at(c, i) - mean[c])),
         )
         variance = e.compute(channels, lambda c: spread[c] / e.size(count, float32))
         degrees = max(count - 1, 1) if count else 0  # the variance of nothing is NaN
@@ -222,17 +213,9 @@ def forward_samples(rng, ranks, half):
             )
             if half:
                 yield Sample(
-                    x.astype(np.float16),
-                    scale,
-                    offset,
-                    none,
-                    none,
-                    data_format=data_format,
-                    grad=False,
+                    x.astype(np.float16), scale, offset, none, none, data_format=data_format, grad=False
                 )
-    yield Sample(
-        x[:0], scale, offset, none, none, data_format=data_format, grad=False, note="empty"
-    )
+    yield Sample(x[:0], scale, offset, none, none, data_format=data_format, grad=False, note="empty")
     yield ErrorSample(x, scale[1:], offset, none, none, raises="must be equal|must be rank")
     yield ErrorSample(x, scale, offset, mean, none, data_format=data_format, raises="must be empty")
 

@@ -47,11 +47,7 @@ def backprop(dy, x, scale, mean, variance, epsilon, data_format, is_training):
     )
     dy, x = (widen(channels_last(a, data_format)) for a in (dy, x))
     channels = x.shape[-1]
-    for name, vector in (
-        ("scale", scale),
-        ("reserve_space_1", mean),
-        ("reserve_space_2", variance),
-    ):
+    for name, vector in (("scale", scale), ("reserve_space_1", mean), ("reserve_space_2", variance)):
         require(
             vector.shape == (channels,),
             f"{name} must have the same number of elements as the channels of x, got "

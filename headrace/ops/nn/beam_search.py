@@ -54,14 +54,8 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token):
 def _check(step_ids, parent_ids, lengths, end_token):
     steps, parents = show(step_ids.shape), show(parent_ids.shape)
     require(step_ids.ndim == 3, f"step_ids must be a 3-tensor, saw shape: {steps}")
-    require(
-        lengths.ndim == 1,
-        f"max_sequence_lengths must be a vector, saw shape: {show(lengths.shape)}",
-    )
-    require(
-        np.ndim(end_token) == 0,
-        f"end_token must be a scalar, saw shape: {show(np.shape(end_token))}",
-    )
+    require(lengths.ndim == 1, f"max_sequence_lengths must be a vector, saw shape: {show(lengths.shape)}")
+    require(np.ndim(end_token) == 0, f"end_token must be a scalar, saw shape: {show(np.shape(end_token))}")
     require(
         step_ids.shape == parent_ids.shape,
         f"step_ids.shape must match parent_ids.shape.  but shapes are: {steps} and {parents}",

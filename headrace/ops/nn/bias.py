@@ -11,12 +11,7 @@ from headrace.ops.array import concat, fill, reshape, tile
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import (
-    merge_sizes,
-    replaced,
-    with_rank,
-    with_rank_at_least,
-)
+from headrace.ops.declaration.shape_checks import merge_sizes, replaced, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import String
 from headrace.ops.nn.window import channel_axis
 
@@ -99,12 +94,7 @@ def bias_grad_shape(out_backprop, *, data_format):
     return make_shape((x.dim(channel_axis(data_format)),))
 
 
-@op(
-    "BiasAddGrad",
-    "out_backprop: T -> output: T",
-    shape=bias_grad_shape,
-    attrs={"T": NUMBERS} | FORMAT,
-)
+@op("BiasAddGrad", "out_backprop: T -> output: T", shape=bias_grad_shape, attrs={"T": NUMBERS} | FORMAT)
 def bias_add_grad(out_backprop, *, data_format):
     """The sum over everything but the channels."""
     require(out_backprop.ndim >= 2, f"Input tensor must be at least 2D: {list(out_backprop.shape)}")
@@ -129,8 +119,7 @@ def _(e, dy, *, data_format):
     axis = channel_axis(data_format) % len(dy.shape)
     others = [n for i, n in enumerate(dy.shape) if i != axis]
     return e.compute(
-        (dy.shape[axis],),
-        lambda c: e.reduce("sum", others, lambda *i: dy[(*i[:axis], c, *i[axis:])]),
+        (dy.shape[axis],), lambda c: e.reduce("sum", others, lambda *i: dy[(*i[:axis], c, *i[axis:])])
     )
 
 

@@ -109,8 +109,7 @@ class FixedUnigram:
 
     def __init__(self, weights, size):
         require(
-            len(weights) == size,
-            f"range_max is {size}, but there are {len(weights)} weights in this shard",
+            len(weights) == size, f"range_max is {size}, but there are {len(weights)} weights in this shard"
         )
         self.size, self._weights = size, np.array(weights, np.float32)
         self._total = np.float32(0)
@@ -188,8 +187,7 @@ def _sample(ctx, true_classes, make, num_true, num_sampled, unique, seed, seed2)
     require(true_classes.ndim == 2, "true_classes must be a matrix")
     require(
         true_classes.shape[1] == num_true,
-        f"true_classes must have num_true columns, expected: {true_classes.shape[1]} was: "
-        f"{num_true}",
+        f"true_classes must have num_true columns, expected: {true_classes.shape[1]} was: {num_true}",
     )
     generator = reserve(ctx, seed, seed2, 2048 * num_sampled // 4)
     with ctx.lock:
@@ -215,9 +213,7 @@ def sampler_shape(true_classes, *, num_true, num_sampled):
 
 def _declare(name, kind, doc):
     def body(ctx, true_classes, *, num_true, num_sampled, unique, range_max, seed, seed2):
-        return _sample(
-            ctx, true_classes, lambda: kind(range_max), num_true, num_sampled, unique, seed, seed2
-        )
+        return _sample(ctx, true_classes, lambda: kind(range_max), num_true, num_sampled, unique, seed, seed2)
 
     body.__doc__ = doc
     declared = op(
@@ -241,14 +237,10 @@ def _sampler_samples(rng):
     true = np.array([[1, 2], [0, 4], [3, 3]])
     for unique in (False, True):
         yield Sample(true, num_true=2, num_sampled=3, unique=unique, range_max=5, seed=7, seed2=11)
-    yield ErrorSample(
-        true, num_true=2, num_sampled=9, unique=True, range_max=5, raises="range is too small"
-    )
+    yield ErrorSample(true, num_true=2, num_sampled=9, unique=True, range_max=5, raises="range is too small")
 
 
-uniform_candidate_sampler = _declare(
-    "UniformCandidateSampler", Uniform, "Classes, all alike likely."
-)
+uniform_candidate_sampler = _declare("UniformCandidateSampler", Uniform, "Classes, all alike likely.")
 log_uniform_candidate_sampler = _declare(
     "LogUniformCandidateSampler", LogUniform, "Classes by Zipf's law: sort them by frequency."
 )
@@ -362,14 +354,9 @@ def all_candidate_sampler(true_classes, *, num_true, num_sampled):
     require(true_classes.ndim == 2, "true_classes must be a matrix")
     require(
         true_classes.shape[1] == num_true,
-        f"true_classes must have num_true columns, expected: {true_classes.shape[1]} was: "
-        f"{num_true}",
+        f"true_classes must have num_true columns, expected: {true_classes.shape[1]} was: {num_true}",
     )
-    return (
-        np.arange(num_sampled),
-        np.ones(true_classes.shape, np.float32),
-        np.ones(num_sampled, np.float32),
-    )
+    return (np.arange(num_sampled), np.ones(true_classes.shape, np.float32), np.ones(num_sampled, np.float32))
 
 
 all_candidate_sampler.no_gradient()
@@ -388,8 +375,7 @@ def _hits_shape(true_classes, sampled_candidates, *, num_true):
 
 @op(
     "ComputeAccidentalHits",
-    "true_classes: int64, sampled_candidates: int64 -> indices: int32, ids: int64, "
-    "weights: float32",
+    "true_classes: int64, sampled_candidates: int64 -> indices: int32, ids: int64, weights: float32",
     num_true=Int(),
     seed=0,
     seed2=0,
@@ -407,10 +393,7 @@ def compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     )
     places = {int(c): i for i, c in enumerate(sampled_candidates)}
     hits = [
-        (row, places[int(c)])
-        for row, classes in enumerate(true_classes)
-        for c in classes
-        if int(c) in places
+        (row, places[int(c)]) for row, classes in enumerate(true_classes) for c in classes if int(c) in places
     ]
     rows, ids = np.array(hits, np.int64).reshape(-1, 2).T
     return rows.astype(np.int32), ids, np.full(len(hits), np.finfo(np.float32).min, np.float32)

@@ -21,14 +21,7 @@ from headrace.ops.nn.conv_geometry import (
     windows_of,
 )
 from headrace.ops.nn.convolve import convolve, convolve_filter, convolve_input
-from headrace.ops.nn.window import (
-    channel_axis,
-    channels_last,
-    fits,
-    from_channels_last,
-    order_of,
-    spatial,
-)
+from headrace.ops.nn.window import channel_axis, channels_last, fits, from_channels_last, order_of, spatial
 
 ATTRS = {
     "T": FLOATS,
@@ -160,24 +153,16 @@ def _(x, w, out, *, strides, padding, explicit_paddings, data_format, dilations)
         dilations=dilations,
     )
     return LibraryCall(
-        "convolution",
-        src=view(x, order),
-        weights=filters(w, x, data_format),
-        dst=view(out, order),
-        **given,
+        "convolution", src=view(x, order), weights=filters(w, x, data_format), dst=view(out, order), **given
     )
 
 
 @conv2d.samples
 def _(rng):
     for data_format, x, w, chosen in CASES:
-        yield Sample(
-            rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen
-        )
+        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
     yield Sample(np.zeros((0, 5, 5, 2)), rng.normal(size=(2, 2, 2, 3)), **PLAIN, padding="SAME")
-    yield Sample(
-        rng.normal(size=(1, 5, 5, 2)), np.zeros((2, 2, 2, 0)), **PLAIN, padding="VALID", grad=False
-    )
+    yield Sample(rng.normal(size=(1, 5, 5, 2)), np.zeros((2, 2, 2, 0)), **PLAIN, padding="VALID", grad=False)
     x, w = np.ones((1, 4, 4, 3)), np.ones((2, 2, 3, 2))
     yield ErrorSample(x[0], w, **PLAIN, padding="SAME", raises="must be rank 4 but is rank 3")
     yield ErrorSample(x, np.ones((2, 2, 2, 2)), **PLAIN, padding="SAME", raises="is not a multiple")
@@ -188,9 +173,7 @@ def _(rng):
         padding="VALID",
         raises="Negative dimension size caused by subtracting 5 from 4",
     )
-    yield ErrorSample(
-        x, w, strides=[2, 1, 1, 1], padding="SAME", raises="strides in the batch and depth"
-    )
+    yield ErrorSample(x, w, strides=[2, 1, 1, 1], padding="SAME", raises="strides in the batch and depth")
 
 
 # -- its gradients ------------------------------------------------------------------------------
@@ -201,15 +184,7 @@ def _(rng):
     attrs=ATTRS,
 )
 def conv2d_backprop_input(
-    input_sizes,
-    filter,
-    out_backprop,
-    *,
-    data_format,
-    strides,
-    padding,
-    explicit_paddings,
-    dilations,
+    input_sizes, filter, out_backprop, *, data_format, strides, padding, explicit_paddings, dilations
 ):
     """The gradient of Conv2D with respect to its input; also the transposed convolution."""
     require_vector("Conv2DBackpropInput", "input_sizes", input_sizes)
@@ -262,21 +237,13 @@ def _(sizes, w, dy, out, *, strides, padding, explicit_paddings, data_format, di
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            np.array(x, np.int32),
-            rng.normal(size=w),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
     sizes = np.array([1, 4, 4, 3], np.int32)
     w, dy = np.ones((2, 2, 3, 2)), np.ones((1, 4, 4, 2))
     yield ErrorSample(
         sizes, w, dy[:, 1:], **PLAIN, padding="SAME", raises="Size of out_backprop doesn't match"
     )
-    yield ErrorSample(
-        sizes, w, np.ones((2, 4, 4, 2)), **PLAIN, padding="SAME", raises="same batch size"
-    )
+    yield ErrorSample(sizes, w, np.ones((2, 4, 4, 2)), **PLAIN, padding="SAME", raises="same batch size")
 
 
 @op(
@@ -286,15 +253,7 @@ def _(rng):
     attrs=ATTRS,
 )
 def conv2d_backprop_filter(
-    input,
-    filter_sizes,
-    out_backprop,
-    *,
-    data_format,
-    strides,
-    padding,
-    explicit_paddings,
-    dilations,
+    input, filter_sizes, out_backprop, *, data_format, strides, padding, explicit_paddings, dilations
 ):
     """The gradient of Conv2D with respect to its filter."""
     require_vector("Conv2DBackpropFilter", "filter_sizes", filter_sizes)
@@ -347,13 +306,7 @@ def _(x, sizes, dy, out, *, strides, padding, explicit_paddings, data_format, di
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            rng.normal(size=x),
-            np.array(w, np.int32),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
     yield Sample(
         np.zeros((0, 4, 4, 3)),
         np.array([2, 2, 3, 2], np.int32),

@@ -109,20 +109,14 @@ def _(x, w, out, *, strides, padding, data_format, dilations):
         x, w, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
-        "convolution",
-        src=view(x, order),
-        weights=view(w, FILTER_ORDER),
-        dst=view(out, order),
-        **given,
+        "convolution", src=view(x, order), weights=view(w, FILTER_ORDER), dst=view(out, order), **given
     )
 
 
 @conv3d.samples
 def _(rng):
     for data_format, x, w, chosen in CASES:
-        yield Sample(
-            rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen
-        )
+        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
     x, w = np.ones((0, 3, 3, 3, 2)), np.ones((2, 2, 2, 2, 1))
     yield Sample(x, w, **PLAIN, padding="VALID", note="empty")
     yield ErrorSample(x[..., 0], w, **PLAIN, padding="SAME", raises="must be rank 5 but is rank 4")
@@ -135,9 +129,7 @@ def _(rng):
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 5),
     attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)},
 )
-def conv3d_backprop_input_v2(
-    input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
-):
+def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
     """The gradient of Conv3D with respect to its input."""
     require_vector("Conv3DBackpropInputOp", "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
@@ -170,11 +162,7 @@ def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
         out, w, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     return LibraryCall(
-        "convolution_data",
-        src=view(out, order),
-        weights=view(w, FILTER_ORDER),
-        dst=view(dy, order),
-        **given,
+        "convolution_data", src=view(out, order), weights=view(w, FILTER_ORDER), dst=view(dy, order), **given
     )
 
 
@@ -182,13 +170,7 @@ def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            np.array(x, np.int32),
-            rng.normal(size=w),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
     yield ErrorSample(
         np.array([1, 3, 3, 3, 1], np.int32),
         np.ones((2, 2, 2, 1, 1)),
@@ -205,9 +187,7 @@ def _(rng):
     shape=lambda input, sizes, dy: sizes_shape(sizes, 5),
     attrs=ATTRS,
 )
-def conv3d_backprop_filter_v2(
-    input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations
-):
+def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
     """The gradient of Conv3D with respect to its filter."""
     require_vector("Conv3DBackpropFilterOp", "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NDHWC")
@@ -252,13 +232,7 @@ def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            rng.normal(size=x),
-            np.array(w, np.int32),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
 
 
 # -- the older gradients ------------------------------------------------------------------------

@@ -27,8 +27,7 @@ def check_options(
         require(len(values) == rank, f"Sliding window {name} field must specify {rank} dimensions")
         require(
             values[0] == values[channel_axis(data_format)] == 1,
-            f"Current implementation does not yet support {name} in the batch and "
-            "depth dimensions.",
+            f"Current implementation does not yet support {name} in the batch and depth dimensions.",
         )
     what = "Row and column" if rank == 4 else "Spatial"
     require(min(spatial(strides, data_format)) > 0, f"{what} strides should be larger than 0.")
@@ -45,8 +44,7 @@ def check_paddings(padding: str, explicit_paddings: Sequence[int], data_format: 
         return
     rank, given = len(data_format), len(explicit_paddings)
     require(
-        given == 2 * rank,
-        f"explicit_paddings attribute must contain {2 * rank} values, but got: {given}",
+        given == 2 * rank, f"explicit_paddings attribute must contain {2 * rank} values, but got: {given}"
     )
     require(min(explicit_paddings) >= 0, "All elements of explicit_paddings must be nonnegative")
     pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2]))
@@ -135,8 +133,7 @@ def conv_shape(name: str, input: Shape, filter: Shape, **options: Any) -> Shape:
     for what, key in (("dilation", "dilations"), ("stride", "strides")):
         given = len(options[key])
         require(
-            given == rank,
-            f"{name} requires the {what} attribute to contain {rank} values, but got: {given}",
+            given == rank, f"{name} requires the {what} attribute to contain {rank} values, but got: {given}"
         )
     check_depths(input.sizes[channel_axis(data_format)], *filter.sizes[-2:])
     check_paddings(options["padding"], options.get("explicit_paddings", ()), data_format)
@@ -171,9 +168,7 @@ def backprop_windows(
         f"input batch: {x_sizes[0]} outbackprop batch: {dy_sizes[0]} batch_dim: 0",
     )
     if depthwise:
-        require(
-            x_sizes[-1] == w_sizes[-2], f"{label}: input and filter must have the same in_depth"
-        )
+        require(x_sizes[-1] == w_sizes[-2], f"{label}: input and filter must have the same in_depth")
         outputs = w_sizes[-2] * w_sizes[-1]
     else:
         require(
@@ -181,9 +176,7 @@ def backprop_windows(
             f"{label}: input depth must be evenly divisible by filter depth",
         )
         outputs = w_sizes[-1]
-    require(
-        outputs == dy_sizes[-1], f"{label}: filter and out_backprop must have the same out_depth"
-    )
+    require(outputs == dy_sizes[-1], f"{label}: filter and out_backprop must have the same out_depth")
     windows = windows_of(x_sizes[1:-1], w_sizes, **options)
     for axis, (w, found) in enumerate(zip(windows, dy_sizes[1:-1]), 1):
         require(

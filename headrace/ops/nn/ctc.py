@@ -35,9 +35,7 @@ def label_lists(indices, values, batch):
     """The labels of each sequence, from a sparse matrix."""
     labels = [[] for _ in range(batch)]
     for row, value in zip(indices[:, 0].tolist(), values.tolist()):
-        require(
-            0 <= row < batch, f"labels batch index must be between 0 and {batch} but saw: {row}"
-        )
+        require(0 <= row < batch, f"labels batch index must be between 0 and {batch} but saw: {row}")
         labels[row].append(value)
     return labels
 
@@ -60,9 +58,7 @@ def cleaned(labels, number, classes, collapse):
             f"batch: {number} num_classes: {classes} labels: {text} "
             f"labels seen so far: {','.join(map(str, found))}",
         )
-        require(
-            label >= 0, f"All labels must be nonnegative integers, batch: {number} labels: {text}"
-        )
+        require(label >= 0, f"All labels must be nonnegative integers, batch: {number} labels: {text}")
         found.append(label)
     return found
 
@@ -154,8 +150,7 @@ def loss_and_gradient(logits, labels, lengths, merge_repeated):
 
 @op(
     "CTCLoss",
-    "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, "
-    "gradient: T",
+    "inputs: T, labels_indices: int64, labels_values: int32, sequence_length: int32 -> loss: T, gradient: T",
     preprocess_collapse_repeated=False,
     ctc_merge_repeated=True,
     ignore_longer_outputs_than_inputs=False,
@@ -205,16 +200,14 @@ def _check(inputs, indices, values, lengths):
     require(lengths.ndim == 1, "sequence_length is not a vector")
     require(indices.ndim == 2, "labels_indices is not a matrix")
     require(
-        indices.shape[1] > 1,
-        f"labels_indices second dimension must be >= 1. Received {indices.shape[1]}",
+        indices.shape[1] > 1, f"labels_indices second dimension must be >= 1. Received {indices.shape[1]}"
     )
     require(values.ndim == 1, "labels_values is not a vector")
     times, batch = inputs.shape[:2]
     require(times != 0, "Max time or first dimension of input cannot be 0.")
     require(
         batch == len(lengths),
-        f"len(sequence_length) != batch_size.  len(sequence_length):  {len(lengths)} "
-        f"batch_size: {batch}",
+        f"len(sequence_length) != batch_size.  len(sequence_length):  {len(lengths)} batch_size: {batch}",
     )
     require(
         len(indices) == len(values),
@@ -259,9 +252,7 @@ def _(rng):
     short = np.array([6, 2, 0], np.int32)
     yield Sample(x, indices, values, short, ignore_longer_outputs_than_inputs=True, grad=False)
     yield ErrorSample(x, indices, values, short, raises="Not enough time for target transition")
-    yield ErrorSample(
-        x, indices[:5], values[:5], lengths, raises="Labels length is zero in batch 2"
-    )
+    yield ErrorSample(x, indices[:5], values[:5], lengths, raises="Labels length is zero in batch 2")
     yield ErrorSample(x, indices, values - 1, lengths, raises="nonnegative integers")
     twice = indices[[0, 1, 2, 2, 4, 5]]
     yield ErrorSample(x, twice, values, lengths, raises=r"indices\[3\] = \[1,0\] is repeated")

@@ -32,8 +32,7 @@ def check(inputs, lengths):
         raise FailedPreconditionError(
             None,
             None,
-            f"len(sequence_length) != batch_size.  len(sequence_length):  {len(lengths)} "
-            f"batch_size: {batch}",
+            f"len(sequence_length) != batch_size.  len(sequence_length):  {len(lengths)} batch_size: {batch}",
         )
     for b, length in enumerate(lengths.tolist()):
         if length > times:
@@ -90,9 +89,7 @@ def ctc_greedy_decoder(inputs, sequence_length, *, merge_repeated):
 def beam_shape(inputs, sequence_length, *, top_paths):
     batch = batch_of(inputs, sequence_length)
     each = ((None, 2), (None,), (2,))
-    return [make_shape(s) for s in each for _ in range(top_paths)] + [
-        make_shape((batch, top_paths))
-    ]
+    return [make_shape(s) for s in each for _ in range(top_paths)] + [make_shape((batch, top_paths))]
 
 
 @op(

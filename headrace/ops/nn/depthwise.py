@@ -62,9 +62,7 @@ def options(node):
 
 def forward_shape(x, w, chosen, data_format):
     given = {"dilations": [1] * 4} | PLAIN | chosen
-    y = depthwise_conv2d_native.reference(
-        np.zeros(x), np.zeros(w), data_format=data_format, **given
-    )
+    y = depthwise_conv2d_native.reference(np.zeros(x), np.zeros(w), data_format=data_format, **given)
     return y.shape
 
 
@@ -101,8 +99,7 @@ def depthwise_shape(input, filter, *, strides, padding, data_format, dilations):
     input, filter = with_rank(input, 4), with_rank(filter, 4)
     require(
         len(strides) == 4,
-        "DepthwiseConv2D requires the stride attribute to contain 4 values, but got: "
-        f"{len(strides)}",
+        f"DepthwiseConv2D requires the stride attribute to contain 4 values, but got: {len(strides)}",
     )
     require(len(dilations) == 4, "Sliding window dilations field must specify 4 dimensions")
     depth = merge_sizes(input.sizes[channel_axis(data_format)], filter.sizes[2])
@@ -126,16 +123,10 @@ def depthwise_conv2d_native(input, filter, *, strides, padding, data_format, dil
     require(filter.ndim == 4, f"filter must be 4-dimensional: {list(filter.shape)}")
     x, w = widen(channels_last(input, data_format)), widen(filter)
     require(
-        x.shape[3] == w.shape[2],
-        f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}",
+        x.shape[3] == w.shape[2], f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}"
     )
     windows = windows_of(
-        x.shape[1:3],
-        w.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
+        x.shape[1:3], w.shape, strides=strides, padding=padding, data_format=data_format, dilations=dilations
     )
     x = padded(x, windows)[..., None]
     y = np.zeros((len(x), *(k.count for k in windows), *w.shape[2:]), x.dtype)
@@ -160,9 +151,7 @@ def _(x, w, out, *, strides, padding, data_format, dilations):
 @depthwise_conv2d_native.samples
 def _(rng):
     for data_format, x, w, chosen in CASES:
-        yield Sample(
-            rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen
-        )
+        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
     x = np.ones((0, 3, 3, 2))
     yield Sample(x, np.ones((2, 2, 2, 2)), **PLAIN, padding="SAME", note="empty")
     yield ErrorSample(x, np.ones((2, 2, 3, 1)), **PLAIN, padding="SAME", raises="must be equal")
@@ -174,9 +163,7 @@ def _(rng):
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
 )
-def depthwise_backprop_input(
-    input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
-):
+def depthwise_backprop_input(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
     """The gradient of DepthwiseConv2dNative with respect to its input."""
     label = "DepthwiseConv2DBackpropInput"
     require_vector(label, "input_sizes", input_sizes)
@@ -217,13 +204,7 @@ def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            np.array(x, np.int32),
-            rng.normal(size=w),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
 
 
 @op(
@@ -232,9 +213,7 @@ def _(rng):
     shape=lambda input, sizes, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
 )
-def depthwise_backprop_filter(
-    input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations
-):
+def depthwise_backprop_filter(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
     """The gradient of DepthwiseConv2dNative with respect to its filter."""
     label = "DepthwiseConv2DBackpropFilter"
     require_vector(label, "filter_sizes", filter_sizes)
@@ -276,10 +255,4 @@ def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
 def _(rng):
     for data_format, x, w, chosen in CASES:
         dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(
-            rng.normal(size=x),
-            np.array(w, np.int32),
-            dy,
-            data_format=data_format,
-            **PLAIN | chosen,
-        )
+        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)

@@ -100,9 +100,7 @@ def check_value(value, ratio):
     check_ratio(ratio)
     if not ratio[0] == ratio[3] == 1:
         raise UnimplementedError(
-            None,
-            None,
-            "Fractional pooling is not yet supported on the batch nor channel dimension.",
+            None, None, "Fractional pooling is not yet supported on the batch nor channel dimension."
         )
     require(value.ndim == 4, "tensor_in must be 4-dimensional")
 
@@ -111,8 +109,7 @@ def fractional_shape(value, *, pooling_ratio):
     value = with_rank(value, 4)
     check_ratio(pooling_ratio)
     sizes = [
-        None if n is None else int(math.floor(n / np.float32(r)))
-        for n, r in zip(value.sizes, pooling_ratio)
+        None if n is None else int(math.floor(n / np.float32(r))) for n, r in zip(value.sizes, pooling_ratio)
     ]
     # A sequence has one entry more than there are windows.
     lengths = [make_shape((None if n is None else n + 1,)) for n in sizes[1:3]]
@@ -133,9 +130,7 @@ def reduced(x, rows, columns, reduce):
     attrs=ATTRS,
     traits={DIFFERENT_EACH_TIME},
 )
-def fractional_max_pool(
-    value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2
-):
+def fractional_max_pool(value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2):
     """The largest element of every window, and where the windows begin."""
     check_value(value, pooling_ratio)
     sizes = pooled_sizes(value.shape, pooling_ratio)
@@ -160,8 +155,7 @@ def check_sequences(dy, sizes, row_sequence, col_sequence):
     ):
         require(
             sequence.ndim == 1 and len(sequence) > count,
-            f"{name} sequence tensor must be a vector of {count + 1} elements, got "
-            f"{list(sequence.shape)}",
+            f"{name} sequence tensor must be a vector of {count + 1} elements, got {list(sequence.shape)}",
         )
         used = sequence[: count + 1]
         text = " ".join(map(str, sequence))
@@ -180,13 +174,7 @@ def check_sequences(dy, sizes, row_sequence, col_sequence):
     T=POOLED,
 )
 def fractional_max_pool_grad(
-    orig_input,
-    orig_output,
-    out_backprop,
-    row_pooling_sequence,
-    col_pooling_sequence,
-    *,
-    overlapping,
+    orig_input, orig_output, out_backprop, row_pooling_sequence, col_pooling_sequence, *, overlapping
 ):
     """The gradient of FractionalMaxPool: the first maximum of a window gets it all."""
     x, dy = orig_input, out_backprop
@@ -217,9 +205,7 @@ def fractional_max_pool_grad(
     attrs=ATTRS,
     traits={DIFFERENT_EACH_TIME},
 )
-def fractional_avg_pool(
-    value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2
-):
+def fractional_avg_pool(value, *, pooling_ratio, pseudo_random, overlapping, deterministic, seed, seed2):
     """The mean of every window, and where the windows begin."""
     check_value(value, pooling_ratio)
     sizes = pooled_sizes(value.shape, pooling_ratio)
@@ -262,12 +248,7 @@ def avg_grad_shape(sizes, *rest):
     T=POOLED,
 )
 def fractional_avg_pool_grad(
-    orig_input_tensor_shape,
-    out_backprop,
-    row_pooling_sequence,
-    col_pooling_sequence,
-    *,
-    overlapping,
+    orig_input_tensor_shape, out_backprop, row_pooling_sequence, col_pooling_sequence, *, overlapping
 ):
     """The gradient of FractionalAvgPool: every element of a window gets an equal share."""
     require(

@@ -46,10 +46,7 @@ def mirrored_conv(images, paddings, filter, mode, strides, padding):
         )
     require(filter.ndim == 4, f"filter must be 4-dimensional: {list(filter.shape)}")
     depths = padded.shape[3], filter.shape[2]
-    require(
-        depths[0] == depths[1],
-        f"input and filter must have the same depth: {depths[0]} vs {depths[1]}",
-    )
+    require(depths[0] == depths[1], f"input and filter must have the same depth: {depths[0]} vs {depths[1]}")
     y = conv2d.reference(padded, filter, strides=strides, padding=padding, **PLAIN)
     require(y.size > 0, "Output tensor can't be empty")
     return y
@@ -60,12 +57,7 @@ def pad_conv_shape(input, paddings, filter, *, strides, padding):
     return fused_shape(input, paddings, filter, strides, padding)
 
 
-@op(
-    "FusedPadConv2D",
-    "input: T, paddings: int32, filter: T -> output: T",
-    shape=pad_conv_shape,
-    attrs=ATTRS,
-)
+@op("FusedPadConv2D", "input: T, paddings: int32, filter: T -> output: T", shape=pad_conv_shape, attrs=ATTRS)
 def fused_pad_conv2d(input, paddings, filter, *, mode, strides, padding):
     """Conv2D of images that are mirrored at their borders."""
     return mirrored_conv(input, paddings, filter, mode, strides, padding)

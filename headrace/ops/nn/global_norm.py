@@ -33,10 +33,7 @@ def check(x, **vectors):
     require(x.ndim == 4, f"input must be 4-dimensional{list(x.shape)}")
     for name, vector in vectors.items():
         require(vector.ndim == 1, f"{name} must be 1-dimensional{list(vector.shape)}")
-        require(
-            vector.shape == x.shape[3:],
-            f"{name} has {len(vector)} elements for {x.shape[3]} channels",
-        )
+        require(vector.shape == x.shape[3:], f"{name} has {len(vector)} elements for {x.shape[3]} channels")
 
 
 @op(

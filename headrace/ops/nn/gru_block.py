@@ -83,9 +83,7 @@ def _(e, *arrays):
 def _(node, _r, _u, _c, d_h):
     x, h_prev, w_ru, w_c, b_ru, b_c = node.inputs
     r, u, c, _ = node.outputs
-    d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = gru_block_cell_grad(
-        x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h
-    )
+    d_x, d_h_prev, d_c_bar, d_r_bar_u_bar = gru_block_cell_grad(x, h_prev, w_ru, w_c, b_ru, b_c, r, u, c, d_h)
     seen = concat.concat_v2([x, h_prev], 1)
     remembered = concat.concat_v2([x, arithmetic.mul(h_prev, r)], 1)
     d_w_ru = matrix.matmul(seen, d_r_bar_u_bar, transpose_a=True)

@@ -35,8 +35,7 @@ def in_top_k(predictions, targets, *, k):
     require(targets.ndim == 1, "targets must be 1-dimensional")
     require(
         len(predictions) == len(targets),
-        f"First dimension of predictions {len(predictions)} must match length of targets "
-        f"{len(targets)}",
+        f"First dimension of predictions {len(predictions)} must match length of targets {len(targets)}",
     )
     classes = predictions.shape[1]
     valid = (targets >= 0) & (targets < classes) & np.isfinite(predictions).all(axis=1)
@@ -65,9 +64,7 @@ def lowered(e, predictions, targets, k):
     def row(r):
         at = targets[r]
         wanted = predictions[(r, at)]
-        better = e.reduce(
-            "sum", classes, lambda c: e.cast(predictions[(r, c)] > wanted, targets.dtype)
-        )
+        better = e.reduce("sum", classes, lambda c: e.cast(predictions[(r, c)] > wanted, targets.dtype))
         finite = e.reduce("all", classes, lambda c: e.is_finite(predictions[(r, c)]))
         return (at >= 0) & (at < classes) & finite & (better < k)
 

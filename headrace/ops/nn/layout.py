@@ -17,14 +17,10 @@ ATTRS = {"T": Type(INDEX, default=int32), "src_format": "NHWC", "dst_format": "N
 def check_formats(src_format, dst_format):
     for name, text in (("Source", src_format), ("Destination", dst_format)):
         short = "src_format" if name == "Source" else "dst_format"
-        require(
-            len(text) in (4, 5),
-            f"{name} format must be of length 4 or 5, received {short} = {text}",
-        )
+        require(len(text) in (4, 5), f"{name} format must be of length 4 or 5, received {short} = {text}")
     require(
         len(set(src_format)) == len(src_format) and sorted(src_format) == sorted(dst_format),
-        "Destination and source format must determine a permutation, got "
-        f"{src_format} and {dst_format}",
+        f"Destination and source format must determine a permutation, got {src_format} and {dst_format}",
     )
 
 
@@ -51,13 +47,8 @@ def data_format_vec_permute(x, *, src_format, dst_format):
     if x.ndim == 1:
         require(len(x) in (4, 5), f"1D input must be of size 4 or 5, but got shape {shape}")
     else:
-        require(
-            len(x) == 4, f"First dimension of 2D input must be of size 4, but got shape {shape}"
-        )
-        require(
-            x.shape[1] == 2,
-            f"Second dimension of 2D input must be of size 2, but got shape {shape}",
-        )
+        require(len(x) == 4, f"First dimension of 2D input must be of size 4, but got shape {shape}")
+        require(x.shape[1] == 2, f"Second dimension of 2D input must be of size 2, but got shape {shape}")
     require(len(x) == len(src_format), f"{len(x)} sizes for the format {src_format}")
     return x[[src_format.index(c) for c in dst_format]]
 

@@ -117,9 +117,7 @@ def _dim(x, axis):
     T=T,
     shape=cell_shape,
 )
-def lstm_block_cell(
-    x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole
-):
+def lstm_block_cell(x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
     """One step of an LSTM: the gates, the memory `cs` and the output `h`."""
     require(x.ndim == 2, "x must be 2D")
     _check(*x.shape, cs_prev, h_prev, w, wci, wcf, wco, b)
@@ -173,8 +171,7 @@ def lstm_block_cell_grad(
     """The gradient of LSTMBlockCell: of the memory before, of the gates, of the peepholes."""
     _check(*x.shape, cs_prev, h_prev, w, wci, wcf, wco, b)
     for name, array in zip(
-        ("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"),
-        (i, cs, f, o, ci, co, cs_grad, h_grad),
+        ("i", "cs", "f", "o", "ci", "co", "cs_grad", "h_grad"), (i, cs, f, o, ci, co, cs_grad, h_grad)
     ):
         require(
             array.shape == cs_prev.shape,
@@ -199,9 +196,7 @@ def sequence_shape(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b):
     return [make_shape((_dim(x, 0), _dim(x, 1), None if size is None else size // 4))] * 7
 
 
-def _sequence(
-    seq_len_max, x, cs_prev, h_prev, weights, layout, forget_bias, cell_clip, use_peephole
-):
+def _sequence(seq_len_max, x, cs_prev, h_prev, weights, layout, forget_bias, cell_clip, use_peephole):
     require(x.ndim == 3, "x must be 3D")
     steps, batch, depth = x.shape
     _check(batch, depth, cs_prev, h_prev, *weights)
@@ -229,31 +224,14 @@ _SEQUENCE = f"seq_len_max: int64, x: T, cs_prev: T, h_prev: T, {_WEIGHTS}"
     T=T,
     shape=sequence_shape,
 )
-def block_lstm(
-    seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole
-):
+def block_lstm(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, forget_bias, cell_clip, use_peephole):
     """An LSTM over the first `seq_len_max` steps of x [time, batch, size]; zeros afterwards."""
     return _sequence(
-        seq_len_max,
-        x,
-        cs_prev,
-        h_prev,
-        (w, wci, wcf, wco, b),
-        ICFO,
-        forget_bias,
-        cell_clip,
-        use_peephole,
+        seq_len_max, x, cs_prev, h_prev, (w, wci, wcf, wco, b), ICFO, forget_bias, cell_clip, use_peephole
     )
 
 
-@op(
-    "BlockLSTMV2",
-    f"{_SEQUENCE} -> {_STATES}",
-    cell_clip=0.0,
-    use_peephole=False,
-    T=T,
-    shape=sequence_shape,
-)
+@op("BlockLSTMV2", f"{_SEQUENCE} -> {_STATES}", cell_clip=0.0, use_peephole=False, T=T, shape=sequence_shape)
 def block_lstm_v2(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, cell_clip, use_peephole):
     """The same without a forget bias, with the gates in the order IFCO."""
     return _sequence(
@@ -311,10 +289,7 @@ def _sequence_grad(
     x, cs_prev, h_prev, w, wci, wcf, wco = _wide(x, cs_prev, h_prev, w, wci, wcf, wco)
     states = _wide(i, cs, f, o, ci, co, h, cs_grad, h_grad)
     for array in states:
-        require(
-            array.shape == (*x.shape[:2], cs_prev.shape[1]),
-            f"a state has the shape {list(array.shape)}",
-        )
+        require(array.shape == (*x.shape[:2], cs_prev.shape[1]), f"a state has the shape {list(array.shape)}")
     i, cs, f, o, ci, co, h, cs_grad, h_grad = states
     depth = x.shape[2]
     dx, dw, db = np.zeros_like(x), np.zeros_like(w), np.zeros(w.shape[1], np.float32)

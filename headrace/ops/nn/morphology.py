@@ -14,12 +14,7 @@ from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Ints, String
 from headrace.ops.nn.window import padded, padded_zeros, places, taps, unpadded, window
 
-ATTRS = {
-    "T": REALS,
-    "strides": Ints(min=4),
-    "rates": Ints(min=4),
-    "padding": String("SAME", "VALID"),
-}
+ATTRS = {"T": REALS, "strides": Ints(min=4), "rates": Ints(min=4), "padding": String("SAME", "VALID")}
 
 
 def dilation_shape(input, filter, *, strides, rates, padding):
@@ -30,9 +25,7 @@ def dilation_shape(input, filter, *, strides, rates, padding):
             f"Dilation2D requires the {what} attribute to contain 4 values, but got: {len(values)}",
         )
     depth = merge_sizes(input.sizes[3], filter.sizes[2])
-    space = [
-        places(input.sizes[i], filter.sizes[i - 1], strides[i], padding, rates[i]) for i in (1, 2)
-    ]
+    space = [places(input.sizes[i], filter.sizes[i - 1], strides[i], padding, rates[i]) for i in (1, 2)]
     return make_shape((input.sizes[0], *space, depth))
 
 
@@ -42,14 +35,12 @@ def windows_of(x, w, strides, rates, padding):
         require(len(values) == 4, f"Sliding window {what} field must specify 4 dimensions")
         require(
             values[0] == values[3] == 1,
-            f"{name.capitalize()} in the batch and depth dimensions are not supported: "
-            f"{list(values)}",
+            f"{name.capitalize()} in the batch and depth dimensions are not supported: {list(values)}",
         )
     require(x.ndim == 4, f"input must be 4-dimensional{list(x.shape)}")
     require(w.ndim == 3, f"filter must be 3-dimensional: {list(w.shape)}")
     require(
-        x.shape[3] == w.shape[2],
-        f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}",
+        x.shape[3] == w.shape[2], f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}"
     )
     return [window(x.shape[i], w.shape[i - 1], strides[i], padding, rates[i]) for i in (1, 2)]
 

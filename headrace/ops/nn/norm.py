@@ -124,8 +124,7 @@ def lrn_grad(input_grads, input_image, output_image, *, depth_radius, bias, alph
     dy, x, y = (widen(a) for a in (input_grads, input_image, output_image))
     require(dy.ndim == 4 and x.ndim == 4, "inputs must be 4-dimensional")
     require(
-        dy.shape == x.shape == y.shape,
-        "input_grads, input_image, and out_image should have the same shape",
+        dy.shape == x.shape == y.shape, "input_grads, input_image, and out_image should have the same shape"
     )
     norm = bias + alpha * neighbours(x * x, depth_radius)
     # Each x counts in the norm of its neighbours, too.

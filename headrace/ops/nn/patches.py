@@ -31,8 +31,7 @@ def patches_shape(name, x, padding, rank, **lists):
     for what, values in lists.items():
         require(
             len(values) == rank,
-            f"{name} requires the {what} attribute to contain {rank} values, but got: "
-            f"{len(values)}",
+            f"{name} requires the {what} attribute to contain {rank} values, but got: {len(values)}",
         )
     sizes, steps = lists["ksizes"][1:-1], lists["stride"][1:-1]
     rates = lists.get("rates", [1] * rank)[1:-1]
@@ -47,9 +46,7 @@ def patches_shape(name, x, padding, rank, **lists):
 
 def extract(x, sizes, steps, rates, padding):
     """(batch, places..., window... * channels): the channels vary fastest."""
-    windows = [
-        window(n, k, s, padding, d) for n, k, s, d in zip(x.shape[1:-1], sizes, steps, rates)
-    ]
+    windows = [window(n, k, s, padding, d) for n, k, s, d in zip(x.shape[1:-1], sizes, steps, rates)]
     places = tuple(w.count for w in windows)
     depth = int(np.prod(sizes)) * x.shape[-1]
     if 0 in (*places, depth, len(x)):
@@ -67,9 +64,7 @@ def spread_back(x, dy, extract_one):
     sizes = reshape.shape_of(x)
     space, depth = sizes[1:-1], sizes[-1:]
     count = reduce.prod(space, [0])
-    numbers = reshape.reshape(
-        sequence.range_(1, count + 1, 1), concat.concat_v2([[1], space, [1]], 0)
-    )
+    numbers = reshape.reshape(sequence.range_(1, count + 1, 1), concat.concat_v2([[1], space, [1]], 0))
     owners = reshape.reshape(extract_one(numbers), [-1])
     batch = sizes[:1]
     rows = reshape.reshape(dy, concat.concat_v2([batch, reshape.shape_of(owners), depth], 0))
@@ -118,11 +113,7 @@ def _(rng):
     yield Sample(x, ksizes=[1, 2, 2, 1], strides=one, rates=[1, 2, 2, 1], padding="SAME")
     yield Sample(x[:0], ksizes=[1, 2, 2, 1], strides=one, rates=one, padding="SAME", note="empty")
     yield Sample(
-        rng.integers(0, 9, size=(1, 3, 3, 1)),
-        ksizes=[1, 2, 2, 1],
-        strides=one,
-        rates=one,
-        padding="VALID",
+        rng.integers(0, 9, size=(1, 3, 3, 1)), ksizes=[1, 2, 2, 1], strides=one, rates=one, padding="VALID"
     )
     yield ErrorSample(
         x,

@@ -55,10 +55,7 @@ def check_window(ksize, strides, data_format):
     if not ksize[0] == strides[0] == 1:
         refuse("Pooling is not yet supported on the batch dimension.")
     require(min(ksize) > 0, f"Sliding window ksize must be positive, but got {list(ksize)}")
-    require(
-        data_format != "NCHW_VECT_C",
-        "Default MaxPoolingNoMaskOp only supports NHWC on device type CPU",
-    )
+    require(data_format != "NCHW_VECT_C", "Default MaxPoolingNoMaskOp only supports NHWC on device type CPU")
 
 
 def refuse(message):
@@ -80,10 +77,7 @@ def depth_window(ksize, strides, data_format, depth):
     if k == 1:
         return 1
     if max(spatial(ksize, data_format)) > 1:
-        refuse(
-            "MaxPooling supports exactly one of pooling across depth or pooling across "
-            "width/height."
-        )
+        refuse("MaxPooling supports exactly one of pooling across depth or pooling across width/height.")
     if depth % k:
         refuse("Depthwise max pooling requires the depth window to evenly divide the input depth")
     if strides[channel_axis(data_format)] != k:
@@ -134,9 +128,7 @@ def like_input(orig_input, *rest):
 
 
 def grad_grad_shape(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
-    out = max_pool_shape(
-        orig_input, ksize=ksize, strides=strides, padding=padding, data_format=data_format
-    )
+    out = max_pool_shape(orig_input, ksize=ksize, strides=strides, padding=padding, data_format=data_format)
     merge(orig_input, grad)
     return merge(orig_output, out)
 
@@ -195,12 +187,7 @@ CASES = (
     ((1, 7, 7, 2), {"ksize": [1, 2, 2, 1], "strides": [1, 3, 4, 1], "padding": "SAME"}),
     (
         (2, 3, 5, 6),
-        {
-            "ksize": [1, 1, 2, 2],
-            "strides": [1, 1, 2, 1],
-            "padding": "SAME",
-            "data_format": "NCHW",
-        },
+        {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 1], "padding": "SAME", "data_format": "NCHW"},
     ),
     ((0, 4, 4, 2), {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}),
 )
@@ -215,9 +202,7 @@ def _(rng):
     yield ErrorSample(
         np.ones((1, 1, 4, 2)), **PLAIN, raises="Negative dimension size caused by subtracting 2"
     )
-    yield ErrorSample(
-        np.ones((2, 4, 4, 2)), **PLAIN | {"ksize": [2, 1, 1, 1]}, raises="batch dimension"
-    )
+    yield ErrorSample(np.ones((2, 4, 4, 2)), **PLAIN | {"ksize": [2, 1, 1, 1]}, raises="batch dimension")
 
 
 def avg_pool_grad_shape(orig_input_shape, grad):
@@ -296,10 +281,7 @@ MAX_FORMATS = {"data_format": String("NHWC", "NCHW", "NCHW_VECT_C", default="NHW
 )
 def max_pool(input, *, ksize, strides, padding, data_format):
     """The largest element under a window, or of a group of channels."""
-    require(
-        input.ndim == 4,
-        f"tensor_in_shape must have 2 spatial dimensions. {input.ndim} {data_format}",
-    )
+    require(input.ndim == 4, f"tensor_in_shape must have 2 spatial dimensions. {input.ndim} {data_format}")
     x = channels_last(input, data_format)
     windows = windows_of(x.shape, ksize, strides, padding, data_format)
     depth = depth_window(ksize, strides, data_format, x.shape[3])
@@ -352,8 +334,7 @@ def grad_windows(x, y, ksize, strides, padding, data_format):
     windows = windows_of(x.shape, ksize, strides, padding, data_format)
     expected = (len(x), *(w.count for w in windows), x.shape[3])
     require(
-        y.shape == expected,
-        f"Expected orig_output shape to be {list(expected)}, but got {list(y.shape)}",
+        y.shape == expected, f"Expected orig_output shape to be {list(expected)}, but got {list(y.shape)}"
     )
     return windows
 
@@ -368,10 +349,7 @@ def max_pool_grad(orig_input, orig_output, grad, *, ksize, strides, padding, dat
     """The gradient of MaxPool: grad, added up where the maxima were."""
     x, y, dy = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))
     windows = grad_windows(x, y, ksize, strides, padding, data_format)
-    require(
-        dy.shape == y.shape,
-        f"Expected grad shape to be {list(y.shape)}, but got {list(dy.shape)}",
-    )
+    require(dy.shape == y.shape, f"Expected grad shape to be {list(y.shape)}, but got {list(dy.shape)}")
     return from_channels_last(pooling.max_pool_grad(x, dy, windows), data_format)
 
 
@@ -425,10 +403,7 @@ def max_pool_grad_grad(orig_input, orig_output, grad, *, ksize, strides, padding
     """grad (like the input), read where the maxima were."""
     x, y, ddx = (channels_last(a, data_format) for a in (orig_input, orig_output, grad))
     windows = grad_windows(x, y, ksize, strides, padding, data_format)
-    require(
-        ddx.shape == x.shape,
-        f"Expected grad shape to be {list(x.shape)}, but got {list(ddx.shape)}",
-    )
+    require(ddx.shape == x.shape, f"Expected grad shape to be {list(x.shape)}, but got {list(ddx.shape)}")
     return from_channels_last(pooling.where_equal(x, y, ddx, windows), data_format)
 
 

@@ -93,22 +93,11 @@ def library_options(x, y, ksize, strides, padding, data_format):
 
 
 CASES = (
-    (
-        (2, 4, 3, 5, 2),
-        {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": "SAME"},
-    ),
-    (
-        (1, 4, 4, 3, 2),
-        {"ksize": [1, 3, 2, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": "VALID"},
-    ),
+    ((2, 4, 3, 5, 2), {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": "SAME"}),
+    ((1, 4, 4, 3, 2), {"ksize": [1, 3, 2, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": "VALID"}),
     (
         (1, 2, 3, 4, 3),
-        {
-            "ksize": [1, 1, 2, 2, 2],
-            "strides": [1, 1, 1, 2, 1],
-            "padding": "SAME",
-            "data_format": "NCDHW",
-        },
+        {"ksize": [1, 1, 2, 2, 2], "strides": [1, 1, 1, 2, 1], "padding": "SAME", "data_format": "NCDHW"},
     ),
 )
 
@@ -169,8 +158,7 @@ def avg_pool3d_grad(orig_input_shape, grad, *, ksize, strides, padding, data_for
 
 def require_shape(name, x, expected):
     require(
-        x.shape == tuple(expected),
-        f"Expected {name} shape to be {list(expected)}, but got {list(x.shape)}",
+        x.shape == tuple(expected), f"Expected {name} shape to be {list(expected)}, but got {list(x.shape)}"
     )
 
 
@@ -233,8 +221,7 @@ def _(rng):
     "MaxPool3DGrad",
     "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
     shape=lambda x, y, dy: with_rank(x, 5),
-    attrs=WINDOW
-    | {"T": Type(MAX_TYPES, default=float32), "TInput": Type(MAX_TYPES, default=float32)},
+    attrs=WINDOW | {"T": Type(MAX_TYPES, default=float32), "TInput": Type(MAX_TYPES, default=float32)},
 )
 def max_pool3d_grad(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     """The gradient of MaxPool3D: every element within NEAR of a window's maximum gets all of the
@@ -318,9 +305,7 @@ def _(rng):
 
 def grad_grad_shape(orig_input, orig_output, grad, *, ksize, strides, padding, data_format):
     merge(orig_input, grad)
-    out = pool3d_shape(
-        orig_input, ksize=ksize, strides=strides, padding=padding, data_format=data_format
-    )
+    out = pool3d_shape(orig_input, ksize=ksize, strides=strides, padding=padding, data_format=data_format)
     return merge(orig_output, out)
 
 

@@ -70,9 +70,7 @@ def _(rng):
     for shape, chosen in PLAIN_CASES:
         for whole in (False, True):
             yield Sample(distinct(rng, shape), **chosen, include_batch_in_index=whole)
-    yield ErrorSample(
-        np.zeros((0, 4, 4, 2)), **PLAIN_CASES[0][1], raises="tensor_in must not be empty"
-    )
+    yield ErrorSample(np.zeros((0, 4, 4, 2)), **PLAIN_CASES[0][1], raises="tensor_in must not be empty")
 
 
 def flat_places(x, argmax, include_batch_in_index):
@@ -102,9 +100,7 @@ def require_pooled(x, ksize, strides, padding, **given):
     shape=lambda input, grad, argmax: with_rank(input, 4),
     attrs=GRAD_ATTRS,
 )
-def max_pool_grad_with_argmax(
-    input, grad, argmax, *, ksize, strides, padding, include_batch_in_index
-):
+def max_pool_grad_with_argmax(input, grad, argmax, *, ksize, strides, padding, include_batch_in_index):
     """grad, added up at the indices that MaxPoolWithArgmax gave."""
     require_pooled(input, ksize, strides, padding, grad=grad, argmax=argmax)
     dx = np.zeros(input.size, widen(grad).dtype)
@@ -131,9 +127,7 @@ def grad_grad_shape(input, grad, argmax, *, ksize, strides, padding):
     shape=grad_grad_shape,
     attrs=GRAD_ATTRS,
 )
-def max_pool_grad_grad_with_argmax(
-    input, grad, argmax, *, ksize, strides, padding, include_batch_in_index
-):
+def max_pool_grad_grad_with_argmax(input, grad, argmax, *, ksize, strides, padding, include_batch_in_index):
     """grad (like the input), read at the indices that MaxPoolWithArgmax gave."""
     require_pooled(input, ksize, strides, padding, argmax=argmax)
     require(
@@ -155,6 +149,4 @@ def _(rng):
     for shape, chosen in PLAIN_CASES:
         x = distinct(rng, shape)
         index = max_pool_with_argmax.reference(x, **chosen, include_batch_in_index=True)[1]
-        yield Sample(
-            x, rng.normal(size=shape), index, **chosen, include_batch_in_index=True, grad=False
-        )
+        yield Sample(x, rng.normal(size=shape), index, **chosen, include_batch_in_index=True, grad=False)

@@ -39,11 +39,7 @@ def max_pool_v2_shape(input, ksize, strides, *, padding, data_format):
     if sizes is None or steps is None:
         return UNKNOWN
     return max_pool_shape(
-        input,
-        ksize=sizes.tolist(),
-        strides=steps.tolist(),
-        padding=padding,
-        data_format=data_format,
+        input, ksize=sizes.tolist(), strides=steps.tolist(), padding=padding, data_format=data_format
     )
 
 
@@ -62,11 +58,7 @@ def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding
 def max_pool_v2(input, ksize, strides, *, padding, data_format):
     """MaxPool with its window as an input."""
     return max_pool.reference(
-        input,
-        ksize=ksize.tolist(),
-        strides=strides.tolist(),
-        padding=padding,
-        data_format=data_format,
+        input, ksize=ksize.tolist(), strides=strides.tolist(), padding=padding, data_format=data_format
     )
 
 

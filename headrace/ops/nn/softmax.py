@@ -84,9 +84,7 @@ def _(node, dy):
 def _(e, logits):
     *rows, n = logits.shape
     top = e.compute(rows, lambda *i: e.reduce("max", n, lambda j: logits[(*i, j)]))
-    total = e.compute(
-        rows, lambda *i: e.reduce("sum", n, lambda j: e.exp(logits[(*i, j)] - top[i]))
-    )
+    total = e.compute(rows, lambda *i: e.reduce("sum", n, lambda j: e.exp(logits[(*i, j)] - top[i])))
     return e.compute(logits.shape, lambda *i: logits[i] - top[i[:-1]] - e.log(total[i[:-1]]))
 
 
@@ -143,9 +141,7 @@ def _(node, dloss, dback):
     if dback is not None and not _is_zero(dback):
         # The gradient's own gradient: the Jacobian of softmax, applied to dback.
         probability = softmax(logits)
-        inner = matrix.batch_matmul_v2(
-            reshape.expand_dims(dback, 1), reshape.expand_dims(probability, 2)
-        )
+        inner = matrix.batch_matmul_v2(reshape.expand_dims(dback, 1), reshape.expand_dims(probability, 2))
         dback = convert_to_tensor(dback)
         dx += (dback - reshape.squeeze(inner, [1])) * probability
         return dx, reshape.expand_dims(dloss, -1) * -log_softmax(logits) - dback
@@ -235,10 +231,7 @@ def _check_sparse(features, labels):
         f"{show(features.shape)} and labels shape {show(labels.shape)}",
     )
     classes = features.shape[1]
-    require(
-        classes > 0,
-        f"Must have at least one class, but got logits shape {show(features.shape)}",
-    )
+    require(classes > 0, f"Must have at least one class, but got logits shape {show(features.shape)}")
     if len(labels):
         low, high = labels.min(), labels.max()
         require(

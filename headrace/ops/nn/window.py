@@ -41,9 +41,7 @@ def extent(size: int, dilation: int) -> int:
     return (size - 1) * dilation + 1
 
 
-def places(
-    input: Dim, size: Dim, stride: int, padding: str, dilation: int = 1, pads: Pads = (0, 0)
-) -> Dim:
+def places(input: Dim, size: Dim, stride: int, padding: str, dilation: int = 1, pads: Pads = (0, 0)) -> Dim:
     """How many places a window takes, for a shape rule: None where that is not known yet."""
     _check(stride, dilation)
     if padding == "SAME":

@@ -176,10 +176,7 @@ def _(rng):
 def _check_channels(inputs, low, high):
     depth = inputs.shape[-1] if inputs.ndim else 0
     for name, part in (("min", low), ("max", high)):
-        require(
-            part.shape == (depth,),
-            f"{name} has incorrect size, expected {depth} was {part.size}",
-        )
+        require(part.shape == (depth,), f"{name} has incorrect size, expected {depth} was {part.size}")
 
 
 def channel_shape(inputs, min, max):
@@ -222,9 +219,7 @@ def channel_gradient_shape(gradients, inputs, min, max):
     attrs=BITS,
     shape=channel_gradient_shape,
 )
-def fake_quant_with_min_max_vars_per_channel_gradient(
-    gradients, inputs, min, max, *, num_bits, narrow_range
-):
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, *, num_bits, narrow_range):
     """As FakeQuantWithMinMaxVarsGradient, channel by channel."""
     check_equal_sizes(gradients, inputs)
     _check_channels(inputs, min, max)
@@ -327,9 +322,7 @@ def quantize_and_dequantize_v2(
 ):
     """Values as a few bits would hold them, scaled by a given range or by their own."""
     turn = np.rint if round_mode == "HALF_TO_EVEN" else _half_up
-    return _through(
-        input, input_min, input_max, signed_input, num_bits, range_given, narrow_range, turn
-    )
+    return _through(input, input_min, input_max, signed_input, num_bits, range_given, narrow_range, turn)
 
 
 @quantize_and_dequantize_v2.gradient
@@ -351,9 +344,7 @@ def quantize_and_dequantize_v3(
 ):
     """As QuantizeAndDequantizeV2, with the number of bits as an input."""
     require(num_bits.ndim == 0, f"num_bits must be a scalar, got shape {show(num_bits.shape)}")
-    return _through(
-        input, input_min, input_max, signed_input, int(num_bits), range_given, narrow_range
-    )
+    return _through(input, input_min, input_max, signed_input, int(num_bits), range_given, narrow_range)
 
 
 @quantize_and_dequantize_v3.gradient

@@ -15,15 +15,7 @@ from headrace.ops.image import resize
 from headrace.ops.nn import conv_geometry, pool, pooling
 from headrace.ops.nn.convolve import convolve
 from headrace.ops.quantized.math import product_range, zero_of
-from headrace.ops.quantized.quantize import (
-    F,
-    bounds,
-    from_float,
-    from_float32,
-    quantized,
-    scalar,
-    to_float,
-)
+from headrace.ops.quantized.quantize import F, bounds, from_float, from_float32, quantized, scalar, to_float
 
 PADDING = String("SAME", "VALID")
 IMAGE = quantized(np.arange(36).reshape(1, 4, 3, 3) * 7, quint8)
@@ -103,14 +95,7 @@ def _(rng):
     for padding in ("SAME", "VALID"):
         for stride in (1, 2):
             yield Sample(
-                IMAGE,
-                w,
-                F(-1.0),
-                F(2.0),
-                F(-3.0),
-                F(5.0),
-                padding=padding,
-                strides=[1, stride, stride, 1],
+                IMAGE, w, F(-1.0), F(2.0), F(-3.0), F(5.0), padding=padding, strides=[1, stride, stride, 1]
             )
     yield ErrorSample(
         IMAGE[..., :2],
@@ -138,8 +123,7 @@ def pool_shape(name, depth):
 
 POOLING = {"T": QUANTIZED, "ksize": Ints(), "strides": Ints(), "padding": PADDING}
 POOLED = (
-    "input: T, min_input: float32, max_input: float32 -> output: T, "
-    "min_output: float32, max_output: float32"
+    "input: T, min_input: float32, max_input: float32 -> output: T, min_output: float32, max_output: float32"
 )
 
 
@@ -167,17 +151,13 @@ def convolve_ones(x, windows):
 def quantized_max_pool(input, min_input, max_input, *, ksize, strides, padding):
     """The largest number under a window."""
     low, high = scalar(min_input, "min_input"), scalar(max_input, "max_input")
-    out = pool.max_pool.reference(
-        input, ksize=ksize, strides=strides, padding=padding, data_format="NHWC"
-    )
+    out = pool.max_pool.reference(input, ksize=ksize, strides=strides, padding=padding, data_format="NHWC")
     return out, low, high
 
 
 def _pool_samples(rng):
     for padding in ("SAME", "VALID"):
-        yield Sample(
-            IMAGE, F(-1.0), F(2.0), ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding=padding
-        )
+        yield Sample(IMAGE, F(-1.0), F(2.0), ksize=[1, 2, 2, 1], strides=[1, 2, 1, 1], padding=padding)
 
 
 quantized_avg_pool.samples(_pool_samples)
@@ -203,16 +183,7 @@ def instance_shape(x, x_min, x_max):
     shape=instance_shape,
 )
 def quantized_instance_norm(
-    x,
-    x_min,
-    x_max,
-    *,
-    T,
-    output_range_given,
-    given_y_min,
-    given_y_max,
-    variance_epsilon,
-    min_separation,
+    x, x_min, x_max, *, T, output_range_given, given_y_min, given_y_max, variance_epsilon, min_separation
 ):
     """Each channel of each image with mean 0 and variance 1."""
     low, high = scalar(x_min, "x_min"), scalar(x_max, "x_max")

@@ -189,9 +189,7 @@ def product_shape(a, b, *ranges, transpose_a, transpose_b):
     Tactivation=Type(QUANTIZED, default=quint8),
     shape=product_shape,
 )
-def quantized_mat_mul(
-    a, b, min_a, max_a, min_b, max_b, *, T1, T2, Toutput, transpose_a, transpose_b
-):
+def quantized_mat_mul(a, b, min_a, max_a, min_b, max_b, *, T1, T2, Toutput, transpose_a, transpose_b):
     """The matrix product."""
     ranges = [scalar(r, "range") for r in (min_a, max_a, min_b, max_b)]
     low_a, high_a, low_b, high_b = ranges
@@ -238,9 +236,7 @@ def clipped(name, top, extra=""):
     def samples(rng):
         given = (F(2.5),) if extra else ()
         yield Sample(LEFT[0], *given, F(-3.0), F(9.0))
-        yield Sample(
-            quantized([-(2**31), 0, 10**9], qint32), *given, F(-3.0), F(9.0), out_type=qint32
-        )
+        yield Sample(quantized([-(2**31), 0, 10**9], qint32), *given, F(-3.0), F(9.0), out_type=qint32)
 
     reference.__doc__ = f"{name[9:]} of quantized numbers: the range stays."
     declared = op(

@@ -35,10 +35,7 @@ def half_away(x):
 
 def scalar(x, name):
     """The only element of a range input."""
-    require(
-        x.size == 1,
-        f"{name} must contain a single float element, but it contains {x.size} elements",
-    )
+    require(x.size == 1, f"{name} must contain a single float element, but it contains {x.size} elements")
     return F(x.reshape(-1)[0])
 
 
@@ -71,9 +68,7 @@ def from_float(x, dtype, low, high):
     steps = 2.0 ** (8 * dtype.numpy.itemsize)
     scale = steps / (float(high - low) * (steps / (steps - 1.0)))
     with np.errstate(invalid="ignore"):
-        found = half_away(np.asarray(x, np.float64) * scale) - half_away(
-            np.float64(float(low) * scale)
-        )
+        found = half_away(np.asarray(x, np.float64) * scale) - half_away(np.float64(float(low) * scale))
     return np.clip(found + lowest, lowest, highest).astype(dtype.numpy)
 
 
@@ -245,9 +240,7 @@ def _32_to_8(x, low, high, new_low, new_high):
     out_type=QUANTIZED,
     shape=with_range,
 )
-def requantize(
-    input, input_min, input_max, requested_output_min, requested_output_max, *, Tinput, out_type
-):
+def requantize(input, input_min, input_max, requested_output_min, requested_output_max, *, Tinput, out_type):
     """Quantized integers of one range as those of a requested one."""
     low, high = scalar(input_min, "input_min"), scalar(input_max, "input_max")
     new_low = scalar(requested_output_min, "requested_output_min")
@@ -255,8 +248,7 @@ def requantize(
     require(new_low <= 0, f"requested_output_min must be <= 0, but got {new_low:g}")
     require(
         new_high >= new_low,
-        "requested_output_max must be >= requested_output_min, but got "
-        f"{new_high:g} and {new_low:g}",
+        f"requested_output_max must be >= requested_output_min, but got {new_high:g} and {new_low:g}",
     )
     out = requantize_many(input, Tinput, low, high, out_type, new_low, new_high)
     return out, new_low, new_high
@@ -281,8 +273,7 @@ def _(rng):
 
 @op(
     "RequantizationRange",
-    "input: Tinput, input_min: float32, input_max: float32 -> "
-    "output_min: float32, output_max: float32",
+    "input: Tinput, input_min: float32, input_max: float32 -> output_min: float32, output_max: float32",
     Tinput=QUANTIZED,
     shape=lambda x, low, high: [with_rank(low, 0), with_rank(high, 0)],
 )

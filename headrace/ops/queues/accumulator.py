@@ -48,9 +48,7 @@ def _make(ctx, kind, dtype, shape, container, shared_name, reduction_type):
 )
 def resource_conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients of one shape."""
-    found, place, name = _make(
-        ctx, DenseTotal, dtype, shape, container, shared_name, reduction_type
-    )
+    found, place, name = _make(ctx, DenseTotal, dtype, shape, container, shared_name, reduction_type)
     return Handle(place, name, ACCUMULATOR, ctx.node.device, found)
 
 
@@ -63,9 +61,7 @@ def resource_conditional_accumulator(ctx, *, dtype, shape, container, shared_nam
 )
 def conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients of one shape, by reference."""
-    return reference_to(
-        *_make(ctx, DenseTotal, dtype, shape, container, shared_name, reduction_type)[1:]
-    )
+    return reference_to(*_make(ctx, DenseTotal, dtype, shape, container, shared_name, reduction_type)[1:])
 
 
 @op(
@@ -77,9 +73,7 @@ def conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduct
 )
 def sparse_conditional_accumulator(ctx, *, dtype, shape, container, shared_name, reduction_type):
     """An accumulator of gradients that are rows with indices, by reference."""
-    return reference_to(
-        *_make(ctx, SparseTotal, dtype, shape, container, shared_name, reduction_type)[1:]
-    )
+    return reference_to(*_make(ctx, SparseTotal, dtype, shape, container, shared_name, reduction_type)[1:])
 
 
 def _of(ctx, handle):
@@ -100,10 +94,7 @@ def _take_shape(handle, num_required):
 
 
 def _check_dtype(found, dtype):
-    require(
-        found.dtype is dtype,
-        f"the accumulator holds {found.dtype.name}, the gradient is {dtype.name}",
-    )
+    require(found.dtype is dtype, f"the accumulator holds {found.dtype.name}, the gradient is {dtype.name}")
 
 
 def _apply(ctx, handle, local_step, gradient, *, dtype):
@@ -198,15 +189,7 @@ resource_accumulator_take_gradient, accumulator_take_gradient = _declare(
     shape=_step_shape,
 )
 def sparse_accumulator_apply_gradient(
-    ctx,
-    handle,
-    local_step,
-    gradient_indices,
-    gradient_values,
-    gradient_shape,
-    *,
-    dtype,
-    has_known_shape,
+    ctx, handle, local_step, gradient_indices, gradient_values, gradient_shape, *, dtype, has_known_shape
 ):
     """Add rows of a gradient, unless its step is older than the accumulator's."""
     found = _of(ctx, handle)

@@ -94,8 +94,7 @@ class SparseTotal:
         indices, values, _ = gradient
         rank = self.shape.rank or 0
         require(
-            rank <= values.ndim,
-            f"Shape mismatch: expected values rank at least {rank}, got {values.ndim}",
+            rank <= values.ndim, f"Shape mismatch: expected values rank at least {rank}, got {values.ndim}"
         )
         self._check_rows(values, (self.shape.sizes if rank else ())[1:])
         self.indices, self.values = np.array(indices), np.array(values)
@@ -105,10 +104,7 @@ class SparseTotal:
         self._check_given(gradient)
         indices, values, _ = gradient
         rank = self.values.ndim
-        require(
-            rank == values.ndim,
-            f"Shape mismatch: expected values rank {rank}, got {values.ndim}",
-        )
+        require(rank == values.ndim, f"Shape mismatch: expected values rank {rank}, got {values.ndim}")
         self._check_rows(values, self.values.shape[1:])
         mine, theirs = _merged(self.indices, indices)
         out = np.zeros((len(mine), *values.shape[1:]), self.values.dtype)
@@ -128,13 +124,11 @@ class SparseTotal:
     def _check_given(self, gradient: Any) -> None:
         indices, values, shape = gradient
         require(
-            indices.ndim == 1,
-            f"Input indices should be vector but received shape: {c_shape(indices.shape)}",
+            indices.ndim == 1, f"Input indices should be vector but received shape: {c_shape(indices.shape)}"
         )
         require(values.ndim > 0, "Values cannot be 0-dimensional.")
         require(
-            len(values) == len(indices),
-            f"Expected {len(indices)} non-empty input values, got {len(values)}",
+            len(values) == len(indices), f"Expected {len(indices)} non-empty input values, got {len(values)}"
         )
         sizes = self.shape.sizes if self.shape.rank is not None else ()
         if shape is not None:
@@ -144,8 +138,7 @@ class SparseTotal:
             )
             for i, (size, given) in enumerate(zip(sizes, shape.reshape(-1).tolist())):
                 require(
-                    size in (None, given),
-                    f"Shape mismatch: expected shape dim {i} to be {size}, got {given}",
+                    size in (None, given), f"Shape mismatch: expected shape dim {i} to be {size}, got {given}"
                 )
         if sizes and sizes[0] is not None:
             for i in np.flatnonzero(indices >= sizes[0])[:1]:
@@ -158,8 +151,7 @@ class SparseTotal:
     def _check_rows(self, values: Any, sizes: Any) -> None:
         for i, (size, given) in enumerate(zip(sizes, values.shape[1:]), 1):
             require(
-                size in (None, given),
-                f"Shape mismatch: expected values dim {i} to be {size}, got {given}",
+                size in (None, given), f"Shape mismatch: expected values dim {i} to be {size}, got {given}"
             )
 
     def result(self, count: int | None) -> Any:
@@ -243,9 +235,7 @@ class Accumulator:
         with self._lock:
             if step < self.gate.step:
                 log.warning(
-                    "Attempt to set current_global_step_ to smaller value: %s >= %s",
-                    self.gate.step,
-                    step,
+                    "Attempt to set current_global_step_ to smaller value: %s >= %s", self.gate.step, step
                 )
             self.gate.step = step
 

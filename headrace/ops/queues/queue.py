@@ -46,8 +46,7 @@ def _verify(queue, kind, name, settings):
         if found != wanted and not (what == "random seeds" and wanted == (0, 0)):
             require(
                 what == "component shapes" and queue.pads and _compatible(found, wanted),
-                f"Shared queue '{name}' has {what} {_text(found)} but requested {what} was "
-                f"{_text(wanted)}",
+                f"Shared queue '{name}' has {what} {_text(found)} but requested {what} was {_text(wanted)}",
             )
 
 
@@ -74,8 +73,7 @@ def _build(kind, store, types, shapes, capacity, settings, reserve=0, pads=False
     """A function of the name that makes the queue."""
     require(
         not shapes or len(shapes) == len(types),
-        f"Different number of component types.  Types: {_text(tuple(types))}, Shapes: "
-        f"{_text(tuple(shapes))}",
+        f"Different number of component types.  Types: {_text(tuple(types))}, Shapes: {_text(tuple(shapes))}",
     )
     limit = None if capacity < 0 else capacity
     return lambda name: Queue(
@@ -100,15 +98,10 @@ def _padding(ctx, component_types, shapes, capacity, container, shared_name):
     return _make(ctx, "PaddingFIFOQueue", build, container, shared_name, settings)
 
 
-def _shuffle(
-    ctx, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container, shared_name
-):
+def _shuffle(ctx, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container, shared_name):
     require(min_after_dequeue >= 0, f"min_after_dequeue {min_after_dequeue} must be >= 0")
     limit = capacity if capacity >= 0 else _UNBOUNDED
-    require(
-        min_after_dequeue < limit,
-        f"min_after_dequeue {min_after_dequeue} must be < capacity {limit}",
-    )
+    require(min_after_dequeue < limit, f"min_after_dequeue {min_after_dequeue} must be < capacity {limit}")
     settings = _settings(
         component_types,
         shapes,
@@ -120,9 +113,7 @@ def _shuffle(
         seeds = (seed, seed2) if seed or seed2 else (secrets.randbits(64), secrets.randbits(64))
         return Bag(WordStream(Philox(*seeds)).word)
 
-    build = _build(
-        "RandomShuffleQueue", bag, component_types, shapes, capacity, settings, min_after_dequeue
-    )
+    build = _build("RandomShuffleQueue", bag, component_types, shapes, capacity, settings, min_after_dequeue)
     return _make(ctx, "RandomShuffleQueue", build, container, shared_name, settings)
 
 

@@ -149,10 +149,7 @@ class Queue:
 
     # -- asking --------------------------------------------------------------------------------
     def _ask(
-        self,
-        ctx: Any,
-        finish: Callable[[list[Element]], Values],
-        ask: Callable[[Ticket], list[Answer]],
+        self, ctx: Any, finish: Callable[[list[Element]], Values], ask: Callable[[Ticket], list[Answer]]
     ) -> Any:
         """The values, or a Future of them."""
         ticket = Ticket(finish)

@@ -129,9 +129,7 @@ class Take:
 class QueueState:
     """The elements of a queue and those who wait for it."""
 
-    def __init__(
-        self, kind: str, name: str, capacity: int | None, store: Store, reserve: int = 0
-    ) -> None:
+    def __init__(self, kind: str, name: str, capacity: int | None, store: Store, reserve: int = 0) -> None:
         """`capacity` None means any number; `reserve` elements stay while the queue is open."""
         self.kind, self.name, self.capacity = kind, name, capacity
         self.store, self.reserve = store, reserve

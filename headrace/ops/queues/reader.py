@@ -97,20 +97,13 @@ _PLACE = {"container": "", "shared_name": ""}
 _SIZES = {"header_bytes": 0, "record_bytes": Int(), "footer_bytes": 0, "hop_bytes": 0}
 
 whole_file_reader_v2, whole_file_reader = _declare(
-    "WholeFileReader",
-    _whole_file,
-    _PLACE,
-    "A reader whose records are whole files.",
-    deprecated=None,
+    "WholeFileReader", _whole_file, _PLACE, "A reader whose records are whole files.", deprecated=None
 )
 identity_reader_v2, identity_reader = _declare(
     "IdentityReader", _identity, _PLACE, "A reader whose records are the names themselves."
 )
 text_line_reader_v2, text_line_reader = _declare(
-    "TextLineReader",
-    _lines,
-    {"skip_header_lines": 0} | _PLACE,
-    "A reader whose records are lines of text.",
+    "TextLineReader", _lines, {"skip_header_lines": 0} | _PLACE, "A reader whose records are lines of text."
 )
 fixed_length_record_reader_v2, fixed_length_record_reader = _declare(
     "FixedLengthRecordReader",

@@ -49,10 +49,7 @@ class Reader:
     """The resource behind a reader's handle."""
 
     def __init__(
-        self,
-        name: str,
-        records: Callable[[bytes], Iterator[tuple[bytes, bytes]]],
-        whole: bool = False,
+        self, name: str, records: Callable[[bytes], Iterator[tuple[bytes, bytes]]], whole: bool = False
     ) -> None:
         """`whole`: a unit of work is one record, and no more has to be remembered than its name."""
         self.name, self.records, self.whole = name, records, whole
@@ -170,10 +167,7 @@ class Reader:
         self.reset()
         counts = message.work_started, message.work_finished, message.num_records_produced
         shown = str(message).replace("\n", " ")
-        require(
-            min(counts) >= 0,
-            f"Unexpected negative value when restoring in {self.name}: {shown}",
-        )
+        require(min(counts) >= 0, f"Unexpected negative value when restoring in {self.name}: {shown}")
         require(
             message.work_started <= message.work_finished,
             f"Inconsistent work started vs. finished when restoring in {self.name}: {shown}",

@@ -18,9 +18,7 @@ from headrace.ops.declaration.text import strings
 from headrace.ops.declaration.traits import HOST, STATEFUL
 
 
-def shuffled_records(
-    pattern, seed, shift_ratio, buffer_size, shards, compression
-) -> Iterator[bytes]:
+def shuffled_records(pattern, seed, shift_ratio, buffer_size, shards, compression) -> Iterator[bytes]:
     """Records without end.  A buffer mixes them; no epoch begins before the last has ended."""
     generator = np.random.default_rng(seed & 0xFFFFFFFF)
     epoch, size = 0, max(buffer_size, 1)

@@ -82,10 +82,7 @@ def _map(ctx, ordered) -> Desk:
 
 def _key(key) -> int:
     require(key.size > 0, "key must not be empty")
-    require(
-        key.size == 1,
-        f"key must be an int64 scalar, got tensor with shape: {list(key.shape)}",
-    )
+    require(key.size == 1, f"key must be an int64 scalar, got tensor with shape: {list(key.shape)}")
     return int(key.reshape(-1)[0])
 
 
@@ -156,6 +153,4 @@ def _declare(prefix, ordered):
     return {declared.name.removeprefix(prefix): declared for declared in found}
 
 
-MAP_OPS = {
-    ordered: _declare("OrderedMap" if ordered else "Map", ordered) for ordered in (False, True)
-}
+MAP_OPS = {ordered: _declare("OrderedMap" if ordered else "Map", ordered) for ordered in (False, True)}

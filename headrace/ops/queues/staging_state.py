@@ -22,9 +22,7 @@ Attempt = Callable[[], "Values | None"]
 
 def bytes_of(values: Sequence[Any]) -> int:
     return sum(
-        sum(map(len, v.reshape(-1))) if v.dtype == object else v.nbytes
-        for v in values
-        if v is not None
+        sum(map(len, v.reshape(-1))) if v.dtype == object else v.nbytes for v in values if v is not None
     )
 
 
@@ -99,9 +97,7 @@ class StagedMap:
         wanted = bytes_of(values)
         self.room.check(wanted)
         whole = len(indices) == self.components
-        if not self.room.has_bytes(wanted) or (
-            whole and not self.room.has_place(len(self.complete))
-        ):
+        if not self.room.has_bytes(wanted) or (whole and not self.room.has_place(len(self.complete))):
             return None
         if whole:
             self.complete.setdefault(key, list(values))

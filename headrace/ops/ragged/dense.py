@@ -19,9 +19,7 @@ KINDS = ("FIRST_DIM_SIZE", "VALUE_ROWIDS", "ROW_SPLITS")
 def _check_kinds(kinds, count):
     for kind in kinds:
         if kind not in KINDS:
-            raise InvalidArgumentError(
-                None, None, f"Unknown string for partition info type: {kind}"
-            )
+            raise InvalidArgumentError(None, None, f"Unknown string for partition info type: {kind}")
     require(len(kinds), "Partition info types should not be empty")
     require("FIRST_DIM_SIZE" not in kinds[1:], "FIRST_DIM_SIZE must be first")
     require(
@@ -66,9 +64,7 @@ def _combined(wanted, out):
     row_partition_types=Strings(),
     shape=tensor_shape,
 )
-def ragged_tensor_to_tensor(
-    shape, values, default_value, row_partition_tensors, *, row_partition_types
-):
+def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors, *, row_partition_types):
     """A dense tensor with `default_value` behind the end of short rows; long rows are cut."""
     kinds = row_partition_types
     _check_kinds(kinds, len(row_partition_tensors))
@@ -131,9 +127,7 @@ def _(node, dy):
         kept = array.reshape(where.where(inside), np.array([-1], np.int32))
         index = gather.gather_v2(index, kept, 0)
         found = gather.gather_nd(dy, index)
-        d_values = scatter.scatter_nd(
-            array.expand_dims(kept, 1), found, array.shape(values, out_type=int64)
-        )
+        d_values = scatter.scatter_nd(array.expand_dims(kept, 1), found, array.shape(values, out_type=int64))
     else:
         found = d_values = gather.gather_nd(dy, index)
     rest = arithmetic.sub(dy, scatter.scatter_nd(index, found, array.shape(dy, out_type=int64)))
@@ -154,9 +148,7 @@ def _splits_of(parts, kinds):
     for ids in parts[1:]:
         ids = cast.cast(ids, DstT=int64)
         starts = sequence.range_(0, rows + 1, 1, Tidx=int64)
-        below = sort.lower_bound(
-            array.expand_dims(ids, 0), array.expand_dims(starts, 0), out_type=int64
-        )
+        below = sort.lower_bound(array.expand_dims(ids, 0), array.expand_dims(starts, 0), out_type=int64)
         out.append(array.squeeze(below, squeeze_dims=[0]))
         rows = array.size(ids, out_type=int64)
     return out
@@ -166,9 +158,7 @@ def _splits_of(parts, kinds):
 def _(rng):
     splits, values = np.array([0, 2, 2, 5]), rng.normal(size=5)
     yield Sample(np.int64(-1), values, np.array(0.0), [splits], row_partition_types=["ROW_SPLITS"])
-    yield Sample(
-        np.array([4, 2]), values, np.array(-1.0), [splits], row_partition_types=["ROW_SPLITS"]
-    )
+    yield Sample(np.array([4, 2]), values, np.array(-1.0), [splits], row_partition_types=["ROW_SPLITS"])
     rows = [np.int64(3), np.array([0, 0, 2])]
     yield Sample(
         np.int64(-1),

@@ -35,8 +35,7 @@ def check_splits(nested, count):
         for i in np.flatnonzero(np.diff(splits) < 0)[:1]:
             require(
                 False,
-                f"Ragged splits should be non decreasing, but we got {splits[i]} followed by "
-                f"{splits[i + 1]}",
+                f"Ragged splits should be non decreasing, but we got {splits[i]} followed by {splits[i + 1]}",
             )
         require(
             splits[-1] == end,
@@ -60,10 +59,7 @@ def range_shape(starts, limits, deltas):
     for x in (starts, limits, deltas):
         with_rank_at_most(x, 1)
         if x.rank == 1 and x.sizes[0] is not None:
-            require(
-                rows in (None, x.sizes[0]),
-                f"Dimensions must be equal, but are {rows} and {x.sizes[0]}",
-            )
+            require(rows in (None, x.sizes[0]), f"Dimensions must be equal, but are {rows} and {x.sizes[0]}")
             rows = x.sizes[0]
     if all(x.rank == 0 for x in (starts, limits, deltas)):
         rows = 1
@@ -145,8 +141,7 @@ def ragged_gather(params_nested_splits, params_dense_values, indices):
     for place in np.argwhere((indices < 0) | (indices >= rows))[:1]:
         require(
             False,
-            f"indices{show(place) if indices.ndim else ''} = {indices[tuple(place)]} is not in "
-            f"[0, {rows})",
+            f"indices{show(place) if indices.ndim else ''} = {indices[tuple(place)]} is not in [0, {rows})",
         )
     kind = nested[0].dtype
     out = [uniform_splits(indices.shape, i, kind) for i in range(indices.ndim - 1)]

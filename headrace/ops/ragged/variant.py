@@ -86,9 +86,7 @@ def from_variant_shape(encoded_ragged, *, input_ragged_rank, output_ragged_rank)
     Tsplits=INDEX,
     shape=from_variant_shape,
 )
-def ragged_tensor_from_variant(
-    encoded_ragged, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits
-):
+def ragged_tensor_from_variant(encoded_ragged, *, input_ragged_rank, output_ragged_rank, Tvalues, Tsplits):
     """The ragged tensor in an element; the dimensions of several elements become ragged ones."""
     rank = input_ragged_rank
     if rank < 0:
@@ -139,10 +137,7 @@ def _unboxed(element, index, rank, values_type, splits_type):
         f"Input Variant element at index {index} doesn't hold a Tensor: {element!r}",
     )
     held = element.array
-    require(
-        held.ndim == 1,
-        f"Encoded input Variant must have rank 1, but found rank: {held.ndim}.",
-    )
+    require(held.ndim == 1, f"Encoded input Variant must have rank 1, but found rank: {held.ndim}.")
     require(
         len(held) in (rank + 1, 1),
         "Encoded input Variant must hold either input_ragged_rank + 1 Tensors or an empty Tensor "

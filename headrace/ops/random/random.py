@@ -85,9 +85,7 @@ def _drawn_samples(rng):
     for dtype in FLOATS:
         yield Sample(np.array([3, 5]), dtype=dtype, seed=7, seed2=11, grad=False)
     yield Sample(np.array([0, 3]), dtype=dtypes.float32, grad=False, note="empty")
-    yield Sample(
-        np.array([], np.int32), dtype=dtypes.float32, seed=3, seed2=5, grad=False, note="scalar"
-    )
+    yield Sample(np.array([], np.int32), dtype=dtypes.float32, seed=3, seed2=5, grad=False, note="scalar")
 
 
 random_uniform = _declare_drawn("RandomUniform", sampling.uniform, "Numbers in [0, 1).")
@@ -198,10 +196,7 @@ def _blocks(rows, count):
 def _categories(logits, num_samples, reserved, output_dtype):
     """Draw from the rows' distributions; `reserved` gives a generator for a number of blocks."""
     require(logits.ndim == 2, f"logits should be a matrix, got shape {list(logits.shape)}")
-    require(
-        num_samples.ndim == 0,
-        f"num_samples should be a scalar, got shape {list(num_samples.shape)}",
-    )
+    require(num_samples.ndim == 0, f"num_samples should be a scalar, got shape {list(num_samples.shape)}")
     require(num_samples >= 0, f"num_samples should be nonnegative, got {num_samples}")
     rows, classes = logits.shape
     require(classes > 0, f"num_classes should be positive, got {classes}")
@@ -234,9 +229,7 @@ def _categories(logits, num_samples, reserved, output_dtype):
 )
 def multinomial(ctx, logits, num_samples, *, seed, seed2, output_dtype):
     """Categories by the distribution that each row of unnormalised log-probabilities gives."""
-    return _categories(
-        logits, num_samples, lambda blocks: reserve(ctx, seed, seed2, blocks), output_dtype
-    )
+    return _categories(logits, num_samples, lambda blocks: reserve(ctx, seed, seed2, blocks), output_dtype)
 
 
 multinomial.no_gradient()
@@ -261,9 +254,7 @@ def _(e, generator, logits, num_samples, *, output_dtype):
     def finite(r, c, otherwise, value):
         return e.select(x[r, c] - x[r, c] == 0, value, e.const(otherwise, dtypes.float64))
 
-    top = e.compute(
-        (rows,), lambda r: e.reduce("max", classes, lambda c: finite(r, c, -np.inf, x[r, c]))
-    )
+    top = e.compute((rows,), lambda r: e.reduce("max", classes, lambda c: finite(r, c, -np.inf, x[r, c])))
     weights = e.compute((rows, classes), lambda r, c: finite(r, c, 0.0, e.exp(x[r, c] - top[r])))
     totals = lower_cumsum(e, weights, e.known(1), exclusive=False, reverse=False)
 
@@ -312,10 +303,7 @@ def _declare_stateless(name, draw, doc):
     declared = op(
         name,
         "shape: T, seed: Tseed -> output: dtype",
-        dtype=Type(
-            (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64),
-            default=dtypes.float32,
-        ),
+        dtype=Type((dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64), default=dtypes.float32),
         T=Type(INDEX, default=dtypes.int32),
         Tseed=Type(INDEX, default=dtypes.int64),
         shape=_stateless_shape,
@@ -334,9 +322,7 @@ def _stateless_samples(rng):
 stateless_random_uniform = _declare_stateless(
     "StatelessRandomUniform", sampling.uniform, "Numbers in [0, 1)."
 )
-stateless_random_normal = _declare_stateless(
-    "StatelessRandomNormal", sampling.normal, "Normal numbers."
-)
+stateless_random_normal = _declare_stateless("StatelessRandomNormal", sampling.normal, "Normal numbers.")
 stateless_truncated_normal = _declare_stateless(
     "StatelessTruncatedNormal", sampling.truncated_normal, "Normal numbers within (-2, 2)."
 )

@@ -305,10 +305,7 @@ class Run:
 def _bounded_normals(run, count, mean, stddev, low, high, dtype):
     """`count` numbers: from normals, uniforms or exponentials, whichever is accepted most often."""
     T = dtype.numpy.type
-    require(
-        stddev > 0 and low < high and (np.isfinite(low) or np.isfinite(high)),
-        "Invalid parameters",
-    )
+    require(stddev > 0 and low < high and (np.isfinite(low) or np.isfinite(high)), "Invalid parameters")
     if (np.isinf(low) and low < 0) or high < mean:
         low, high, stddev = high, low, -stddev
     with np.errstate(all="ignore"):
@@ -414,18 +411,13 @@ def parameter_batches(sizes, parameters, one_size):
     traits=_RANDOM,
     shape=_bounded_shape,
 )
-def parameterized_truncated_normal(
-    ctx, shape, means, stdevs, minvals, maxvals, *, seed, seed2, dtype
-):
+def parameterized_truncated_normal(ctx, shape, means, stdevs, minvals, maxvals, *, seed, seed2, dtype):
     """Normal numbers between bounds, with parameters per row of the output or for all."""
     sizes = sizes_of(shape)
     total = math.prod(sizes)
     named = (("means", means), ("stddevs", stdevs), ("minvals", minvals), ("maxvals", maxvals))
     for name, value in named:
-        require(
-            value.ndim <= 1,
-            f"Input {name} should be a scalar or vector, got shape: {list(value.shape)}",
-        )
+        require(value.ndim <= 1, f"Input {name} should be a scalar or vector, got shape: {list(value.shape)}")
     shared = means.size == stdevs.size == 1 and minvals.ndim == maxvals.ndim == 0
     batches, per_batch = parameter_batches(sizes, named, shared)
     blocks = batches * 2 * _MOST_TRIES * (per_batch + 3) // 4

@@ -37,8 +37,7 @@ def _advance(resource, algorithm, outputs, tag=0):
     with slot.lock:
         held = slot.value
         require(
-            slot.dtype is dtypes.int64,
-            f"dtype of RNG state variable must be int64, not {slot.dtype.name}",
+            slot.dtype is dtypes.int64, f"dtype of RNG state variable must be int64, not {slot.dtype.name}"
         )
         require(held.ndim == 1, f"RNG state must have one and only one dimension, not {held.ndim}")
         if tag:
@@ -47,8 +46,7 @@ def _advance(resource, algorithm, outputs, tag=0):
         require(int(algorithm) == _PHILOX, f"Unsupported algorithm id: {int(algorithm)}")
         require(
             held.size >= tag + 3,
-            "For the Philox algorithm, the size of state must be at least "
-            f"{tag + 3}; got {held.size}",
+            f"For the Philox algorithm, the size of state must be at least {tag + 3}; got {held.size}",
         )
         low, high, key = (int(word) & _MASK64 for word in held[tag : tag + 3])
         generator = Philox.at(low | (high << 64), key)
@@ -64,10 +62,7 @@ def _moved(held, generator, tag):
 
 
 def _scalar(value, place):
-    require(
-        value.ndim == 0,
-        f"input {place} (0-based) must have shape [], not {list(value.shape)}",
-    )
+    require(value.ndim == 0, f"input {place} (0-based) must have shape [], not {list(value.shape)}")
     return int(value)
 
 
@@ -102,28 +97,18 @@ def _declare(name, draw, default, doc):
 
 def _drawn_samples(rng):
     yield Sample(np.array([1, 2, 3]), np.array(1), np.array([2, 3]), grad=False)
-    yield ErrorSample(
-        np.array([1, 2, 3]), np.array(2), np.array([2]), raises="Unsupported algorithm id: 2"
-    )
+    yield ErrorSample(np.array([1, 2, 3]), np.array(2), np.array([2]), raises="Unsupported algorithm id: 2")
 
 
-stateful_uniform = _declare(
-    "StatefulUniform", sampling.uniform, dtypes.float32, "Numbers in [0, 1)."
-)
+stateful_uniform = _declare("StatefulUniform", sampling.uniform, dtypes.float32, "Numbers in [0, 1).")
 stateful_standard_normal_v2 = _declare(
     "StatefulStandardNormalV2", sampling.normal, dtypes.float32, "Normal numbers."
 )
 stateful_truncated_normal = _declare(
-    "StatefulTruncatedNormal",
-    sampling.truncated_normal,
-    dtypes.float32,
-    "Normal numbers within (-2, 2).",
+    "StatefulTruncatedNormal", sampling.truncated_normal, dtypes.float32, "Normal numbers within (-2, 2)."
 )
 stateful_uniform_full_int = _declare(
-    "StatefulUniformFullInt",
-    sampling.integers,
-    dtypes.uint64,
-    "Integers over the whole range of the type.",
+    "StatefulUniformFullInt", sampling.integers, dtypes.uint64, "Integers over the whole range of the type."
 )
 
 
@@ -149,8 +134,7 @@ stateful_standard_normal.no_gradient()
 
 @op(
     "StatefulUniformInt",
-    "resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype -> "
-    "output: dtype",
+    "resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype -> output: dtype",
     dtype=dtypes.int64,
     shape_dtype=dtypes.int64,
     traits=_TRAITS,
@@ -307,10 +291,7 @@ def stateful_random_binomial(resource, algorithm, shape, counts, probs, *, dtype
     total = math.prod(sizes)
     named = (("counts", counts), ("probs", probs))
     for name, value in named:
-        require(
-            value.ndim <= 1,
-            f"Input {name} should be a scalar or vector, got shape: {list(value.shape)}",
-        )
+        require(value.ndim <= 1, f"Input {name} should be a scalar or vector, got shape: {list(value.shape)}")
     shared = counts.size == probs.size == 1
     batches, per_batch = parameter_batches(sizes, named, shared)
     outputs = batches * 2 * 100 * (per_batch + 3) // 4
@@ -331,6 +312,4 @@ stateful_random_binomial.no_gradient()
 def _(rng):
     held = np.array([1, 2, 3])
     for counts, probs in ((10.0, 0.3), (100.0, 0.4), (100.0, 0.9)):
-        yield Sample(
-            held, np.array(1), np.array([7, 3]), np.array(counts), np.array(probs), grad=False
-        )
+        yield Sample(held, np.array(1), np.array([7, 3]), np.array(counts), np.array(probs), grad=False)

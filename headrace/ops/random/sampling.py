@@ -83,9 +83,7 @@ def integers_between(generator: Philox, count: int, low: int, high: int, dtype: 
 
 
 # -- normal -----------------------------------------------------------------------------------
-native_log32: Callable[[Array], Array] | None = (
-    None  # set by codegen.accelerate.random: the same, faster
-)
+native_log32: Callable[[Array], Array] | None = None  # set by codegen.accelerate.random: the same, faster
 
 
 def log32(x: Array) -> Array:

@@ -11,19 +11,9 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank
 from headrace.ops.declaration.signature import Int, Type
-from headrace.ops.sparse.layout import (
-    check_kinds,
-    check_parts,
-    check_sizes,
-    order,
-    sparse_shapes,
-)
+from headrace.ops.sparse.layout import check_kinds, check_parts, check_sizes, order, sparse_shapes
 
-SMALL = (
-    np.array([[0, 1], [1, 0], [1, 3], [3, 2]]),
-    np.array([1.5, -2.0, 0.25, 4.0]),
-    np.array([4, 5]),
-)
+SMALL = (np.array([[0, 1], [1, 0], [1, 3], [3, 2]]), np.array([1.5, -2.0, 0.25, 4.0]), np.array([4, 5]))
 
 
 # -- SparseConcat -------------------------------------------------------------------------------
@@ -57,8 +47,7 @@ def sparse_concat(indices, values, shapes, *, concat_dim):
         check_parts(places, elements, shape)
     rank = len(shapes[0])
     require(
-        -rank <= concat_dim < rank,
-        f"Concat dimension must be in range [{-rank}, {rank}), got {concat_dim}",
+        -rank <= concat_dim < rank, f"Concat dimension must be in range [{-rank}, {rank}), got {concat_dim}"
     )
     axis = concat_dim % rank
     _check_equal_sizes(shapes, axis)
@@ -76,8 +65,7 @@ def _check_equal_sizes(shapes, axis):
     for i, shape in enumerate(shapes[1:], 1):
         require(
             len(shape) == rank,
-            f"Ranks of all input tensors must match: expected {rank} but got {len(shape)} "
-            f"at position {i}",
+            f"Ranks of all input tensors must match: expected {rank} but got {len(shape)} at position {i}",
         )
         for j in range(rank):
             require(
@@ -98,11 +86,7 @@ def _(rng):
     empty = np.zeros((0, 2), np.int64), np.zeros(0), shape
     yield Sample(*([a, b] for a, b in zip(SMALL, empty)), concat_dim=0, note="empty")
     yield ErrorSample(
-        [places] * 2,
-        [values] * 2,
-        [shape] * 2,
-        concat_dim=2,
-        raises="Concat dimension must be in range",
+        [places] * 2, [values] * 2, [shape] * 2, concat_dim=2, raises="Concat dimension must be in range"
     )
 
 
@@ -123,21 +107,16 @@ def split_shape(split_dim, indices, values, shape, *, num_split):
 )
 def sparse_split(split_dim, indices, values, shape, *, num_split):
     """A sparse tensor in parts along a dimension; the first ones may be larger by one."""
-    require(
-        split_dim.ndim == 0,
-        f"Input axis should be a scalar but received shape {show(split_dim.shape)}",
-    )
+    require(split_dim.ndim == 0, f"Input axis should be a scalar but received shape {show(split_dim.shape)}")
     check_parts(indices, values, shape)
     axis = int(split_dim)
     require(
-        0 <= axis < len(shape),
-        f"Input split_dim should be between 0 and rank ({len(shape)}), got {axis}",
+        0 <= axis < len(shape), f"Input split_dim should be between 0 and rank ({len(shape)}), got {axis}"
     )
     size = int(shape[axis])
     require(
         num_split <= size,
-        f"Input num_split should be between 1 and the splitting dimension size ({size}), "
-        f"got {num_split}",
+        f"Input num_split should be between 1 and the splitting dimension size ({size}), got {num_split}",
     )
     whole, more = divmod(size, num_split)
     starts = np.arange(num_split + 1) * whole + np.minimum(np.arange(num_split + 1), more)
@@ -178,10 +157,7 @@ def sparse_slice(indices, values, shape, start, size):
     """The elements in a box that begins at `start`, cut at the border of the tensor."""
     check_kinds(indices, values, shape)
     for name, vector in (("start", start), ("size", size)):
-        require(
-            vector.ndim == 1,
-            f"Input {name} should be a vector but received shape {show(vector.shape)}",
-        )
+        require(vector.ndim == 1, f"Input {name} should be a vector but received shape {show(vector.shape)}")
         require(
             len(vector) == len(shape),
             f"Expected {name} to be a vector of length {len(shape)} but got length {len(vector)}",
@@ -216,8 +192,7 @@ def _rows(grad, indices, *rest):
 
 @op(
     "SparseSliceGrad",
-    "backprop_val_grad: T, input_indices: int64, input_start: int64, "
-    "output_indices: int64 -> val_grad: T",
+    "backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64 -> val_grad: T",
     T=NUMBERS,
     shape=_rows,
 )
@@ -229,10 +204,7 @@ def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indi
         "Input and output indices should be matrices but received shapes: "
         f"{show(input_indices.shape)} and {show(inner.shape)}",
     )
-    require(
-        dy.ndim == 1,
-        f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}",
-    )
+    require(dy.ndim == 1, f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}")
     require(
         input_indices.shape[1] == inner.shape[1],
         f"The input and output should have the same ndims: got: {input_indices.shape[1]} and "
@@ -258,8 +230,7 @@ def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indi
         raise InternalError(
             None,
             None,
-            "Elements of backprop_val_grad aren't all propagated. Num elements:"
-            f"{len(dy)}, used: {used}",
+            f"Elements of backprop_val_grad aren't all propagated. Num elements:{len(dy)}, used: {used}",
         )
     return out
 
@@ -278,8 +249,7 @@ def reorder_shape(input_indices, input_values, input_shape):
 
 @op(
     "SparseReorder",
-    "input_indices: int64, input_values: T, input_shape: int64 -> "
-    "output_indices: int64, output_values: T",
+    "input_indices: int64, input_values: T, input_shape: int64 -> output_indices: int64, output_values: T",
     T=Type(),
     shape=reorder_shape,
 )
@@ -328,14 +298,8 @@ def reshape_shape(input_indices, input_shape, new_shape):
 def sparse_reshape(input_indices, input_shape, new_shape):
     """The places of the same elements in another dense shape; one size may be -1."""
     where = "should be a {} but received shape {}"
-    require(
-        input_indices.ndim == 2,
-        "Input indices " + where.format("matrix", show(input_indices.shape)),
-    )
-    require(
-        input_shape.ndim == 1,
-        "Input shape " + where.format("vector", show(input_shape.shape)),
-    )
+    require(input_indices.ndim == 2, "Input indices " + where.format("matrix", show(input_indices.shape)))
+    require(input_shape.ndim == 1, "Input shape " + where.format("vector", show(input_shape.shape)))
     require(new_shape.ndim == 1, "Target shape " + where.format("vector", show(new_shape.shape)))
     old = check_sizes(input_shape)
     require(

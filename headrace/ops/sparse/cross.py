@@ -24,29 +24,20 @@ def _check(indices, values, shapes, dense_inputs):
         received = "should be a {} but received shape {} " + where
         require(places.ndim == 2, "Input indices " + received.format("matrix", show(places.shape)))
         require(places.shape[1] == 2, f"Expected D2 of index to be 2 got {places.shape[1]} {where}")
-        require(
-            elements.ndim == 1,
-            "Input values " + received.format("std::vector", show(elements.shape)),
-        )
+        require(elements.ndim == 1, "Input values " + received.format("std::vector", show(elements.shape)))
         require(
             len(places) == len(elements),
             f"Expected size of values to be {len(places)} got {len(elements)} {where}",
         )
-        require(
-            shape.ndim == 1,
-            "Input shapes " + received.format("std::vector", show(shape.shape)),
-        )
+        require(shape.ndim == 1, "Input shapes " + received.format("std::vector", show(shape.shape)))
         require(len(shape) == 2, f"shape should imply a 2D tensor, but got {show(shape)} {where}")
         require(shape[0] == rows, f"Expected batch size {rows} got {shape[0]} {where}")
     for i, dense in enumerate(dense_inputs):
         require(
             dense.ndim == 2,
-            f"Dense inputs should be a matrix but received shape {show(dense.shape)} at "
-            f"position {i}",
+            f"Dense inputs should be a matrix but received shape {show(dense.shape)} at position {i}",
         )
-        require(
-            len(dense) == rows, f"Expected batch size {rows} got {len(dense)} at dense tensor {i}"
-        )
+        require(len(dense) == rows, f"Expected batch size {rows} got {len(dense)} at dense tensor {i}")
     return rows
 
 
@@ -123,18 +114,10 @@ def _(rng):
     places, shape = np.array([[0, 0], [0, 1], [1, 0]]), np.array([2, 2])
     numbers = np.array([[1, 2], [3, 4]])
     common = {"num_buckets": 0, "hash_key": 1, "internal_type": string}
-    yield Sample(
-        [places], [words], [shape], [numbers], hashed_output=False, out_type=string, **common
-    )
+    yield Sample([places], [words], [shape], [numbers], hashed_output=False, out_type=string, **common)
     hashed = common | {"internal_type": int64, "num_buckets": 100}
     yield Sample(
-        [places] * 2,
-        [words, np.arange(3)],
-        [shape] * 2,
-        [],
-        hashed_output=True,
-        out_type=int64,
-        **hashed,
+        [places] * 2, [words, np.arange(3)], [shape] * 2, [], hashed_output=True, out_type=int64, **hashed
     )
     yield Sample([], [], [], [numbers, numbers], hashed_output=True, out_type=int64, **hashed)
     yield ErrorSample(

@@ -22,16 +22,13 @@ from headrace.ops.sparse.layout import check_order, check_sizes, flat_places
 # -- SparseToDense ------------------------------------------------------------------------------
 @op(
     "SparseToDense",
-    "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, "
-    "default_value: T -> dense: T",
+    "sparse_indices: Tindices, output_shape: Tindices, sparse_values: T, default_value: T -> dense: T",
     validate_indices=True,
     T=Type(),
     Tindices=INDEX,
     shape=lambda i, output_shape, v, d: described_by(output_shape),
 )
-def sparse_to_dense(
-    sparse_indices, output_shape, sparse_values, default_value, *, validate_indices
-):
+def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, *, validate_indices):
     """A dense tensor with `sparse_values` at the given places and `default_value` elsewhere.
 
     The indices are a matrix, a vector of places in a vector, or one such place; the values may be
@@ -39,15 +36,11 @@ def sparse_to_dense(
     """
     require(
         sparse_indices.ndim <= 2,
-        "sparse_indices should be a scalar, vector, or matrix, got shape "
-        f"{show(sparse_indices.shape)}",
+        f"sparse_indices should be a scalar, vector, or matrix, got shape {show(sparse_indices.shape)}",
     )
     places = sparse_indices.reshape(-1, 1) if sparse_indices.ndim < 2 else sparse_indices
     count, rank = places.shape
-    require(
-        output_shape.ndim == 1,
-        f"output_shape should be a vector, got shape {show(output_shape.shape)}",
-    )
+    require(output_shape.ndim == 1, f"output_shape should be a vector, got shape {show(output_shape.shape)}")
     require(
         len(output_shape) == rank,
         f"output_shape has incorrect number of elements: {len(output_shape)} should be: {rank}",
@@ -126,18 +119,14 @@ def _all_axes(x):
 def _(rng):
     places, values, shape = SMALL
     yield Sample(places, shape, values, np.array(0.5))
-    yield Sample(
-        np.array([1, 3]), np.array([5]), np.array([2.0, 3.0]), np.array(0.0), note="vector"
-    )
+    yield Sample(np.array([1, 3]), np.array([5]), np.array([2.0, 3.0]), np.array(0.0), note="vector")
     yield Sample(np.array(4), np.array([7]), np.array(1.0), np.array(-1.0), note="one place")
     yield Sample(places[::-1], shape, values, np.array(0.0), validate_indices=False)
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([[0], [2]]), np.array([3]), words, np.array(b"-", object))
     yield ErrorSample(places[::-1], shape, values, np.array(0.0), raises="is out of order")
     yield ErrorSample(places, np.array([4, 3]), values, np.array(0.0), raises="is out of bounds")
-    yield ErrorSample(
-        places, np.array([4]), values, np.array(0.0), raises="incorrect number of elements"
-    )
+    yield ErrorSample(places, np.array([4]), values, np.array(0.0), raises="incorrect number of elements")
 
 
 # -- SparseTensorDenseAdd -----------------------------------------------------------------------
@@ -151,8 +140,7 @@ def _(rng):
 def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
     """The sum, dense.  Places that occur twice add up."""
     require(
-        a_indices.ndim == 2,
-        f"Input a_indices should be a matrix but received shape: {show(a_indices.shape)}",
+        a_indices.ndim == 2, f"Input a_indices should be a matrix but received shape: {show(a_indices.shape)}"
     )
     require(
         a_values.ndim == 1 == a_shape.ndim,
@@ -160,14 +148,12 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
         f"{show(a_values.shape)} and {show(a_shape.shape)}",
     )
     require(
-        len(a_shape) == b.ndim,
-        f"Two operands have different ranks; received: {len(a_shape)} and {b.ndim}",
+        len(a_shape) == b.ndim, f"Two operands have different ranks; received: {len(a_shape)} and {b.ndim}"
     )
     for i, (x, y) in enumerate(zip(a_shape.tolist(), b.shape)):
         require(
             x == y,
-            f"Dimension {i} does not equal (no broadcasting is supported): sparse side {x} vs "
-            f"dense side {y}",
+            f"Dimension {i} does not equal (no broadcasting is supported): sparse side {x} vs dense side {y}",
         )
     inside = (a_indices >= 0) & (a_indices < np.array(b.shape, a_indices.dtype))
     if not inside.all():
@@ -229,8 +215,7 @@ def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, a
         "Number of rows of a_indices does not match number of entries in a_values",
     )
     require(
-        a_indices.shape[1] == 2,
-        "Number of columns of a_indices does not match number of entries in a_shape",
+        a_indices.shape[1] == 2, "Number of columns of a_indices does not match number of entries in a_shape"
     )
     b = b.conj().T if adjoint_b else b
     values = a_values.conj() if adjoint_a else a_values
@@ -251,10 +236,7 @@ def _check_below(indices, column, limit, name):
     bad = np.flatnonzero((indices[:, column] < 0) | (indices[:, column] >= limit))
     if len(bad):
         i = bad[0]
-        require(
-            False,
-            f"{name} ({indices[i, column]}) from index[{i},{column}] out of bounds (>={limit})",
-        )
+        require(False, f"{name} ({indices[i, column]}) from index[{i},{column}] out of bounds (>={limit})")
 
 
 _BLOCK = 1 << 22  # elements of the products that are held at a time
@@ -327,12 +309,7 @@ def _(rng):
             yield Sample(*SMALL, b.T if adjoint_b else b, adjoint_a=adjoint_a, adjoint_b=adjoint_b)
     yield Sample(np.zeros((0, 2), np.int64), np.zeros(0), np.array([4, 5]), np.ones((5, 2)))
     yield Sample(
-        SMALL[0],
-        np.array([1j, 2, 3, 4]),
-        SMALL[2],
-        np.ones((4, 2)) * 1j,
-        adjoint_a=True,
-        grad=False,
+        SMALL[0], np.array([1j, 2, 3, 4]), SMALL[2], np.ones((4, 2)) * 1j, adjoint_a=True, grad=False
     )
     yield ErrorSample(*SMALL, np.ones((4, 3)), raises="must be equal|inner dimension")
 
@@ -356,8 +333,7 @@ def cwise(name, combine, doc):
 def _gathered(indices, values, shape, dense):
     """The elements of the dense side at the sparse places."""
     require(
-        indices.ndim == 2,
-        f"Input sp_indices should be a matrix but received shape: {show(indices.shape)}",
+        indices.ndim == 2, f"Input sp_indices should be a matrix but received shape: {show(indices.shape)}"
     )
     require(
         values.ndim == 1 == shape.ndim,
@@ -366,8 +342,7 @@ def _gathered(indices, values, shape, dense):
     )
     require(
         len(values) == len(indices),
-        "The first dimension of values and indices should match. "
-        f"({len(values)} vs. {len(indices)})",
+        f"The first dimension of values and indices should match. ({len(values)} vs. {len(indices)})",
     )
     require(
         len(shape) == indices.shape[1],
@@ -393,8 +368,7 @@ def _gathered(indices, values, shape, dense):
 
 def _quotient(x, y):
     require(
-        not np.any(y == 0),
-        "SparseDenseCwiseDiv cannot divide by zero,but input dense tensor contains zero ",
+        not np.any(y == 0), "SparseDenseCwiseDiv cannot divide by zero,but input dense tensor contains zero "
     )
     return division.truncated_quotient(x, y)
 
@@ -420,9 +394,7 @@ def _(node, dy):
     from headrace.ops.math import arithmetic
 
     places, dense = _dense_side(node)
-    return _cwise_gradients(
-        node, places, arithmetic.mul(dy, dense), arithmetic.mul(dy, node.inputs[1])
-    )
+    return _cwise_gradients(node, places, arithmetic.mul(dy, dense), arithmetic.mul(dy, node.inputs[1]))
 
 
 @sparse_dense_cwise_div.gradient

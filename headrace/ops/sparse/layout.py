@@ -24,8 +24,7 @@ def check_sizes(sizes: Array) -> tuple[int, ...]:
     for size in sizes.tolist():
         require(size >= 0, f"Dimension {size} must be >= 0")
         require(
-            total * size < 2**63,
-            f"Encountered overflow when multiplying {total} with {size}, result: -1",
+            total * size < 2**63, f"Encountered overflow when multiplying {total} with {size}, result: -1"
         )
         total *= size
     return tuple(sizes.tolist())

@@ -23,11 +23,7 @@ from headrace.ops.sparse.layout import (
     sparse_shapes,
 )
 
-OTHER = (
-    np.array([[0, 1], [1, 1], [3, 2], [3, 4]]),
-    np.array([1.0, 5.0, -4.0, 2.5]),
-    np.array([4, 5]),
-)
+OTHER = (np.array([[0, 1], [1, 1], [3, 2], [3, 4]]), np.array([1.0, 5.0, -4.0, 2.5]), np.array([4, 5]))
 
 
 def _merged(a_indices, b_indices):
@@ -79,10 +75,7 @@ def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thres
     """The sum, sparse; where both have an element, a sum below `thresh` in magnitude is left out."""
     check_pair((a_indices, a_values, a_shape), (b_indices, b_values, b_shape))
     require(len(a_shape) > 0, "Tensors must not be empty")
-    require(
-        thresh.ndim == 0,
-        f"The magnitude threshold must be a scalar: got shape {show(thresh.shape)}",
-    )
+    require(thresh.ndim == 0, f"The magnitude threshold must be a scalar: got shape {show(thresh.shape)}")
     places, a, b = _merged(a_indices, b_indices)
     total = _values_at(a_values, a) + _values_at(b_values, b)
     kept = (a < 0) | (b < 0) | (np.abs(total) >= thresh)
@@ -122,10 +115,7 @@ def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
         "Input indices should be matrices but received shapes: "
         f"{show(a_indices.shape)} and {show(b_indices.shape)} and {show(sum_indices.shape)}",
     )
-    require(
-        dy.ndim == 1,
-        f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}",
-    )
+    require(dy.ndim == 1, f"Input backprop_val_grad should be a vector but received shape: {show(dy.shape)}")
     require(
         a_indices.shape[1] == b_indices.shape[1] == sum_indices.shape[1],
         "The densified operands should have the same ndims; for A, B, sum got: "
@@ -215,18 +205,14 @@ class Reduction:
 
     def __init__(self, indices, values, shape, axes, keep_dims):
         rank = len(shape)
-        require(
-            shape.ndim == 1,
-            f"Expected input_shape to be a vector; got shape: {show(shape.shape)}",
-        )
+        require(shape.ndim == 1, f"Expected input_shape to be a vector; got shape: {show(shape.shape)}")
         require(
             axes.ndim < 2,
             f"Expected reduction_axes to be a scalar or a vector; got shape: {show(axes.shape)}",
         )
         for axis in axes.ravel().tolist():
             require(
-                -rank <= axis < rank,
-                f"Invalid reduction dimension {axis}, for input with {rank} dimensions.",
+                -rank <= axis < rank, f"Invalid reduction dimension {axis}, for input with {rank} dimensions."
             )
         sizes = check_sizes(shape)
         check_parts(indices, values, shape)
@@ -234,9 +220,7 @@ class Reduction:
         self.kept = [i for i in range(rank) if i not in gone]
         self.kept_sizes = tuple(sizes[i] for i in self.kept)
         self.sizes = (
-            tuple(1 if i in gone else s for i, s in enumerate(sizes))
-            if keep_dims
-            else self.kept_sizes
+            tuple(1 if i in gone else s for i, s in enumerate(sizes)) if keep_dims else self.kept_sizes
         )
         # Elements of a group stay in the order of their places, as TF adds them up.
         sort = order(np.concatenate([indices[:, self.kept], indices[:, sorted(gone)]], axis=1))
@@ -355,10 +339,7 @@ def sparse_softmax(sp_indices, sp_values, sp_shape):
         "Inputs sp_values and sp_shape should be vectors but received shapes: "
         f"{show(sp_values.shape)} and {show(sp_shape.shape)}",
     )
-    require(
-        len(sp_shape) >= 2,
-        f"Input should have rank >= 2, but received shape: {show(sp_shape)}",
-    )
+    require(len(sp_shape) >= 2, f"Input should have rank >= 2, but received shape: {show(sp_shape)}")
     check_sizes(sp_shape)
     check_parts(sp_indices, sp_values, sp_shape)
     if not len(sp_values):

@@ -32,9 +32,7 @@ SPARSE_TYPES = (float32, bfloat16)
 )
 def sparse_matmul(a, b, *, transpose_a, transpose_b):
     """The product of two matrices in float32, either of them transposed first."""
-    return matrix.matmul.reference(
-        widen(a), widen(b), transpose_a=transpose_a, transpose_b=transpose_b
-    )
+    return matrix.matmul.reference(widen(a), widen(b), transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 @sparse_matmul.gradient

@@ -11,10 +11,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Type
 from headrace.ops.sparse.array import SMALL
-from headrace.ops.sparse.layout import (
-    check_sparse,
-    sparse_shapes,
-)
+from headrace.ops.sparse.layout import check_sparse, sparse_shapes
 
 
 # -- SparseFillEmptyRows ------------------------------------------------------------------------
@@ -56,8 +53,7 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     require(len(dense_shape) > 0, "Dense shape cannot be empty.")
     rows, count = int(dense_shape[0]), len(indices)
     require(
-        rows or not count,
-        f"Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}",
+        rows or not count, f"Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}"
     )
     row = indices[:, 0]
     outside = np.flatnonzero((row < 0) | (row >= rows))
@@ -107,10 +103,7 @@ def sparse_fill_empty_rows_grad(reverse_index_map, grad_values):
         require(part.ndim == 1, f"{name} must be a vector, saw: {show(part.shape)}")
     count = len(grad_values)
     for i in np.flatnonzero((reverse_index_map < 0) | (reverse_index_map >= count))[:1]:
-        require(
-            False,
-            f"Elements in reverse index must be in [0, {count}) but got {reverse_index_map[i]}",
-        )
+        require(False, f"Elements in reverse index must be in [0, {count}) but got {reverse_index_map[i]}")
     filled = np.ones(count, bool)
     filled[reverse_index_map] = False
     default = grad_values[filled].sum(dtype=grad_values.dtype)

@@ -56,8 +56,7 @@ def _reduced(data, indices, ids, num_segments, power):
     count = None
     if num_segments is not None:
         require(
-            num_segments.ndim == 0,
-            f"num_segments should be a scalar, not shape {list(num_segments.shape)}",
+            num_segments.ndim == 0, f"num_segments should be a scalar, not shape {list(num_segments.shape)}"
         )
         count = int(num_segments)
         require(count >= 0, "segment ids must be >= 0")
@@ -65,10 +64,7 @@ def _reduced(data, indices, ids, num_segments, power):
     count = check_sorted(ids, count)
     bad = first_bad(indices, data.shape[0])
     if bad is not None:
-        require(
-            False,
-            f"Bad: indices[{bad}] == {indices[bad]} out of range [0, {data.shape[0]})",
-        )
+        require(False, f"Bad: indices[{bad}] == {indices[bad]} out of range [0, {data.shape[0]})")
     out = reduced_rows(np.add, widen(data[indices]), ids, count, 0)
     if power:
         factors = _factors(ids, count, power).astype(out.dtype)
@@ -85,11 +81,7 @@ def _samples(*more):
         yield ErrorSample(data, np.array([4, 0, 0]), ids, *more, raises=r"indices\[0\] == 4 out of")
         yield ErrorSample(data, np.array([1, 0]), ids, *more, raises="same size|must be equal")
         yield ErrorSample(
-            data,
-            np.array([1, 0]),
-            ids[[1, 2]][::-1],
-            *more,
-            raises="not increasing|not sorted|num_segments",
+            data, np.array([1, 0]), ids[[1, 2]][::-1], *more, raises="not increasing|not sorted|num_segments"
         )
 
     return samples
@@ -122,15 +114,11 @@ def _counted(name, doc, T, power):
     return declared
 
 
-sparse_segment_sum = _plain(
-    "SparseSegmentSum", "The sums of the chosen rows of each segment.", REALS, 0
-)
+sparse_segment_sum = _plain("SparseSegmentSum", "The sums of the chosen rows of each segment.", REALS, 0)
 sparse_segment_sum_with_num_segments = _counted(
     "SparseSegmentSumWithNumSegments", "SparseSegmentSum with so many segments.", REALS, 0
 )
-sparse_segment_mean = _plain(
-    "SparseSegmentMean", "The means of the chosen rows of each segment.", _FLOATS, 1
-)
+sparse_segment_mean = _plain("SparseSegmentMean", "The means of the chosen rows of each segment.", _FLOATS, 1)
 sparse_segment_mean_with_num_segments = _counted(
     "SparseSegmentMeanWithNumSegments", "SparseSegmentMean with so many segments.", _FLOATS, 1
 )
@@ -204,9 +192,7 @@ def _gradient_samples(rng):
     yield ErrorSample(dy, np.array([5, 1, 1]), ids, rows, raises="Index 5 out of range")
 
 
-sparse_segment_mean_grad = _gradient_op(
-    "SparseSegmentMeanGrad", "The gradient of SparseSegmentMean.", 1
-)
+sparse_segment_mean_grad = _gradient_op("SparseSegmentMeanGrad", "The gradient of SparseSegmentMean.", 1)
 sparse_segment_sqrt_n_grad = _gradient_op(
     "SparseSegmentSqrtNGrad", "The gradient of SparseSegmentSqrtN.", 0.5
 )

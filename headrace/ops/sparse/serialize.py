@@ -77,17 +77,12 @@ def _varint(n):
 def _rows(indices, values, shape):
     """The sparse tensors that the rows of a sparse tensor are."""
     check_kinds(indices, values, shape)
-    require(
-        len(shape) > 1,
-        f"Rank of input SparseTensor should be > 1, but saw rank: {len(shape)}",
-    )
+    require(len(shape) > 1, f"Rank of input SparseTensor should be > 1, but saw rank: {len(shape)}")
     check_parts(indices, values, shape)
     count, row = int(shape[0]), indices[:, 0]
     for b in row[(row < 0) | (row >= count)][:1]:
         require(
-            False,
-            f"Received unexpected column 0 value in input SparseTensor: {b} < 0 or >= N "
-            f"(= {count})",
+            False, f"Received unexpected column 0 value in input SparseTensor: {b} < 0 or >= N (= {count})"
         )
     check_order(indices, tuple(shape.tolist()))
     starts = np.searchsorted(row, np.arange(count + 1))
@@ -123,9 +118,7 @@ def _(rng):
 )
 def serialize_many_sparse(sparse_indices, sparse_values, sparse_shape, *, T, out_type):
     """Every row of a sparse tensor as three elements."""
-    rows = [
-        _packed(*row, T, out_type) for row in _rows(sparse_indices, sparse_values, sparse_shape)
-    ]
+    rows = [_packed(*row, T, out_type) for row in _rows(sparse_indices, sparse_values, sparse_shape)]
     return np.stack(rows) if rows else np.empty((0, 3), object)
 
 
@@ -139,10 +132,7 @@ def _unpacked(element, index, which):
     """(array, type) of one part."""
     if isinstance(element, TensorVariant):
         return element.array, element.dtype
-    require(
-        isinstance(element, bytes),
-        f"Could not get a tensor from serialized_sparse[{index}, {which}]",
-    )
+    require(isinstance(element, bytes), f"Could not get a tensor from serialized_sparse[{index}, {which}]")
     message = proto.TensorProto()
     try:
         message.ParseFromString(element)
@@ -155,17 +145,14 @@ def _unpacked(element, index, which):
 
 def _element(row, index, dtype):
     """Indices, values and shape of one sparse tensor, checked."""
-    (indices, _), (values, kind), (shape, _) = (
-        _unpacked(part, index, i) for i, part in enumerate(row)
-    )
+    (indices, _), (values, kind), (shape, _) = (_unpacked(part, index, i) for i, part in enumerate(row))
     expected = f"Expected serialized_sparse[{index}, "
     require(
         indices.ndim == 2,
         f"{expected}0] to represent an index matrix but received shape {show(indices.shape)}",
     )
     require(
-        values.ndim == 1,
-        f"{expected}1] to represent a values vector but received shape {show(values.shape)}",
+        values.ndim == 1, f"{expected}1] to represent a values vector but received shape {show(values.shape)}"
     )
     require(
         kind is dtype,
@@ -177,10 +164,7 @@ def _element(row, index, dtype):
         f"Expected row counts of SparseTensor[{index}].indices and SparseTensor[{index}].values "
         f"to match but they do not: {len(indices)} vs. {len(values)}",
     )
-    require(
-        shape.ndim == 1,
-        f"{expected}1] to be a shape vector but its shape is {show(shape.shape)}",
-    )
+    require(shape.ndim == 1, f"{expected}1] to be a shape vector but its shape is {show(shape.shape)}")
     require(
         indices.shape[1] == len(shape),
         f"Expected column counts of SparseTensor[{index}].indices to match size of "
@@ -207,10 +191,7 @@ def _stacked(elements, dtype, what="shape"):
 
 
 def _deserialize(serialized, dtype):
-    require(
-        serialized.ndim > 0,
-        f"Serialized sparse should have non-zero rank {show(serialized.shape)}",
-    )
+    require(serialized.ndim > 0, f"Serialized sparse should have non-zero rank {show(serialized.shape)}")
     require(
         serialized.shape[-1] == 3,
         f"Serialized sparse should have 3 as the last dimension {show(serialized.shape)}",
@@ -256,9 +237,7 @@ def _serialized_samples(rng):
 
 @deserialize_sparse.samples
 def _(rng):
-    yield Sample(
-        serialize_sparse.reference(*SMALL, T=dtypes.float64, out_type=string), dtype=dtypes.float64
-    )
+    yield Sample(serialize_sparse.reference(*SMALL, T=dtypes.float64, out_type=string), dtype=dtypes.float64)
     yield from _serialized_samples(rng)
 
 
@@ -294,10 +273,7 @@ class TensorsMap:
     def take(self, handles):
         with self.lock:
             for handle in handles:
-                require(
-                    handle in self.entries,
-                    f"Unable to find SparseTensor: {handle} in map: {self.name}",
-                )
+                require(handle in self.entries, f"Unable to find SparseTensor: {handle} in map: {self.name}")
             return [self.entries.pop(handle) for handle in handles]
 
 
@@ -315,9 +291,7 @@ def _map(ctx, container, shared_name, default):
     traits={STATEFUL},
     shape=_checked(()),
 )
-def add_sparse_to_tensors_map(
-    ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name
-):
+def add_sparse_to_tensors_map(ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name):
     """Keep a sparse tensor; its handle."""
     check_kinds(sparse_indices, sparse_values, sparse_shape)
     check_parts(sparse_indices, sparse_values, sparse_shape)
@@ -376,10 +350,7 @@ def take_many_sparse_from_tensors_map(ctx, sparse_handles, *, dtype, container, 
         sparse_handles.ndim == 1,
         f"sparse_handles should be a vector but received shape {show(sparse_handles.shape)}",
     )
-    require(
-        len(sparse_handles),
-        "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows",
-    )
+    require(len(sparse_handles), "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows")
     require(shared_name, "TakeManySparseFromTensorsMap: shared_name must name the map to take from")
     table = _map(ctx, container, shared_name, "")
     elements = table.take(sparse_handles.tolist())
@@ -395,8 +366,5 @@ def take_many_sparse_from_tensors_map(ctx, sparse_handles, *, dtype, container, 
 @take_many_sparse_from_tensors_map.samples
 def _(rng):
     yield ErrorSample(
-        np.array([7]),
-        dtype=dtypes.float64,
-        shared_name="no map",
-        raises="Unable to find SparseTensor: 7",
+        np.array([7]), dtype=dtypes.float64, shared_name="no map", raises="Unable to find SparseTensor: 7"
     )

@@ -138,14 +138,7 @@ def _resource_scatter_shape(resource, indices, updates, *, dtype):
     return []
 
 
-_ORDERED = (
-    dtypes.float16,
-    dtypes.bfloat16,
-    dtypes.float32,
-    dtypes.float64,
-    dtypes.int32,
-    dtypes.int64,
-)
+_ORDERED = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
 def _declare_scatter(kind):
@@ -237,18 +230,14 @@ def check_vectors(params_shape, indices):
     depth = indices.shape[-1] if indices.ndim else 1
     require(
         depth <= len(params_shape),
-        f"The last dimension of indices must be <= the rank of params, but got {depth} > "
-        f"{len(params_shape)}",
+        f"The last dimension of indices must be <= the rank of params, but got {depth} > {len(params_shape)}",
     )
     sizes = np.array(params_shape[:depth], np.int64)
     bad = np.flatnonzero(((indices < 0) | (indices >= sizes)).any(-1))
     if bad.size:
         at = np.unravel_index(bad[0], indices.shape[:-1])
         where = ", ".join(str(i) for i in indices[at])
-        require(
-            False,
-            f"indices{show(at)} = [{where}] does not index into shape {show(params_shape)}",
-        )
+        require(False, f"indices{show(at)} = [{where}] does not index into shape {show(params_shape)}")
     return tuple(np.moveaxis(indices, -1, 0))
 
 
@@ -353,10 +342,7 @@ def _lowered_nd(e, kind, table, indices, updates):
         raise Decline("shapes that do not fit")
 
     def place(*i):
-        at = [
-            e.checked(indices[(*i[:outer], axis)], table.shape[axis], OUTSIDE)
-            for axis in range(depth)
-        ]
+        at = [e.checked(indices[(*i[:outer], axis)], table.shape[axis], OUTSIDE) for axis in range(depth)]
         return (*at, *i[outer:])
 
     changed = e.scatter(_COMPILED.get(kind, kind), table, extents, place, lambda *i: updates[i])

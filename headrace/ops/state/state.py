@@ -54,13 +54,7 @@ def variable_v2(ctx, *, shape, dtype, container, shared_name):
     return slot_of(ctx, container, shared_name, dtype, shape)
 
 
-@op(
-    "Variable",
-    "-> ref: Ref(dtype)",
-    attrs=_ATTRS,
-    traits={STATEFUL, READS, VARIABLE},
-    shape=reference_shape,
-)
+@op("Variable", "-> ref: Ref(dtype)", attrs=_ATTRS, traits={STATEFUL, READS, VARIABLE}, shape=reference_shape)
 def variable(ctx, *, shape, dtype, container, shared_name):
     """A reference to a variable's state (the form before VariableV2)."""
     return slot_of(ctx, container, shared_name, dtype, shape)
@@ -354,10 +348,7 @@ def _(e, resource, value):
 
 
 @op(
-    "VarIsInitializedOp",
-    "resource: resource -> is_initialized: bool",
-    traits={STATEFUL, READS},
-    shape=scalar,
+    "VarIsInitializedOp", "resource: resource -> is_initialized: bool", traits={STATEFUL, READS}, shape=scalar
 )
 def var_is_initialized(resource):
     """Has the variable a value?"""
@@ -423,14 +414,7 @@ def _counter_shape(ref):
     return SCALAR
 
 
-@op(
-    "CountUpTo",
-    "ref: Ref(T) -> output: T",
-    limit=Int(),
-    T=INDEX,
-    traits={WRITES},
-    shape=_counter_shape,
-)
+@op("CountUpTo", "ref: Ref(T) -> output: T", limit=Int(), T=INDEX, traits={WRITES}, shape=_counter_shape)
 def count_up_to(ref, *, limit):
     """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""
     return _count(ref, limit)

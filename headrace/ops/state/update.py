@@ -52,11 +52,7 @@ def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
     """Adadelta: step sizes from averages of squared gradients and of squared updates."""
     accum = accum * rho + np.square(grad) * (1 - rho)
     change = np.sqrt(accum_update + epsilon) / np.sqrt(accum + epsilon) * grad
-    return (
-        var - change * lr,
-        accum,
-        accum_update * rho + np.square(change) * (1 - rho),
-    )
+    return (var - change * lr, accum, accum_update * rho + np.square(change) * (1 - rho))
 
 
 @adadelta.lower
@@ -64,14 +60,9 @@ def _(e, var, accum, accum_update, lr, rho, epsilon, grad):
     squares = e.assign(accum, lambda *i: accum[i] * rho[()] + grad[i] * grad[i] * (1 - rho[()]))
     change = e.compute(
         grad.shape,
-        lambda *i: (
-            e.sqrt(accum_update[i] + epsilon[()]) / e.sqrt(squares[i] + epsilon[()]) * grad[i]
-        ),
+        lambda *i: e.sqrt(accum_update[i] + epsilon[()]) / e.sqrt(squares[i] + epsilon[()]) * grad[i],
     )
-    e.assign(
-        accum_update,
-        lambda *i: accum_update[i] * rho[()] + change[i] * change[i] * (1 - rho[()]),
-    )
+    e.assign(accum_update, lambda *i: accum_update[i] * rho[()] + change[i] * change[i] * (1 - rho[()]))
     return e.assign(var, lambda *i: var[i] - change[i] * lr[()])
 
 
@@ -105,9 +96,7 @@ def _(e, var, accum, lr, epsilon, grad, *, update_slots):
     return e.assign(var, lambda *i: var[i] - grad[i] * lr[()] / (e.sqrt(accum[i]) + epsilon[()]))
 
 
-@update(
-    "ProximalAdagrad", "accum", "lr l1 l2 grad", signs={"positive": "lr", "non-negative": "l1 l2"}
-)
+@update("ProximalAdagrad", "accum", "lr l1 l2 grad", signs={"positive": "lr", "non-negative": "l1 l2"})
 def proximal_adagrad(var, accum, lr, l1, l2, grad):
     """FOBOS with Adagrad's step size."""
     accum = accum + np.square(grad)
@@ -126,12 +115,8 @@ def _(e, var, accum, lr, l1, l2, grad):
     return e.assign(var, element)
 
 
-@update(
-    "AdagradDA", "gradient_accumulator gradient_squared_accumulator", "grad lr l1 l2 global_step"
-)
-def adagrad_da(
-    var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step
-):
+@update("AdagradDA", "gradient_accumulator gradient_squared_accumulator", "grad lr l1 l2 global_step")
+def adagrad_da(var, gradient_accumulator, gradient_squared_accumulator, grad, lr, l1, l2, global_step):
     """Dual averaging with Adagrad's step size: the variable follows from the sums alone."""
     total = gradient_accumulator + grad
     squares = gradient_squared_accumulator + np.square(grad)
@@ -220,11 +205,7 @@ def _(e, var, accum, lr, grad, momentum, *, use_nesterov):
 
 
 @update(
-    "Adam",
-    "m v",
-    "beta1_power beta2_power lr beta1 beta2 epsilon grad",
-    sparse=False,
-    use_nesterov=False,
+    "Adam", "m v", "beta1_power beta2_power lr beta1 beta2 epsilon grad", sparse=False, use_nesterov=False
 )
 def adam(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, *, use_nesterov):
     """Adam: steps from bias-corrected averages of gradients and of squared gradients."""
@@ -285,8 +266,7 @@ def _(e, var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
     new_m = e.assign(m, lambda *i: m[i] + (grad[i] - m[i]) * (1 - beta1[()]))
     new_v = e.assign(v, lambda *i: e.max(beta2[()] * v[i], e.abs(grad[i])))
     return e.assign(
-        var,
-        lambda *i: var[i] - lr[()] / (1 - beta1_power[()]) * (new_m[i] / (new_v[i] + epsilon[()])),
+        var, lambda *i: var[i] - lr[()] / (1 - beta1_power[()]) * (new_m[i] / (new_v[i] + epsilon[()]))
     )
 
 
@@ -302,8 +282,7 @@ def rms_prop(var, ms, mom, lr, rho, momentum, epsilon, grad):
 def _(e, var, ms, mom, lr, rho, momentum, epsilon, grad):
     new_ms = e.assign(ms, lambda *i: ms[i] + (grad[i] * grad[i] - ms[i]) * (1 - rho[()]))
     new_mom = e.assign(
-        mom,
-        lambda *i: mom[i] * momentum[()] + grad[i] * lr[()] / e.sqrt(new_ms[i] + epsilon[()]),
+        mom, lambda *i: mom[i] * momentum[()] + grad[i] * lr[()] / e.sqrt(new_ms[i] + epsilon[()])
     )
     return e.assign(var, lambda *i: var[i] - new_mom[i])
 

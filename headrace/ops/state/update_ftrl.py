@@ -62,8 +62,7 @@ def _lower_ftrl(e, var, accum, linear, grad, lr, l1, l2, shrinkage, lr_power, of
 
     squares = e.compute(var.shape, lambda *i: accum[i] + grad[i] * grad[i])
     moved = e.assign(
-        linear,
-        lambda *i: linear[i] + shrunk(i) - (power(squares[i]) - power(accum[i])) / lr[()] * var[i],
+        linear, lambda *i: linear[i] + shrunk(i) - (power(squares[i]) - power(accum[i])) / lr[()] * var[i]
     )
 
     def element(*i):

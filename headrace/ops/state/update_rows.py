@@ -67,9 +67,7 @@ def apply_to_rows(
     if leaders is None:
         leaders = _all_different(e, indices, place, rows)
     else:
-        others[gradient] = RowsOf(
-            others[gradient], lambda k: e.checked(leaders[k], count, OUTSIDE), count
-        )
+        others[gradient] = RowsOf(others[gradient], lambda k: e.checked(leaders[k], count, OUTSIDE), count)
     emitter = RowEmitter(e)
     shown = [RowsOf(s, place, count) for s in states]
     rule(emitter, *shown, *others, **attrs)
@@ -77,9 +75,7 @@ def apply_to_rows(
 
 
 def _all_different(e: Any, indices: Any, place: Callable[[Any], Any], rows: int) -> Any:
-    last = e.scatter(
-        "set", e.unwritten((rows,), "int64"), indices.shape, place, lambda k: e.cast(k, "int64")
-    )
+    last = e.scatter("set", e.unwritten((rows,), "int64"), indices.shape, place, lambda k: e.cast(k, "int64"))
 
     def leader(k: Any) -> Any:
         e.require(last[place(k)] == e.cast(k, "int64"), "a row occurs twice")

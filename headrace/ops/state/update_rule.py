@@ -133,9 +133,7 @@ def update(
     return declare
 
 
-def _declare(
-    name: str, made: Update, by_handle: bool, is_sparse: bool, attrs: dict[str, Any]
-) -> Op:
+def _declare(name: str, made: Update, by_handle: bool, is_sparse: bool, attrs: dict[str, Any]) -> Op:
     body = _sparse_body(made, by_handle) if is_sparse else _dense_body(made, by_handle)
     body.__doc__ = inspect.getdoc(made.rule)
     if is_sparse:
@@ -292,10 +290,7 @@ SIGNS: dict[str, Callable[[Any], Any]] = {
 
 def _check_scalars(made: Update, others: Sequence[Any]) -> None:
     for i, (name, value) in enumerate(zip(made.inputs, others)):
-        require(
-            i == made.gradient or np.ndim(value) == 0,
-            f"{name} is not a scalar: {show(np.shape(value))}",
-        )
+        require(i == made.gradient or np.ndim(value) == 0, f"{name} is not a scalar: {show(np.shape(value))}")
         if name in made.signs:
             require(bool(SIGNS[made.signs[name]](value)), _wrong_sign(made, name))
 

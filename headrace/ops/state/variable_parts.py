@@ -29,11 +29,7 @@ def _gather_shape(resource, indices, *, batch_dims):
     params = resource.handle[1]
     require(params.rank >= 1, "Shape must be at least rank 1 but is rank 0")
     return make_shape(
-        (
-            *params.sizes[:batch_dims],
-            *indices.sizes[batch_dims:],
-            *params.sizes[batch_dims + 1 :],
-        )
+        (*params.sizes[:batch_dims], *indices.sizes[batch_dims:], *params.sizes[batch_dims + 1 :])
     )
 
 
@@ -150,6 +146,4 @@ def _(rng):
     table = rng.normal(size=(5, 2))
     yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
     yield Sample(table, np.array([[2]]), dtype=dtypes.float64)
-    yield ErrorSample(
-        table, np.array([[0, 2]]), dtype=dtypes.float64, raises=r"\[0, 2\] does not index"
-    )
+    yield ErrorSample(table, np.array([[0, 2]]), dtype=dtypes.float64, raises=r"\[0, 2\] does not index")

@@ -52,19 +52,12 @@ def _upper(input, *, encoding):
 def _change_case(input, encoding, plain, unicode):
     if encoding == "":
         return each(plain, input)
-    require(
-        encoding == "utf-8",
-        f"only utf-8 or '' (no encoding) is supported, received {encoding}",
-    )
+    require(encoding == "utf-8", f"only utf-8 or '' (no encoding) is supported, received {encoding}")
     return each(lambda s: unicode(s.decode("utf-8", "replace")).encode(), input)
 
 
-string_lower = unary(
-    "StringLower", _lower, "Lower case: ASCII letters, or all of UTF-8's.", encoding=""
-)
-string_upper = unary(
-    "StringUpper", _upper, "Upper case: ASCII letters, or all of UTF-8's.", encoding=""
-)
+string_lower = unary("StringLower", _lower, "Lower case: ASCII letters, or all of UTF-8's.", encoding="")
+string_upper = unary("StringUpper", _upper, "Upper case: ASCII letters, or all of UTF-8's.", encoding="")
 
 
 @string_lower.samples
@@ -104,19 +97,12 @@ def substr_shape(input, pos, len):
     if pos.rank is not None and len.rank is not None:
         with_rank(pos, len.rank)
         require(
-            pos.is_compatible_with(len.plain()),
-            f"pos and len shapes must match: {show(pos)} vs. {show(len)}",
+            pos.is_compatible_with(len.plain()), f"pos and len shapes must match: {show(pos)} vs. {show(len)}"
         )
     return broadcast(input, pos)
 
 
-@op(
-    "Substr",
-    "input: string, pos: T, len: T -> output: string",
-    T=INDEX,
-    unit=UNIT,
-    shape=substr_shape,
-)
+@op("Substr", "input: string, pos: T, len: T -> output: string", T=INDEX, unit=UNIT, shape=substr_shape)
 def substr(input, pos, len, *, unit):
     """`len` units of every string from `pos` on; a negative `pos` counts from the end."""
     require(
@@ -127,9 +113,7 @@ def substr(input, pos, len, *, unit):
         many = np.broadcast_arrays(input, pos, len)
     except ValueError:
         raise InvalidArgumentError(
-            None,
-            None,
-            f"Incompatible shapes: {show(input.shape)} vs. {show(pos.shape)}",
+            None, None, f"Incompatible shapes: {show(input.shape)} vs. {show(pos.shape)}"
         ) from None
     cut = _cut_bytes if unit == "BYTE" else _cut_characters
     rows = enumerate(zip(*(x.reshape(-1).tolist() for x in many)))
@@ -138,10 +122,7 @@ def substr(input, pos, len, *, unit):
 
 def _cut_bytes(s, pos, length, index):
     start = pos + len(s) if pos < 0 else pos
-    require(
-        0 <= start <= len(s),
-        f"pos {pos} out of range for string b'{shown(s)}' at index {index}",
-    )
+    require(0 <= start <= len(s), f"pos {pos} out of range for string b'{shown(s)}' at index {index}")
     return s[start : start + length] if length >= 0 else s[start:]
 
 
@@ -178,16 +159,11 @@ def join_shape(inputs):
     return out
 
 
-@op(
-    "StringJoin", "inputs: N*string -> output: string", N=Int(min=1), separator="", shape=join_shape
-)
+@op("StringJoin", "inputs: N*string -> output: string", N=Int(min=1), separator="", shape=join_shape)
 def string_join(inputs, *, separator):
     """The strings at the same place, one after the other; scalars go to every place."""
     shapes = {x.shape for x in inputs if x.ndim}
-    require(
-        len(shapes) <= 1,
-        "Input shapes do not match: " + " vs. ".join(show(s) for s in list(shapes)[:2]),
-    )
+    require(len(shapes) <= 1, "Input shapes do not match: " + " vs. ".join(show(s) for s in list(shapes)[:2]))
     shape = shapes.pop() if shapes else ()
     between = as_bytes(separator)
     columns = [np.broadcast_to(x, shape).reshape(-1) for x in inputs]
@@ -218,9 +194,7 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
     for axis in reduction_indices.reshape(-1).tolist():
         if not -rank <= axis < rank:
             raise OutOfRangeError(
-                None,
-                None,
-                f"Invalid reduction dimension {axis} for input with {rank} dimension(s)",
+                None, None, f"Invalid reduction dimension {axis} for input with {rank} dimension(s)"
             )
         require(axis % rank not in seen, f"Duplicate reduction dimension {axis}")
         seen.append(axis % rank)
@@ -262,11 +236,7 @@ def _as_sparse(rows):
     row = np.repeat(np.arange(len(rows)), counts)
     column = np.concatenate([np.arange(n) for n in counts] or [np.zeros(0, np.int64)])
     places = np.stack([row, column], axis=1).astype(np.int64)
-    return (
-        places,
-        strings(s for r in rows for s in r),
-        np.array([len(rows), max(counts, default=0)]),
-    )
+    return (places, strings(s for r in rows for s in r), np.array([len(rows), max(counts, default=0)]))
 
 
 def _check_split(input, delimiter, name):

@@ -8,17 +8,7 @@ import re
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    bool_,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-)
+from headrace.core.dtypes import bool_, complex64, complex128, float32, float64, int8, int16, int32, int64
 from headrace.core.errors import require
 from headrace.core.text import as_bytes
 from headrace.ops.array.hashing import M, fingerprint64, hash64, of_strings, siphash
@@ -167,12 +157,7 @@ def _buckets(function, input, num_buckets, *args):
 NAMES = strings([b"a", b"", b"ccc" * 9, b"d" * 100] + [b"n%02d" % i for i in range(20)], (4, 6))
 
 
-@op(
-    "StringToHashBucket",
-    "string_tensor: string -> output: int64",
-    num_buckets=Int(min=1),
-    shape=same,
-)
+@op("StringToHashBucket", "string_tensor: string -> output: int64", num_buckets=Int(min=1), shape=same)
 def string_to_hash_bucket(string_tensor, *, num_buckets):
     """A number below `num_buckets` for every string; kept for old graphs."""
     return _buckets(hash64, string_tensor, num_buckets)

@@ -27,10 +27,7 @@ def distance(a, b):
 
 
 def distance_shape(h_indices, h_values, h_shape, t_indices, t_values, t_shape):
-    for indices, values, sizes in (
-        (h_indices, h_values, h_shape),
-        (t_indices, t_values, t_shape),
-    ):
+    for indices, values, sizes in ((h_indices, h_values, h_shape), (t_indices, t_values, t_shape)):
         places, count = with_rank(indices, 2), with_rank(values, 1)
         merge_sizes(places.sizes[0], count.sizes[0])
         merge_sizes(places.sizes[1], with_rank(sizes, 1).sizes[0])
@@ -39,8 +36,7 @@ def distance_shape(h_indices, h_values, h_shape, t_indices, t_values, t_shape):
         return UNKNOWN
     require(
         known[0].size == known[1].size,
-        "Num elements of hypothesis_shape does not match truth_shape: "
-        f"{known[0].size} vs. {known[1].size}",
+        f"Num elements of hypothesis_shape does not match truth_shape: {known[0].size} vs. {known[1].size}",
     )
     return make_shape(int(max(a, b)) for a, b in zip(known[0][:-1], known[1][:-1]))
 
@@ -88,13 +84,7 @@ _ARGUMENTS = (
 )
 
 
-@op(
-    "EditDistance",
-    f"{_ARGUMENTS} -> output: float32",
-    normalize=True,
-    T=Type(),
-    shape=distance_shape,
-)
+@op("EditDistance", f"{_ARGUMENTS} -> output: float32", normalize=True, T=Type(), shape=distance_shape)
 def edit_distance(
     hypothesis_indices,
     hypothesis_values,
@@ -119,9 +109,7 @@ def edit_distance(
         f"{show(make_shape(truth_shape.shape))} and {show(make_shape(hypothesis_shape.shape))}",
     )
     sizes = np.maximum(hypothesis_shape, truth_shape)[:-1]
-    require(
-        sizes.all(), f"Got output shape {show(make_shape(sizes.tolist()))} which has 0 elements"
-    )
+    require(sizes.all(), f"Got output shape {show(make_shape(sizes.tolist()))} which has 0 elements")
     guesses = _sequences(hypothesis_indices, hypothesis_values)
     truths = _sequences(truth_indices, truth_values)
     places = {**guesses, **truths}
@@ -147,9 +135,5 @@ def _(rng):
     sizes = np.array([2, 2])
     for normalize in (True, False):
         yield Sample(places, words, sizes, places, words[::-1].copy(), sizes, normalize=normalize)
-    yield Sample(
-        places[:1], np.array([1]), sizes, places[2:], np.array([1]), sizes, note="one missing"
-    )
-    yield ErrorSample(
-        places, words[:2], sizes, places, words, sizes, raises="must be equal|NumElements"
-    )
+    yield Sample(places[:1], np.array([1]), sizes, places[2:], np.array([1]), sizes, note="one missing")
+    yield ErrorSample(places, words[:2], sizes, places, words, sizes, raises="must be equal|NumElements")

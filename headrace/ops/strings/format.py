@@ -64,10 +64,7 @@ def _(rng):
     many = np.arange(20).reshape(4, 5)
     yield Sample([many], template="<%s>")
     yield Sample(
-        [many, np.array(1.5), strings([b'a"b\n', b"c"])],
-        template="{} {} {}",
-        placeholder="{}",
-        summarize=-1,
+        [many, np.array(1.5), strings([b'a"b\n', b"c"])], template="{} {} {}", placeholder="{}", summarize=-1
     )
     yield Sample([np.array([0.1, 1e10, np.nan], np.float32)], template="x%s", summarize=2)
     yield Sample([np.array([True, False]), np.zeros((2, 0))], template="%s%s")

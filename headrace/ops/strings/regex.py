@@ -22,9 +22,7 @@ def _compiled(pattern):
     try:
         return re2.compile(pattern)
     except re2.PatternError as error:
-        raise InvalidArgumentError(
-            None, None, f"Invalid pattern: {shown(pattern)}, error: {error}"
-        ) from None
+        raise InvalidArgumentError(None, None, f"Invalid pattern: {shown(pattern)}, error: {error}") from None
 
 
 def _scalar(value, name):
@@ -87,9 +85,7 @@ class Rewrite:
             else:
                 self.parts.append("\\" if what == "\\" else None)
         # A rewrite that RE2 refuses leaves the string as it is.
-        self.is_valid = all(
-            p is not None and (isinstance(p, str) or p <= groups) for p in self.parts
-        )
+        self.is_valid = all(p is not None and (isinstance(p, str) or p <= groups) for p in self.parts)
 
     def of(self, match):
         return "".join(p if isinstance(p, str) else match[p] or "" for p in self.parts)
@@ -155,9 +151,7 @@ def static_regex_replace(input, *, pattern, rewrite, replace_global):
 def _(rng):
     for pattern, rewrite in ((b"a.*a", rb"(\0)"), (b"", b"x"), (b"(b)|(c)", rb"\2-\1\\")):
         for everywhere in (True, False):
-            yield Sample(
-                LINES, strings([pattern], ()), strings([rewrite], ()), replace_global=everywhere
-            )
+            yield Sample(LINES, strings([pattern], ()), strings([rewrite], ()), replace_global=everywhere)
     yield ErrorSample(LINES, strings([b"("], ()), strings([b""], ()), raises="missing \\)")
 
 

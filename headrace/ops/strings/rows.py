@@ -47,15 +47,10 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
     require(ids.ndim, "Segment_id cannot have rank 0")
     if ids.ndim > inputs.ndim:
         raise OutOfRangeError(
-            None,
-            None,
-            f"Invalid segment_id rank {ids.ndim} for input with {inputs.ndim} dimension(s)",
+            None, None, f"Invalid segment_id rank {ids.ndim} for input with {inputs.ndim} dimension(s)"
         )
     for i, (a, b) in enumerate(zip(ids.shape, inputs.shape)):
-        require(
-            a == b,
-            f"Segment dimension is {a} while input dimension is {inputs.ndim} in rank {i}",
-        )
+        require(a == b, f"Segment dimension is {a} while input dimension is {inputs.ndim} in rank {i}")
     require(
         np.all((ids >= 0) & (ids < count)),
         "segment_ids are not allowed to exceed num_segments or to have negative values.",
@@ -100,15 +95,7 @@ def _(rng):
     shape=lambda data, splits: [(with_rank(data, 1), make_shape((None,)))[1], with_rank(splits, 1)],
 )
 def string_n_grams(
-    data,
-    data_splits,
-    *,
-    separator,
-    ngram_widths,
-    left_pad,
-    right_pad,
-    pad_width,
-    preserve_short_sequences,
+    data, data_splits, *, separator, ngram_widths, left_pad, right_pad, pad_width, preserve_short_sequences
 ):
     """Runs of neighbouring strings of each row, joined, with padding around the row."""
     require(all(w > 0 for w in ngram_widths), "ngram_widths must contain positive values")
@@ -146,18 +133,8 @@ def _(rng):
     common = {"separator": "|", "left_pad": "LP", "right_pad": "RP"}
     for width, pad, short in (((3,), -1, False), ((5,), 0, True), ((2, 1), 1, False)):
         yield Sample(
-            data,
-            splits,
-            ngram_widths=width,
-            pad_width=pad,
-            preserve_short_sequences=short,
-            **common,
+            data, splits, ngram_widths=width, pad_width=pad, preserve_short_sequences=short, **common
         )
     yield Sample(
-        data[:0],
-        splits[:1],
-        ngram_widths=(2,),
-        pad_width=0,
-        preserve_short_sequences=False,
-        **common,
+        data[:0], splits[:1], ngram_widths=(2,), pad_width=0, preserve_short_sequences=False, **common
     )

@@ -22,9 +22,7 @@ def summarize(array: Any, limit: int) -> str:
     return "".join(out) + ("..." if count > limit else "")
 
 
-def _rows(
-    shape: tuple[int, ...], dim: int, limit: int, shown: list[str], at: int, out: list[str]
-) -> int:
+def _rows(shape: tuple[int, ...], dim: int, limit: int, shown: list[str], at: int, out: list[str]) -> int:
     """Print from dimension `dim` on, element `at` first; the number of the next element."""
     if at >= limit:
         return at
@@ -63,9 +61,7 @@ def _ends(array: Any, limit: int, dim: int, rank: int) -> str:
     parts = [_ends(array[i], limit, dim + 1, rank) for i in range(min(limit, count))]
     if count > 2 * limit:
         parts.append("...")
-    parts += [
-        _ends(array[i], limit, dim + 1, rank) for i in range(max(limit, count - limit), count)
-    ]
+    parts += [_ends(array[i], limit, dim + 1, rank) for i in range(max(limit, count - limit), count)]
     if parts and not limit:
         parts[0] = gap + parts[0]  # with no elements in front TF still leaves their space
     return "[" + gap.join(parts) + "]"
@@ -74,9 +70,7 @@ def _ends(array: Any, limit: int, dim: int, rank: int) -> str:
 def _is_opaque(array: Any) -> bool:
     if array.dtype.kind == "c":
         return True
-    return bool(
-        array.dtype.kind == "O" and array.size and not isinstance(array.reshape(-1)[0], bytes)
-    )
+    return bool(array.dtype.kind == "O" and array.size and not isinstance(array.reshape(-1)[0], bytes))
 
 
 def _opaque(array: Any, limit: int) -> str:

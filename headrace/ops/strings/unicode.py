@@ -64,10 +64,7 @@ class Decoder:
         _breaks.lengths = []
         text = s[skip:].decode(name, "headrace.mark")
         lengths = iter(_breaks.lengths)
-        out = [
-            (BROKEN, next(lengths)) if char == _MARK else (ord(char), _width(char, name))
-            for char in text
-        ]
+        out = [(BROKEN, next(lengths)) if char == _MARK else (ord(char), _width(char, name)) for char in text]
         if skip and out:
             out[0] = out[0][0], out[0][1] + skip
         return out
@@ -131,13 +128,7 @@ def encode(codes, encoding):
     shape=same,
 )
 def unicode_transcode(
-    input,
-    *,
-    input_encoding,
-    output_encoding,
-    errors,
-    replacement_char,
-    replace_control_characters,
+    input, *, input_encoding, output_encoding, errors, replacement_char, replace_control_characters
 ):
     """Strings from one encoding to another."""
     policy = Policy(errors, replacement_char, replace_control_characters)
@@ -211,11 +202,7 @@ def _decoded(input, encoding, policy, splits_type):
             codes.append(code)
             starts.append(start)
         splits.append(len(codes))
-    return (
-        np.array(splits, splits_type.numpy),
-        np.array(codes, np.int32),
-        np.array(starts, np.int64),
-    )
+    return (np.array(splits, splits_type.numpy), np.array(codes, np.int32), np.array(starts, np.int64))
 
 
 def _splits_shape(input):
@@ -238,9 +225,7 @@ DECODING = {
     attrs=DECODING,
     shape=lambda input: [_splits_shape(input), make_shape((None,))],
 )
-def unicode_decode(
-    input, *, input_encoding, errors, replacement_char, replace_control_characters, Tsplits
-):
+def unicode_decode(input, *, input_encoding, errors, replacement_char, replace_control_characters, Tsplits):
     """The code points of all strings, with the places where a new string begins."""
     policy = Policy(errors, replacement_char, replace_control_characters)
     return _decoded(input, input_encoding, policy, Tsplits)[:2]
@@ -296,16 +281,10 @@ def encode_shape(input_values, input_splits):
 def unicode_encode(input_values, input_splits, *, errors, output_encoding, replacement_char):
     """Every row of code points as a string."""
     policy = Policy(errors, replacement_char)
+    require(input_splits.size, "Input_splits should contain elements, but given input_values has 0 elements")
     require(
-        input_splits.size,
-        "Input_splits should contain elements, but given input_values has 0 elements",
-    )
-    require(
-        input_splits[0] == 0
-        and np.all(np.diff(input_splits) >= 0)
-        and input_splits[-1] <= len(input_values),
-        "Values in input_splits must be in increasing order, from 0 to at most the number of "
-        "input_values",
+        input_splits[0] == 0 and np.all(np.diff(input_splits) >= 0) and input_splits[-1] <= len(input_values),
+        "Values in input_splits must be in increasing order, from 0 to at most the number of input_values",
     )
     codes = input_values
     outside = (codes < 0) | (codes > LAST)
@@ -344,11 +323,5 @@ def _(rng):
     yield Sample(np.array([65, 0x3B1, 0x10FFFF, -1, 2**30, 0x416], np.int32))
 
 
-for _op in (
-    unicode_transcode,
-    unicode_decode,
-    unicode_decode_with_offsets,
-    unicode_encode,
-    unicode_script,
-):
+for _op in (unicode_transcode, unicode_decode, unicode_decode_with_offsets, unicode_encode, unicode_script):
     _op.no_gradient()

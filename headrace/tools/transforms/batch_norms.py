@@ -9,15 +9,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.formats import proto
 from headrace.tools.transforms.call import Call, transform
-from headrace.tools.transforms.nodes import (
-    Nodes,
-    constant,
-    graph_of,
-    made,
-    node_of,
-    refuse,
-    value_of,
-)
+from headrace.tools.transforms.nodes import Nodes, constant, graph_of, made, node_of, refuse, value_of
 
 _NORMS = "BatchNormWithGlobalNormalization|FusedBatchNorm|FusedBatchNormV2|FusedBatchNormV3"
 _CONV = ("Conv2D|DepthwiseConv2dNative", "*", "Const")
@@ -105,9 +97,7 @@ def _folded(graph: Any, pattern: Any, fold: Any, fetched: set[str]) -> Any:
         new = {norm.name: fold(found, scale, offset)}
         gone = {n.name for n in inner}
         gone |= {c.name for c in constants if len(uses[c.name]) == 1 and c.name not in fetched}
-        graph = graph_of(
-            n for node in nodes if node.name not in gone for n in new.get(node.name, [node])
-        )
+        graph = graph_of(n for node in nodes if node.name not in gone for n in new.get(node.name, [node]))
 
 
 def _inner(found: Any) -> list[Any]:

@@ -84,9 +84,7 @@ def _folded(nodes: Nodes, graph: Any, call: Call, inputs: set[str]) -> Any:
     return redirected([*out, *new.values()], targets)
 
 
-def _fixed(
-    nodes: Nodes, call: Call, inputs: set[str], shapes: dict[tuple[str, int], Any]
-) -> dict[str, bool]:
+def _fixed(nodes: Nodes, call: Call, inputs: set[str], shapes: dict[tuple[str, int], Any]) -> dict[str, bool]:
     """Node -> is it always the same?"""
     ops, names = set(call.all("exclude_op")), set(call.all("exclude_node"))
     known: dict[str, bool] = dict.fromkeys(inputs, False)

@@ -8,15 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.tools.transforms.call import Call, transform
-from headrace.tools.transforms.nodes import (
-    Match,
-    Nodes,
-    constant,
-    made,
-    node_of,
-    value_of,
-    without_unused,
-)
+from headrace.tools.transforms.nodes import Match, Nodes, constant, made, node_of, value_of, without_unused
 
 _ATROUS = (
     "BatchToSpaceND",
@@ -35,9 +27,7 @@ def flatten_atrous_conv(graph: Any, call: Call) -> Any:
         back, (conv, (spread, *_), (filter_node,)), _, _ = found
         rates = value_of(nodes[node_of(spread.input[1])])
         name = f"{filter_node.name}/{back.name}" if _is_shared(nodes, filter_node) else ""
-        wide = constant(
-            name or filter_node.name, _with_holes(value_of(filter_node), rates), dtypes.float32
-        )
+        wide = constant(name or filter_node.name, _with_holes(value_of(filter_node), rates), dtypes.float32)
         keys = ["T", "strides", "data_format"]
         keys += ["use_cudnn_on_gpu"] if conv.op == "Conv2D" else []
         flat = made(

@@ -142,11 +142,7 @@ def _quantized(text: str, name: str) -> list[Any]:
         for op in ("Min", "Max")
     ]
     bytes_ = made(
-        f"{name}/quantize",
-        "QuantizeV2",
-        [text, *(end.name for end in ends)],
-        T=_BYTE,
-        mode="MIN_FIRST",
+        f"{name}/quantize", "QuantizeV2", [text, *(end.name for end in ends)], T=_BYTE, mode="MIN_FIRST"
     )
     return [dims, axes, flat, *ends, bytes_]
 
@@ -163,9 +159,7 @@ def _narrowed(name: str, ranges: tuple[float, float] | None) -> list[Any]:
             for end, value in zip(("min", "max"), ranges)
         ]
         ends = [node.name for node in before]
-    narrow = made(
-        f"{name}/requantize", "Requantize", [*outputs, *ends], Tinput=_WIDE, out_type=_BYTE
-    )
+    narrow = made(f"{name}/requantize", "Requantize", [*outputs, *ends], Tinput=_WIDE, out_type=_BYTE)
     return [*before, narrow]
 
 
@@ -234,9 +228,7 @@ def _known_range(node: Any, nodes: Nodes) -> list[Any]:
     ends = [nodes[node_of(text)] for text in node.input[1:3]]
     if any(end.op != "Const" for end in ends):
         return [node]
-    bytes_ = made(
-        f"{node.name}_eightbit/quantize", "QuantizeV2", node.input[:3], T=_BYTE, mode="MIN_FIRST"
-    )
+    bytes_ = made(f"{node.name}_eightbit/quantize", "QuantizeV2", node.input[:3], T=_BYTE, mode="MIN_FIRST")
     return [bytes_, _floats(node.name, bytes_.name)]
 
 
@@ -245,12 +237,7 @@ def _trained_ranges(graph: Any) -> Any:
     to that."""
     nodes = Nodes(graph.node)
     new: dict[str, Any] = {}
-    pattern = (
-        "QuantizeV2",
-        ("Dequantize", "Requantize", "Requantize", "Requantize"),
-        "Const",
-        "Const",
-    )
+    pattern = ("QuantizeV2", ("Dequantize", "Requantize", "Requantize", "Requantize"), "Const", "Const")
     for bytes_, (_, (narrow, *_), *_), *_ in nodes.matches(pattern):
         if nodes[node_of(narrow.input[3])].op == "RequantizationRange":
             new[bytes_.name] = made(

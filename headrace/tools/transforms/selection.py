@@ -66,9 +66,7 @@ def remove_nodes(graph: Any, call: Call) -> Any:
     """(op*, max_inputs=1): nodes of these ops go; who used them uses their first input instead."""
     ops, most = set(call.all("op")), call.integer("max_inputs", 1)
     if not ops:
-        raise refuse(
-            "remove_nodes expects at least one 'op' argument, e.g. remove_nodes(op=Identity)"
-        )
+        raise refuse("remove_nodes expects at least one 'op' argument, e.g. remove_nodes(op=Identity)")
     kept = {node_of(name) for name in (*call.inputs, *call.outputs)}
     targets: dict[str, str] = {}
     out = []
@@ -151,9 +149,7 @@ def sort_by_execution_order(graph: Any, call: Call) -> Any:
 
 def _awaited(node: Any, nodes: Nodes) -> int:
     """How many inputs must come first; a Merge may start with the input from outside its loop."""
-    behind = [
-        nodes[node_of(text)].op in ("NextIteration", "RefNextIteration") for text in node.input
-    ]
+    behind = [nodes[node_of(text)].op in ("NextIteration", "RefNextIteration") for text in node.input]
     if node.op in ("Merge", "RefMerge") and any(behind):
         return len(behind) - sum(behind)
     return len(behind)
@@ -172,9 +168,7 @@ def insert_logging(graph: Any, call: Call) -> Any:
     for node in graph.node:
         out.append(node)
         ops, prefixes = call.all("op"), call.all("prefix")
-        wanted = (not ops or node.op in ops) and (
-            not prefixes or node.name.startswith(tuple(prefixes))
-        )
+        wanted = (not ops or node.op in ops) and (not prefixes or node.name.startswith(tuple(prefixes)))
         if not wanted or node.name not in used:
             continue
         printer = f"{node.name}__print__"

@@ -10,20 +10,10 @@ from headrace.core import dtypes
 from headrace.core.errors import FailedPreconditionError
 from headrace.formats.checkpoints.checkpoint import open_checkpoint
 from headrace.tools.transforms.call import Call, transform
-from headrace.tools.transforms.nodes import (
-    Nodes,
-    constant,
-    graph_of,
-    made,
-    value_of,
-    without_unused,
-)
+from headrace.tools.transforms.nodes import Nodes, constant, graph_of, made, value_of, without_unused
 
 _WEIGHTS = "Const|Variable|VariableV2"
-_PATTERNS = (
-    ("Gather", ("Identity", _WEIGHTS), "*"),
-    ("GatherV2", ("Identity", _WEIGHTS), "*", "Const"),
-)
+_PATTERNS = (("Gather", ("Identity", _WEIGHTS), "*"), ("GatherV2", ("Identity", _WEIGHTS), "*", "Const"))
 _ZERO = 1e-5  # smaller weights are left out
 
 
@@ -95,10 +85,5 @@ def _look_up(gather: Any, weights: str) -> list[Any]:
         constant(inputs[2], 0.0, dtypes.float32),
         constant(f"{name}/ExpandDims/Const", -1, dtypes.int32),
         made(f"{name}/LookupTableFind", "LookupTableFind", inputs, **kinds),
-        made(
-            name,
-            "ExpandDims",
-            [f"{name}/LookupTableFind", f"{name}/ExpandDims/Const"],
-            T=dtypes.float32,
-        ),
+        made(name, "ExpandDims", [f"{name}/LookupTableFind", f"{name}/ExpandDims/Const"], T=dtypes.float32),
     ]

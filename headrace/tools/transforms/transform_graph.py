@@ -89,9 +89,7 @@ def _load() -> None:
 def main(arguments: Sequence[str]) -> int:
     _load()
     parser = argparse.ArgumentParser(
-        prog="headrace transform",
-        description=__doc__,
-        epilog="Transforms: " + ", ".join(sorted(TRANSFORMS)),
+        prog="headrace transform", description=__doc__, epilog="Transforms: " + ", ".join(sorted(TRANSFORMS))
     )
     for name, text in (
         ("in_graph", "file of a GraphDef, binary or text"),

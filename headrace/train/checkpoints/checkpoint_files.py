@@ -41,9 +41,7 @@ def generate_checkpoint_state_proto(
     newest = _text(model_checkpoint_path)
     paths = all_model_checkpoint_paths if all_model_checkpoint_paths is not None else []
     if not paths or paths[-1] != model_checkpoint_path:
-        log.info(
-            "%s is not in all_model_checkpoint_paths. Manually adding it.", model_checkpoint_path
-        )
+        log.info("%s is not in all_model_checkpoint_paths. Manually adding it.", model_checkpoint_path)
         paths.append(model_checkpoint_path)
     times = all_model_checkpoint_timestamps
     if times and len(times) != len(paths):

@@ -39,8 +39,7 @@ class CheckpointManager:
     ) -> None:
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(
-                "Expected a positive integer or `None` for `max_to_max_to_keep`, got "
-                f"{max_to_keep}."
+                f"Expected a positive integer or `None` for `max_to_max_to_keep`, got {max_to_keep}."
             )
         self._checkpoint, self._directory = checkpoint, os.fspath(directory)
         self._max_to_keep, self._keep_hours = max_to_keep, keep_checkpoint_every_n_hours
@@ -59,8 +58,7 @@ class CheckpointManager:
         self._last_preserved = state.last_preserved_timestamp
         if now < self._last_preserved:
             log.warning(
-                "time.time() returned a value %f seconds behind the last preserved checkpoint "
-                "timestamp.",
+                "time.time() returned a value %f seconds behind the last preserved checkpoint timestamp.",
                 self._last_preserved - now,
             )
             self._last_preserved = now

@@ -85,9 +85,7 @@ class Checkpoint(AutoTrackable):
         session = _session(session)
         number = self._next_number(session)
         path = self.write(f"{os.fspath(file_prefix)}-{number}", session)
-        checkpoint_files.write_state(
-            os.path.dirname(os.fspath(file_prefix)), path, [path], relative=True
-        )
+        checkpoint_files.write_state(os.path.dirname(os.fspath(file_prefix)), path, [path], relative=True)
         return path
 
     def _next_number(self, session: Any) -> int:

@@ -62,9 +62,7 @@ def _is_container(value: Any) -> bool:
 
 def _optimizer_variables(optimizer: Any) -> Iterator[tuple[str, Any]]:
     graph = get_default_graph()
-    for (name, owner), variable in sorted(
-        optimizer._non_slot_dict.items(), key=lambda item: str(item[0][0])
-    ):
+    for (name, owner), variable in sorted(optimizer._non_slot_dict.items(), key=lambda item: str(item[0][0])):
         if owner in (None, graph):
             yield name, variable
 
@@ -135,9 +133,7 @@ class ObjectGraph:
             )
         for number, attribute, one in self.saveables():
             message.nodes[number].attributes.add(
-                name=attribute,
-                full_name=full_name(self.objects[number]),
-                checkpoint_key=one.name,
+                name=attribute, full_name=full_name(self.objects[number]), checkpoint_key=one.name
             )
         return message
 

@@ -27,9 +27,7 @@ def object_graph_of(checkpoint_path: Any) -> Any:
     try:
         return proto.TrackableObjectGraph.FromString(serialized.item())
     except (DecodeError, TypeError, ValueError):
-        raise DataLossError(
-            None, None, f"{checkpoint_path}: {GRAPH_KEY} is no graph of objects"
-        ) from None
+        raise DataLossError(None, None, f"{checkpoint_path}: {GRAPH_KEY} is no graph of objects") from None
 
 
 def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
@@ -59,9 +57,7 @@ def saver_for_objects(
         try:
             names_to_keys = object_graph_key_mapping(checkpoint_path)
         except NotFoundError:
-            raise ValueError(
-                f"Checkpoint in {checkpoint_path} not an object-based checkpoint."
-            ) from None
+            raise ValueError(f"Checkpoint in {checkpoint_path} not an object-based checkpoint.") from None
     if var_list is None:
         var_list = saveable.all_saveable_objects()
     saveables = saveable.validate_and_slice_inputs(var_list)

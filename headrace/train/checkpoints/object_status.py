@@ -107,9 +107,7 @@ class ObjectStatus(Status):
         """Refuse where nothing but the root was found."""
         graph = ObjectGraph(self._root)
         if len(self._matches(graph)) <= 1 and len(graph.objects) > 1:
-            raise AssertionError(
-                f"Nothing except the root object matched a checkpointed value: {self._path}"
-            )
+            raise AssertionError(f"Nothing except the root object matched a checkpointed value: {self._path}")
         return self
 
     def assert_existing_objects_matched(self) -> Status:
@@ -131,8 +129,7 @@ class ObjectStatus(Status):
         for number, node in enumerate(self._stored.nodes):
             if number not in used and node.attributes:
                 raise AssertionError(
-                    f"Unresolved object in checkpoint: {node.attributes[0].checkpoint_key} "
-                    f"({self._path})"
+                    f"Unresolved object in checkpoint: {node.attributes[0].checkpoint_key} ({self._path})"
                 )
         return self.assert_existing_objects_matched()
 

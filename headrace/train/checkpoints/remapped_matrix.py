@@ -107,8 +107,7 @@ def matrix_initializer(
     initializer = Zeros() if initializer is None else initializer
     if not callable(initializer):
         raise TypeError(
-            f"initializer must be callable, instead of being {initializer} of type "
-            f"{type(initializer)}."
+            f"initializer must be callable, instead of being {initializer} of type {type(initializer)}."
         )
 
     def initialize(shape: Any, dtype: Any = dtypes.float32, partition_info: Any = None) -> Any:

@@ -117,9 +117,7 @@ class ResourceVariableSaveable(SaveableObject):
         elif is_resource_variable(var):
             self.handle_op, tensor = var.handle, lambda: _read(var)
         else:
-            raise ValueError(
-                f"Saveable is neither a resource variable nor a read operation. Got: {var!r}"
-            )
+            raise ValueError(f"Saveable is neither a resource variable nor a read operation. Got: {var!r}")
         spec = SaveSpec(tensor, slice_spec, name, dtype=var.dtype, device=var.device)
         super().__init__(var, [spec], name)
 
@@ -201,9 +199,7 @@ def _slices(parts: list[Any], name: str) -> Iterator[SaveableObject]:
         if not info:
             raise ValueError(f"Slices must all be slices: {part}")
         if full_name not in (None, info.full_name):
-            raise ValueError(
-                f"Slices must all be from the same tensor: {full_name} != {info.full_name}"
-            )
+            raise ValueError(f"Slices must all be from the same tensor: {full_name} != {info.full_name}")
         full_name = info.full_name
         yield _saveable(part, info.spec, name)
 
@@ -231,9 +227,7 @@ def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> di
         elif info:
             held = named.setdefault(info.full_name or "", [])
             if not isinstance(held, list):
-                raise ValueError(
-                    f"Mixing slices and non-slices with the same name: {info.full_name}"
-                )
+                raise ValueError(f"Mixing slices and non-slices with the same name: {info.full_name}")
             held.append(var)
         elif _gathers(var):
             made = [
@@ -271,9 +265,7 @@ def validate_and_slice_inputs(names_to_saveables: Any) -> list[SaveableObject]:
     for name, op in sorted(names_to_saveables.items(), key=lambda item: item[0]):
         for saveable in saveable_objects_for_op(op, name):
             if id(saveable.op) in seen:
-                raise ValueError(
-                    f"The same saveable will be restored with two names: {saveable.name}"
-                )
+                raise ValueError(f"The same saveable will be restored with two names: {saveable.name}")
             seen.add(id(saveable.op))
             saveables.append(saveable)
     return saveables

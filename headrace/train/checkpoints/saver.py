@@ -13,12 +13,7 @@ import time
 from typing import Any
 
 from headrace.core import log
-from headrace.core.errors import (
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-)
+from headrace.core.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
 from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -301,8 +296,7 @@ class Saver:
             return f"{save_path}-{step:08d}" if self._pad_step_number else f"{save_path}-{step:d}"
         if os.path.basename(save_path) == latest_filename and not self._sharded:
             raise ValueError(
-                "'latest_filename' collides with 'save_path': "
-                f"'{latest_filename}' and '{save_path}'"
+                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{save_path}'"
             )
         return save_path
 
@@ -315,9 +309,7 @@ class Saver:
             folder = os.path.dirname(save_path)
             is_place = isinstance(error, (FailedPreconditionError, NotFoundError))
             if is_place and folder and not files.isdir(folder):
-                raise ValueError(
-                    f"Parent directory of {save_path} doesn't exist, can't save."
-                ) from None
+                raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
             raise
         return saved.decode() if isinstance(saved, bytes) else str(saved)
 

@@ -53,11 +53,7 @@ class BaseSaverBuilder:
         raise RuntimeError(f"Unexpected write_version: {self._write_version}")
 
     def bulk_restore(
-        self,
-        filename_tensor: Any,
-        saveables: Saveables,
-        preferred_shard: int,
-        restore_sequentially: bool,
+        self, filename_tensor: Any, saveables: Saveables, preferred_shard: int, restore_sequentially: bool
     ) -> list[Tensor]:
         """The stored values of all tensors, in the order of `saveables`."""
         found: list[Tensor] = []
@@ -72,9 +68,7 @@ class BaseSaverBuilder:
     ) -> list[Tensor]:
         """The stored values of one object."""
         return [
-            checkpoint.restore_v2(
-                filename_tensor, [spec.name], [spec.slice_spec], [spec.dtype.base_dtype]
-            )[0]
+            checkpoint.restore_v2(filename_tensor, [spec.name], [spec.slice_spec], [spec.dtype.base_dtype])[0]
             for spec in saveable.specs
         ]
 
@@ -120,9 +114,7 @@ class BaseSaverBuilder:
                     return whole
 
     # -- restoring -------------------------------------------------------------------------------
-    def _restore(
-        self, filename: Any, saveables: Saveables, sequentially: bool, reshape: bool
-    ) -> Any:
+    def _restore(self, filename: Any, saveables: Saveables, sequentially: bool, reshape: bool) -> Any:
         values = self.bulk_restore(filename, saveables, -1, sequentially)
         return group(*self._assign(values, saveables, reshape), name="restore_all")
 
@@ -135,9 +127,7 @@ class BaseSaverBuilder:
             assigned.append(saveable.restore(own, shapes))
         return assigned
 
-    def _restore_shards(
-        self, filename: Any, per_device: PerDevice, sequentially: bool, reshape: bool
-    ) -> Any:
+    def _restore_shards(self, filename: Any, per_device: PerDevice, sequentially: bool, reshape: bool) -> Any:
         """All shards are read before the first value is assigned: a damaged one changes nothing."""
         graph = get_default_graph()
         values = []
@@ -238,11 +228,7 @@ class BulkSaverBuilder(BaseSaverBuilder):
     """Restores all tensors with one node."""
 
     def bulk_restore(
-        self,
-        filename_tensor: Any,
-        saveables: Saveables,
-        preferred_shard: int,
-        restore_sequentially: bool,
+        self, filename_tensor: Any, saveables: Saveables, preferred_shard: int, restore_sequentially: bool
     ) -> list[Tensor]:
         specs = [spec for saveable in saveables for spec in saveable.specs]
         with get_default_graph().device("cpu:0"):

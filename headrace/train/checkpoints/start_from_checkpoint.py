@@ -81,9 +81,7 @@ def _start_scope(
             "be 'scope/': 'other_scope/'."
         )
     inside = {
-        variable.partition("/part_")[0]
-        for variable in store
-        if not scope or variable.startswith(scope + "/")
+        variable.partition("/part_")[0] for variable in store if not scope or variable.startswith(scope + "/")
     }
     for variable in sorted(inside):
         rest = variable[len(scope) :]
@@ -106,9 +104,7 @@ def _start(found: Any, path: Any, name: str) -> None:
     for part in found:
         info = part._get_save_slice_info()
         if full_name not in (None, info.full_name):
-            raise ValueError(
-                f"Slices must all be from the same tensor: {full_name} != {info.full_name}"
-            )
+            raise ValueError(f"Slices must all be from the same tensor: {full_name} != {info.full_name}")
         full_name = info.full_name
         _set_initializer(part, path, name, info.spec)
 
@@ -123,9 +119,7 @@ def _set_initializer(variable: Any, path: Any, name: str, slice_spec: str) -> No
         )
         named = saveable.op_list_to_dict([variable])
         (target,) = [
-            one
-            for key, item in named.items()
-            for one in saveable.saveable_objects_for_op(item, key)
+            one for key, item in named.items() for one in saveable.saveable_objects_for_op(item, key)
         ]
     variable._initializer_op = target.restore([value], restored_shapes=None)
     value.set_shape(variable.shape)

@@ -56,8 +56,7 @@ class VocabInfo(_VocabInfo):
     ) -> VocabInfo:
         if axis not in (0, 1):
             raise ValueError(
-                "The only supported values for the axis argument are 0 and 1.  Provided axis: "
-                f"{axis}"
+                f"The only supported values for the axis argument are 0 and 1.  Provided axis: {axis}"
             )
         return super().__new__(
             cls,
@@ -136,9 +135,7 @@ def _selected(wanted: Any) -> list[Any]:
         log.info("Warm-starting variables only in TRAINABLE_VARIABLES.")
         return graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, wanted)
     if not isinstance(wanted, list):
-        raise ValueError(
-            f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(wanted)}"
-        )
+        raise ValueError(f"`vars_to_warm_start must be a `list` or `str`.  Given type is {type(wanted)}")
     if all(isinstance(v, str) for v in wanted):
         return [v for s in wanted for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES, s)]
     if not all(map(is_variable, wanted)):
@@ -153,8 +150,7 @@ def _name(variables: list[Any]) -> str:
     named = saveable.op_list_to_dict(variables)
     if len(named) > 1:
         raise TypeError(
-            f"`var` = {variables} passed as arg violates the constraints.  name_to_var_dict = "
-            f"{named}"
+            f"`var` = {variables} passed as arg violates the constraints.  name_to_var_dict = {named}"
         )
     return next(iter(named))
 
@@ -174,9 +170,7 @@ def _object_names(path: Any, names: Any) -> dict[str, str]:
     return {name: keys[name] for name in names}
 
 
-def _start_with_vocabulary(
-    variables: Any, info: VocabInfo, checkpoint: Any, previous: str | None
-) -> None:
+def _start_with_vocabulary(variables: Any, info: VocabInfo, checkpoint: Any, previous: str | None) -> None:
     if not (info.new_vocab and info.new_vocab_size and checkpoint and info.old_vocab):
         raise ValueError(
             "Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, "

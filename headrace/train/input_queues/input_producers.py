@@ -62,10 +62,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
         raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs", [tensor]) as scope:
         epochs = Variable(
-            constant(0, dtype=int64),
-            name="epochs",
-            trainable=False,
-            collections=[GraphKeys.LOCAL_VARIABLES],
+            constant(0, dtype=int64), name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES]
         )
         with control_dependencies([epochs.count_up_to(num_epochs)]):
             return identity(tensor, name=scope)
@@ -105,8 +102,7 @@ def input_producer(
         shape = rows.shape[1:].merge_with(element_shape)
         if not shape.is_fully_defined():
             raise ValueError(
-                "Either `input_tensor` must have a fully defined shape or `element_shape` must be "
-                "specified"
+                "Either `input_tensor` must have a fully defined shape or `element_shape` must be specified"
             )
         if shuffle:
             rows = random_shuffle(rows, seed=seed)

@@ -110,11 +110,7 @@ class QueueRunner:
 
     # -- threads -------------------------------------------------------------------------------
     def create_threads(
-        self,
-        sess: Any,
-        coord: Coordinator | None = None,
-        daemon: bool = False,
-        start: bool = False,
+        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
     ) -> list[threading.Thread]:
         """Threads that fill the queue, none if those of an earlier call go on.
 
@@ -265,9 +261,7 @@ def start_queue_runners(
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     runners = get_default_graph().get_collection(collection)
     if not runners:
-        log.warning(
-            "`tf.train.start_queue_runners()` has nothing to start: the graph has no queue runners."
-        )
+        log.warning("`tf.train.start_queue_runners()` has nothing to start: the graph has no queue runners.")
     with sess.graph.as_default():
         return [
             thread

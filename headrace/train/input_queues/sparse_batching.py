@@ -34,9 +34,7 @@ class Kept:
     rank: int | None = None
 
     def fits(self, other: Kept) -> bool:
-        return self.map_op is other.map_op and (
-            self.rank == other.rank or None in (self.rank, other.rank)
-        )
+        return self.map_op is other.map_op and (self.rank == other.rank or None in (self.rank, other.rank))
 
 
 def store(

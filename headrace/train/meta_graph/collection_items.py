@@ -15,11 +15,7 @@ _CLASSES: dict[str, tuple[str, str, str]] = {
         [*GraphKeys._VARIABLE_COLLECTIONS, GraphKeys.GLOBAL_STEP, GraphKeys.EVAL_STEP],
         ("VariableDef", "headrace.variables.variable", "Variable"),
     ),
-    GraphKeys.QUEUE_RUNNERS: (
-        "QueueRunnerDef",
-        "headrace.train.input_queues.queue_runners",
-        "QueueRunner",
-    ),
+    GraphKeys.QUEUE_RUNNERS: ("QueueRunnerDef", "headrace.train.input_queues.queue_runners", "QueueRunner"),
     GraphKeys.SAVERS: ("SaverDef", "headrace.train.checkpoints.saver", "Saver"),
 }
 _CONTEXTS = {
@@ -42,7 +38,5 @@ def conversion_of(key: str) -> Conversion | None:
     message, module, name = _CLASSES[key]
     owner = getattr(importlib.import_module(module), name)
     return Conversion(
-        getattr(proto, message),
-        lambda item, export_scope: item.to_proto(export_scope),
-        owner.from_proto,
+        getattr(proto, message), lambda item, export_scope: item.to_proto(export_scope), owner.from_proto
     )

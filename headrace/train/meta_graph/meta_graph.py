@@ -80,9 +80,7 @@ def import_scoped_meta_graph(
             producer_op_list=info.stripped_op_list if info.HasField("stripped_op_list") else None,
             return_elements=return_elements,
         )
-        for key in sorted(
-            message.collection_def, key=lambda k: (k != GraphKeys.TRAINABLE_VARIABLES, k)
-        ):
+        for key in sorted(message.collection_def, key=lambda k: (k != GraphKeys.TRAINABLE_VARIABLES, k)):
             if key != unbound_inputs_col_name and restore_collections_predicate(key):
                 _restore(graph, key, message, scope)
         variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
@@ -134,9 +132,7 @@ def _object(found: Conversion, data: bytes, key: str, message: Any, scope: str) 
     try:
         item = found.message.FromString(data)
     except DecodeError as error:
-        raise DataLossError(
-            None, None, f"An item of collection {key} can not be parsed: {error}"
-        ) from None
+        raise DataLossError(None, None, f"An item of collection {key} can not be parsed: {error}") from None
     if key in GraphKeys._VARIABLE_COLLECTIONS and _is_before_1_9(message):
         item.trainable = key == GraphKeys.TRAINABLE_VARIABLES
     assert found.from_proto is not None
@@ -199,10 +195,7 @@ def export_meta_graph(
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any,
-    clear_devices: bool = False,
-    import_scope: str | None = None,
-    **kwargs: Any,
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> Any:
     """Add a MetaGraphDef to the default graph.
 
@@ -218,10 +211,7 @@ def import_meta_graph(
 
 
 def import_with_elements(
-    meta_graph_or_file: Any,
-    clear_devices: bool = False,
-    import_scope: str | None = None,
-    **kwargs: Any,
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
 ) -> tuple[Any, Any]:
     """As `import_meta_graph`; also the elements that `return_elements` asks for."""
     message = meta_graph_or_file

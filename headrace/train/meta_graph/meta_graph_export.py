@@ -224,9 +224,7 @@ def add_collection_def(
 ) -> None:
     """Write one collection.  Items that have no form in a message leave a warning."""
     if not isinstance(key, str):
-        log.warning(
-            "Only collections with string type keys will be serialized. This key has %s", type(key)
-        )
+        log.warning("Only collections with string type keys will be serialized. This key has %s", type(key))
         return
     graph = graph if graph is not None else get_default_graph()
     items = [
@@ -287,9 +285,7 @@ def _write_origins(message: Any, graph: Graph, scope: str | None, path: str, as_
         made = graph.get_operation_by_name(add_scope(node.name, scope)).origin
         number = numbers.setdefault(made.filename, len(numbers))
         trace = out.traces[f"{add_scope(node.name, scope)}@"]
-        trace.file_line_cols.add(
-            file_index=number, line=made.line, func=made.function, code=made.text
-        )
+        trace.file_line_cols.add(file_index=number, line=made.line, func=made.function, code=made.text)
     out.files.extend(numbers)
     name = os.path.splitext(path)[0] + ".debug"
     write_graph(out, os.path.dirname(name), os.path.basename(name), as_text)

@@ -17,16 +17,10 @@ from headrace.variables.initializers.initializers import Constant
 
 _RATE = Number("lr", "_learning_rate", "_learning_rate_tensor", "learning_rate")
 _L1 = Number(
-    "l1",
-    "_l1_regularization_strength",
-    "_l1_regularization_strength_tensor",
-    "l1_regularization_strength",
+    "l1", "_l1_regularization_strength", "_l1_regularization_strength_tensor", "l1_regularization_strength"
 )
 _L2 = Number(
-    "l2",
-    "_l2_regularization_strength",
-    "_l2_regularization_strength_tensor",
-    "l2_regularization_strength",
+    "l2", "_l2_regularization_strength", "_l2_regularization_strength_tensor", "l2_regularization_strength"
 )
 
 
@@ -56,9 +50,7 @@ class AdagradOptimizer(RuleOptimizer):
         """
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
-        self._initial_accumulator_value = _positive(
-            "initial_accumulator_value", initial_accumulator_value
-        )
+        self._initial_accumulator_value = _positive("initial_accumulator_value", initial_accumulator_value)
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for v in var_list:
@@ -104,18 +96,14 @@ class ProximalAdagradOptimizer(RuleOptimizer):
         """
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
-        self._initial_accumulator_value = _positive(
-            "initial_accumulator_value", initial_accumulator_value
-        )
+        self._initial_accumulator_value = _positive("initial_accumulator_value", initial_accumulator_value)
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for v in var_list:
             with get_default_graph().colocate_with(v.op):
-                initial = constant(
-                    self._initial_accumulator_value, v.dtype.base_dtype, v.get_shape()
-                )
+                initial = constant(self._initial_accumulator_value, v.dtype.base_dtype, v.get_shape())
             self._get_or_make_slot(v, initial, "accumulator", self._name)
 
     def _rule(self) -> Any:
@@ -152,8 +140,7 @@ class AdagradDAOptimizer(RuleOptimizer):
         super().__init__(use_locking, name)
         self._learning_rate, self._global_step = learning_rate, global_step
         self._initial_gradient_squared_accumulator_value = _positive(
-            "initial_gradient_squared_accumulator_value",
-            initial_gradient_squared_accumulator_value,
+            "initial_gradient_squared_accumulator_value", initial_gradient_squared_accumulator_value
         )
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength

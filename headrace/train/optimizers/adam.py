@@ -81,9 +81,7 @@ class AdamOptimizer(RuleOptimizer):
     def _apply_sparse_shared(self, grad: Any, var: Any, indices: Any, scatter_add: Any) -> Any:
         number = self._inputs(var, var.dtype.base_dtype)
         rate = number["lr"] * sqrt(1 - number["beta2_power"]) / (1 - number["beta1_power"])
-        m = self._decayed(
-            "m", var, number["beta1"], grad * (1 - number["beta1"]), indices, scatter_add
-        )
+        m = self._decayed("m", var, number["beta1"], grad * (1 - number["beta1"]), indices, scatter_add)
         v = self._decayed(
             "v", var, number["beta2"], grad * grad * (1 - number["beta2"]), indices, scatter_add
         )
@@ -91,9 +89,7 @@ class AdamOptimizer(RuleOptimizer):
         done = assign_sub(var, step, use_locking=self._use_locking)
         return group(done, m, v)
 
-    def _decayed(
-        self, name: str, var: Any, beta: Any, rows: Any, indices: Any, scatter_add: Any
-    ) -> Any:
+    def _decayed(self, name: str, var: Any, beta: Any, rows: Any, indices: Any, scatter_add: Any) -> Any:
         """slot = slot * beta, then rows added."""
         slot = self.get_slot(var, name)
         faded = assign(slot, slot * beta, use_locking=self._use_locking)

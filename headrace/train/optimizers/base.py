@@ -184,14 +184,10 @@ class Optimizer:
         if gate_gradients == self.GATE_GRAPH:
             found = tuple_(found)
         pairs = list(zip(found, variables))
-        self._assert_valid_dtypes(
-            [v for g, v in pairs if g is not None and v.dtype != dtypes.resource]
-        )
+        self._assert_valid_dtypes([v for g, v in pairs if g is not None and v.dtype != dtypes.resource])
         return pairs
 
-    def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-    ) -> Any:
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
         """A node that applies gradients: the second half of `minimize`.
 
         Args:
@@ -211,9 +207,7 @@ class Optimizer:
             raise ValueError("No variables provided.")
         variables = [v for g, v in pairs if g is not None]
         if not variables:
-            raise ValueError(
-                f"No gradients provided for any variable: {[str(v) for _, v in pairs]}."
-            )
+            raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
         with init_scope():
             self._create_slots(variables)
         graph = get_default_graph()
@@ -294,9 +288,7 @@ class Optimizer:
         """The slot, made with an initializer if it is not there."""
         named = self._slot_dict(slot_name)
         if _key(var) not in named:
-            named[_key(var)] = slots.create_slot_with_initializer(
-                var, initializer, shape, dtype, op_name
-            )
+            named[_key(var)] = slots.create_slot_with_initializer(var, initializer, shape, dtype, op_name)
         return named[_key(var)]
 
     def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:

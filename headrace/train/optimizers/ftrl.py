@@ -58,9 +58,7 @@ class FtrlOptimizer(RuleOptimizer):
         """
         super().__init__(use_locking, name)
         if learning_rate_power > 0.0:
-            raise ValueError(
-                f"learning_rate_power {learning_rate_power:f} needs to be negative or zero"
-            )
+            raise ValueError(f"learning_rate_power {learning_rate_power:f} needs to be negative or zero")
         for what, value in (
             ("initial_accumulator_value", initial_accumulator_value),
             ("l1_regularization_strength", l1_regularization_strength),
@@ -79,18 +77,12 @@ class FtrlOptimizer(RuleOptimizer):
     def _create_slots(self, var_list: list[Any]) -> None:
         for v in var_list:
             with get_default_graph().colocate_with(v.op):
-                initial = constant(
-                    self._initial_accumulator_value, v.dtype.base_dtype, v.get_shape()
-                )
+                initial = constant(self._initial_accumulator_value, v.dtype.base_dtype, v.get_shape())
                 self._get_or_make_slot(v, initial, "accum", self._accum_name or self._name)
                 self._zeros_slot(v, "linear", self._linear_name or self._name)
 
     def _rule(self) -> Any:
-        return (
-            update_ftrl.ftrl_v2
-            if self._l2_shrinkage_regularization_strength > 0.0
-            else update_ftrl.ftrl
-        )
+        return update_ftrl.ftrl_v2 if self._l2_shrinkage_regularization_strength > 0.0 else update_ftrl.ftrl
 
     def _slot_order(self) -> tuple[str, ...]:
         return ("accum", "linear")

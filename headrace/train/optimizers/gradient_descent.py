@@ -16,9 +16,7 @@ class GradientDescentOptimizer(RuleOptimizer):
 
     _numbers = (Number("alpha", "_learning_rate", "_learning_rate_tensor", "learning_rate"),)
 
-    def __init__(
-        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
-    ) -> None:
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         """Args:
         learning_rate: a number, a tensor, or a function that returns one.
         use_locking: kept for compatibility; updates are always atomic here.

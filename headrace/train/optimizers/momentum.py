@@ -89,9 +89,7 @@ class RMSPropOptimizer(RuleOptimizer):
             dtype = v.dtype.base_dtype
             known = v.get_shape().is_fully_defined()
             initial = Ones(dtype=dtype) if known else array.ones_like(v)
-            self._get_or_make_slot_with_initializer(
-                v, initial, v.get_shape(), dtype, "rms", self._name
-            )
+            self._get_or_make_slot_with_initializer(v, initial, v.get_shape(), dtype, "rms", self._name)
             if self._centered:
                 self._zeros_slot(v, "mg", self._name)
             self._zeros_slot(v, "momentum", self._name)

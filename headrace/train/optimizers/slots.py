@@ -51,43 +51,30 @@ def _slot_variable(primary: Any, value: Any, validate_shape: bool, shape: Any, d
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:
     """A slot that starts with the tensor `val`."""
-    return _create(
-        primary, val, val.get_shape().is_fully_defined(), None, None, name, colocate_with_primary
-    )
+    return _create(primary, val, val.get_shape().is_fully_defined(), None, None, name, colocate_with_primary)
 
 
 def create_slot_with_initializer(
-    primary: Any,
-    initializer: Any,
-    shape: Any,
-    dtype: Any,
-    name: str,
-    colocate_with_primary: bool = True,
+    primary: Any, initializer: Any, shape: Any, dtype: Any, name: str, colocate_with_primary: bool = True
 ) -> Any:
     """A slot that starts with what an initializer gives."""
     known = shape.is_fully_defined()
     return _create(primary, initializer, known, shape, dtype, name, colocate_with_primary)
 
 
-def _create(
-    primary: Any, value: Any, known: bool, shape: Any, dtype: Any, name: str, colocate: bool
-) -> Any:
+def _create(primary: Any, value: Any, known: bool, shape: Any, dtype: Any, name: str, colocate: bool) -> Any:
     graph = get_default_graph()
     with variable_scope(None, f"{primary.op.name}/{name}"):
         with graph.colocate_with(primary.op) if colocate else nullcontext():
             return _slot_variable(primary, value, known, shape, dtype)
 
 
-def create_zeros_slot(
-    primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True
-) -> Any:
+def create_zeros_slot(primary: Any, name: str, dtype: Any = None, colocate_with_primary: bool = True) -> Any:
     """A slot of the primary variable's shape that starts with zeros."""
     dtype = primary.dtype if dtype is None else dtype
     shape = primary.get_shape()
     if shape.is_fully_defined():
-        return create_slot_with_initializer(
-            primary, Zeros(), shape, dtype, name, colocate_with_primary
-        )
+        return create_slot_with_initializer(primary, Zeros(), shape, dtype, name, colocate_with_primary)
     start = primary.initialized_value() if isinstance(primary, Variable) else primary
     zeros = array.zeros(array.shape(start), dtype.base_dtype)
     return create_slot(primary, zeros, name, colocate_with_primary)

@@ -35,9 +35,7 @@ class SavedModelBuilder:
         Raises:
           AssertionError: the folder has something in it.
         """
-        self._saved_model = proto.SavedModel(
-            saved_model_schema_version=names.SAVED_MODEL_SCHEMA_VERSION
-        )
+        self._saved_model = proto.SavedModel(saved_model_schema_version=names.SAVED_MODEL_SCHEMA_VERSION)
         self._export_dir = export_dir
         if files.exists(export_dir) and files.listdir(export_dir):
             raise AssertionError(
@@ -153,14 +151,10 @@ class SavedModelBuilder:
         graph = get_default_graph()
         for key in (names.MAIN_OP_KEY, names.LEGACY_INIT_OP_KEY):
             if graph.get_collection(key):
-                raise ValueError(
-                    f"Graph already contains one or more main ops under the collection {key}."
-                )
+                raise ValueError(f"Graph already contains one or more main ops under the collection {key}.")
         graph.add_to_collection(names.MAIN_OP_KEY, main_op)
 
-    def _add(
-        self, saver: Any, tags: Any, signatures: Any, clear_devices: bool, strip: bool
-    ) -> None:
+    def _add(self, saver: Any, tags: Any, signatures: Any, clear_devices: bool, strip: bool) -> None:
         message = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip)
         message.meta_info_def.tags.extend(tags)
         for key, signature in signatures.items():
@@ -169,9 +163,7 @@ class SavedModelBuilder:
 
 
 def _new_saver() -> Saver:
-    return Saver(
-        all_saveable_objects(), sharded=True, write_version=proto.SaverDef.V2, allow_empty=True
-    )
+    return Saver(all_saveable_objects(), sharded=True, write_version=proto.SaverDef.V2, allow_empty=True)
 
 
 def _checked(signatures: Any) -> dict[str, Any]:

@@ -24,9 +24,7 @@ def contains_saved_model(export_dir: Any) -> bool:
     Args:
       export_dir: the folder.
     """
-    return files.exists(places.text_path(export_dir)) or files.exists(
-        places.binary_path(export_dir)
-    )
+    return files.exists(places.text_path(export_dir)) or files.exists(places.binary_path(export_dir))
 
 
 def parse_saved_model(export_dir: Any) -> Any:
@@ -52,9 +50,7 @@ def parse_saved_model(export_dir: Any) -> Any:
     )
 
 
-def load(
-    sess: Any, tags: Any, export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
-) -> Any:
+def load(sess: Any, tags: Any, export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any) -> Any:
     """Load a graph of a SavedModel, with its variables, into a session.
 
     Args:
@@ -140,9 +136,7 @@ class SavedModelLoader:
             if init_op is not None:
                 sess.run(fetches=[init_op], feed_dict=feeds)
 
-    def load(
-        self, sess: Any, tags: Any, import_scope: str | None = None, **saver_kwargs: Any
-    ) -> Any:
+    def load(self, sess: Any, tags: Any, import_scope: str | None = None, **saver_kwargs: Any) -> Any:
         """All of it, into a session."""
         graph = sess.graph
         with graph.as_default():

@@ -74,14 +74,10 @@ class Concrete:
     def call(self, tensors: Sequence[Any]) -> Any:
         self.add_to_graph(get_default_graph())
         stateful = self.function.definition.signature.is_stateful
-        call = (
-            function_call.stateful_partitioned_call if stateful else function_call.partitioned_call
-        )
+        call = function_call.stateful_partitioned_call if stateful else function_call.partitioned_call
         flat = nest.flatten(self.structured_outputs, expand_composites=True)
         specs = [s for s in flat if s is not None]
-        results = call(
-            [*tensors, *self.captured_inputs], Tout=[s.dtype for s in specs], f=self.function
-        )
+        results = call([*tensors, *self.captured_inputs], Tout=[s.dtype for s in specs], f=self.function)
         results = [] if isinstance(results, Node) else results
         for result, spec in zip(results, specs):
             result.set_shape(spec.shape)
@@ -239,11 +235,9 @@ class _Loading:
                 return constant(self.assets[node.asset.asset_file_def_index])
             case "user_object":
                 kind = node.user_object.identifier
-                return {
-                    "trackable_list_wrapper": [],
-                    "trackable_dict_wrapper": {},
-                    "signature_map": {},
-                }.get(kind, Restored())
+                return {"trackable_list_wrapper": [], "trackable_dict_wrapper": {}, "signature_map": {}}.get(
+                    kind, Restored()
+                )
             case _:
                 return Restored()
 
@@ -286,9 +280,7 @@ class _Loading:
             restored.set_shape(shape)
             return restored
 
-        return ResourceVariable(
-            value, dtype=dtype, trainable=saved.trainable, name=saved.name or "Variable"
-        )
+        return ResourceVariable(value, dtype=dtype, trainable=saved.trainable, name=saved.name or "Variable")
 
     def _concrete(self, function: Function, entry: Any) -> Concrete:
         captured = []
@@ -326,9 +318,7 @@ def _renamed_library(meta_graph: Any) -> dict[str, Function]:
     if meta_graph.meta_info_def.HasField("stripped_op_list"):
         drop_producer_defaults(graph_def, meta_graph.meta_info_def.stripped_op_list)
     number = next(_numbers)
-    new = {
-        f.signature.name: f"{f.signature.name}_loaded_{number}" for f in graph_def.library.function
-    }
+    new = {f.signature.name: f"{f.signature.name}_loaded_{number}" for f in graph_def.library.function}
     library: dict[str, Function] = {}
     found = {}
     for definition in graph_def.library.function:

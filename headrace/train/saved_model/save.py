@@ -39,9 +39,7 @@ from headrace.train.saved_model.structure_coder import NotEncodable, encode
 from headrace.variables.functions.graph_function import ConcreteFunction, GraphFunction
 from headrace.variables.variable import Variable
 
-FullArgSpec = namedtuple(
-    "FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations"
-)
+FullArgSpec = namedtuple("FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations")
 _FUNCTIONS = (GraphFunction, RestoredFunction, ConcreteFunction, Concrete)
 
 
@@ -152,10 +150,7 @@ class _Model:
         node.variable.trainable = bool(getattr(variable, "trainable", True))
         node.variable.name = full_name(variable)
         handle = state.var_handle(
-            dtype=dtype,
-            shape=variable.shape,
-            shared_name=full_name(variable),
-            name=full_name(variable),
+            dtype=dtype, shape=variable.shape, shared_name=full_name(variable), name=full_name(variable)
         )
         old = getattr(variable, "handle", None)
         if old is not None:
@@ -239,16 +234,12 @@ class _Model:
         """Placeholders, a call, and what a server needs to know of them."""
         _, specs = one.structured_input_signature
         inputs = {
-            name: source.placeholder(
-                dtype=specs[name].dtype, shape=specs[name].shape, name=f"{key}_{name}"
-            )
+            name: source.placeholder(dtype=specs[name].dtype, shape=specs[name].shape, name=f"{key}_{name}")
             for name in sorted(specs)
         }
         bound = [self._captured(t)[1] for t in one.captured_inputs]
         stateful = one.function.definition.signature.is_stateful
-        call = (
-            function_call.stateful_partitioned_call if stateful else function_call.partitioned_call
-        )
+        call = function_call.stateful_partitioned_call if stateful else function_call.partitioned_call
         shapes = one.structured_outputs
         order = sorted(shapes)
         types = [shapes[name].dtype for name in order]
@@ -258,9 +249,7 @@ class _Model:
             result.set_shape(shapes[name].shape)
             outputs[name] = build_tensor_info(result)
         return build_signature_def(
-            {name: build_tensor_info(t) for name, t in inputs.items()},
-            outputs,
-            names.PREDICT_METHOD_NAME,
+            {name: build_tensor_info(t) for name, t in inputs.items()}, outputs, names.PREDICT_METHOD_NAME
         )
 
     # -- variables -----------------------------------------------------------------------------
@@ -280,9 +269,7 @@ class _Model:
         with control_dependencies([save_op]):
             saved = source.identity(file, name="save_dependency")
         restored = checkpoint.restore_v2(file, keys, slices[:-1], types) if keys else []
-        assigns = [
-            state.assign_variable(h, source.identity(value)) for h, value in zip(handles, restored)
-        ]
+        assigns = [state.assign_variable(h, source.identity(value)) for h, value in zip(handles, restored)]
         restore = group(*assigns, name="restore_all")
         return proto.SaverDef(
             filename_tensor_name=file.name,

@@ -190,9 +190,7 @@ def is_valid_signature(signature_def: Any) -> bool:
         case names.PREDICT_METHOD_NAME:
             return bool(inputs) and bool(outputs)
         case names.REGRESS_METHOD_NAME:
-            return inputs == {names.REGRESS_INPUTS: text} and outputs == {
-                names.REGRESS_OUTPUTS: number
-            }
+            return inputs == {names.REGRESS_INPUTS: text} and outputs == {names.REGRESS_OUTPUTS: number}
         case names.CLASSIFY_METHOD_NAME:
             wanted = {names.CLASSIFY_OUTPUT_CLASSES: text, names.CLASSIFY_OUTPUT_SCORES: number}
             return (
@@ -208,9 +206,7 @@ def op_signature_def(op: Any, key: str) -> Any:
     return build_signature_def(outputs={key: build_tensor_info_from_op(op)})
 
 
-def load_op_from_signature_def(
-    signature_def: Any, key: str, import_scope: str | None = None
-) -> Any:
+def load_op_from_signature_def(signature_def: Any, key: str, import_scope: str | None = None) -> Any:
     """The node of a signature made by `op_signature_def`."""
     name = signature_def.outputs[key].name
     try:

@@ -16,9 +16,7 @@ from headrace.train.saved_model.signatures import predict_signature_def
 from headrace.variables.listing import global_variables_initializer, local_variables_initializer
 
 
-def simple_save(
-    session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
-) -> None:
+def simple_save(session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None) -> None:
     """Write a SavedModel for serving, with one signature.
 
     Args:
@@ -35,9 +33,7 @@ def simple_save(
     builder.add_meta_graph_and_variables(
         session,
         tags=[names.SERVING],
-        signature_def_map={
-            names.DEFAULT_SERVING_SIGNATURE_DEF_KEY: predict_signature_def(inputs, outputs)
-        },
+        signature_def_map={names.DEFAULT_SERVING_SIGNATURE_DEF_KEY: predict_signature_def(inputs, outputs)},
         assets_collection=get_default_graph().get_collection(GraphKeys.ASSET_FILEPATHS),
         main_op=legacy_init_op,
         clear_devices=True,
@@ -47,9 +43,7 @@ def simple_save(
 
 def main_op() -> Node:
     """A node that initialises all variables and tables."""
-    return group(
-        global_variables_initializer(), local_variables_initializer(), tables_initializer()
-    )
+    return group(global_variables_initializer(), local_variables_initializer(), tables_initializer())
 
 
 def main_op_with_restore(restore_op_name: Any) -> Node:

@@ -35,9 +35,9 @@ def exponential_decay(
     Example:
       >>> rate = tf.train.exponential_decay(0.1, global_step, 100000, 0.96, staircase=True)
     """
-    return schedules.ExponentialDecay(
-        learning_rate, decay_steps, decay_rate, staircase=staircase, name=name
-    )(global_step)
+    return schedules.ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase=staircase, name=name)(
+        global_step
+    )
 
 
 def natural_exp_decay(
@@ -56,9 +56,9 @@ def natural_exp_decay(
       A scalar tensor of the type of `learning_rate`.
     """
     factor = arithmetic.exp(arithmetic.neg(decay_rate))
-    return schedules.ExponentialDecay(
-        learning_rate, decay_steps, factor, staircase=staircase, name=name
-    )(global_step)
+    return schedules.ExponentialDecay(learning_rate, decay_steps, factor, staircase=staircase, name=name)(
+        global_step
+    )
 
 
 def inverse_time_decay(
@@ -76,9 +76,9 @@ def inverse_time_decay(
     Returns:
       A scalar tensor of the type of `learning_rate`.
     """
-    return schedules.InverseTimeDecay(
-        learning_rate, decay_steps, decay_rate, staircase=staircase, name=name
-    )(global_step)
+    return schedules.InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase=staircase, name=name)(
+        global_step
+    )
 
 
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Any:
@@ -137,17 +137,13 @@ def polynomial_decay(
     Returns:
       A scalar tensor of the type of `learning_rate`.
     """
-    return schedules.PolynomialDecay(
-        learning_rate, decay_steps, end_learning_rate, power, cycle, name
-    )(global_step)
+    return schedules.PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle, name)(
+        global_step
+    )
 
 
 def cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    alpha: Any = 0.0,
-    name: str | None = None,
+    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
 ) -> Any:
     """From learning_rate to alpha * learning_rate along half a cosine.
 
@@ -187,9 +183,9 @@ def cosine_decay_restarts(
     Returns:
       A scalar tensor of the type of `learning_rate`.
     """
-    return schedules.CosineDecayRestarts(
-        learning_rate, first_decay_steps, t_mul, m_mul, alpha, name
-    )(global_step)
+    return schedules.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha, name)(
+        global_step
+    )
 
 
 def linear_cosine_decay(
@@ -246,12 +242,5 @@ def noisy_linear_cosine_decay(
       A scalar tensor of the type of `learning_rate`.
     """
     return schedules.NoisyLinearCosineDecay(
-        learning_rate,
-        decay_steps,
-        initial_variance,
-        variance_decay,
-        num_periods,
-        alpha,
-        beta,
-        name,
+        learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta, name
     )(global_step)

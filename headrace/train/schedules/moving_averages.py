@@ -182,8 +182,7 @@ class ExponentialMovingAverage:
                 count: Any = cast(self._num_updates, dtypes.float32, name="num_updates")
                 decay = minimum(decay, (1.0 + count) / (10.0 + count))
             updates = [
-                assign_moving_average(self._averages[var], var, decay, var in debiased)
-                for var in var_list
+                assign_moving_average(self._averages[var], var, decay, var in debiased) for var in var_list
             ]
             return group(*updates, name=scope)
 

@@ -58,9 +58,7 @@ class _DecayByRate(LearningRateSchedule):
     def __call__(self, step: Any) -> Any:
         with name_scope(self.name or self._scope) as scope:
             rate = _rate(self.initial_learning_rate)
-            decay_steps, decay_rate = (
-                cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate)
-            )
+            decay_steps, decay_rate = (cast(x, rate.dtype) for x in (self.decay_steps, self.decay_rate))
             passed: Any = cast(step, rate.dtype) / decay_steps
             if self.staircase:
                 passed = arithmetic.floor(passed)
@@ -109,10 +107,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             for i, b in enumerate(boundaries):
                 if b.dtype.base_dtype is not at.dtype.base_dtype:
                     boundaries[i] = cast(b, at.dtype.base_dtype)
-            pairs = [
-                (at <= boundaries[0], lambda: values[0]),
-                (at > boundaries[-1], lambda: values[-1]),
-            ]
+            pairs = [(at <= boundaries[0], lambda: values[0]), (at > boundaries[-1], lambda: values[-1])]
             for low, high, value in zip(boundaries[:-1], boundaries[1:], values[1:-1]):
                 pairs.append(((at > low) & (at <= high), _returning(value)))
             return case(pairs, default=lambda: values[0], exclusive=True)
@@ -125,14 +120,7 @@ def _returning(value: Tensor) -> Any:
 class PolynomialDecay(LearningRateSchedule):
     """From the initial to the end rate along (1 - step / decay_steps) ^ power."""
 
-    _fields = (
-        "initial_learning_rate",
-        "decay_steps",
-        "end_learning_rate",
-        "power",
-        "cycle",
-        "name",
-    )
+    _fields = ("initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle", "name")
 
     def __init__(
         self,
@@ -151,17 +139,14 @@ class PolynomialDecay(LearningRateSchedule):
         with name_scope(self.name or "PolynomialDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             end, power, at, steps = (
-                cast(x, rate.dtype)
-                for x in (self.end_learning_rate, self.power, step, self.decay_steps)
+                cast(x, rate.dtype) for x in (self.end_learning_rate, self.power, step, self.decay_steps)
             )
             if self.cycle:
                 steps = arithmetic.mul(steps, _cycles(at, self.decay_steps))
             else:
                 at = arithmetic.minimum(at, self.decay_steps)
             left: Any = 1 - math.divide(at, steps)
-            return arithmetic.add(
-                arithmetic.mul(rate - end, math.pow_(left, power)), end, name=scope
-            )
+            return arithmetic.add(arithmetic.mul(rate - end, math.pow_(left, power)), end, name=scope)
 
 
 def _cycles(at: Any, steps: Any) -> Any:
@@ -182,11 +167,7 @@ class CosineDecay(LearningRateSchedule):
     _fields = ("initial_learning_rate", "decay_steps", "alpha", "name")
 
     def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        alpha: Any = 0.0,
-        name: str | None = None,
+        self, initial_learning_rate: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
     ) -> None:
         self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
         self.alpha, self.name = alpha, name
@@ -214,10 +195,7 @@ class CosineDecayRestarts(LearningRateSchedule):
         alpha: Any = 0.0,
         name: str | None = None,
     ) -> None:
-        self.initial_learning_rate, self.first_decay_steps = (
-            initial_learning_rate,
-            first_decay_steps,
-        )
+        self.initial_learning_rate, self.first_decay_steps = (initial_learning_rate, first_decay_steps)
         self._t_mul, self._m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
 
     def __call__(self, step: Any) -> Any:
@@ -281,8 +259,7 @@ class LinearCosineDecay(LearningRateSchedule):
         with name_scope(self.name or self._default_name()) as scope:
             rate = _rate(self.initial_learning_rate)
             steps, periods, alpha, beta, at = (
-                cast(x, rate.dtype)
-                for x in (self.decay_steps, self.num_periods, self.alpha, self.beta, step)
+                cast(x, rate.dtype) for x in (self.decay_steps, self.num_periods, self.alpha, self.beta, step)
             )
             at = arithmetic.minimum(at, steps)
             line = self._noise(at, (steps - at) / steps)

@@ -103,9 +103,7 @@ def global_step_read(graph: Any = None) -> Any:
     graph = graph or get_default_graph()
     reads = graph.get_collection_ref(_READ)
     if len(reads) > 1:
-        raise RuntimeError(
-            f"There are multiple items in collection {_READ}. There should be only one."
-        )
+        raise RuntimeError(f"There are multiple items in collection {_READ}. There should be only one.")
     if reads:
         return reads[0]
     step = get_global_step(graph)

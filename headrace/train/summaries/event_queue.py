@@ -24,11 +24,7 @@ class EventFileWriter:
     """
 
     def __init__(
-        self,
-        logdir: Any,
-        max_queue: int = 10,
-        flush_secs: float = 120,
-        filename_suffix: str | None = None,
+        self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None
     ) -> None:
         self._logdir = str(logdir)
         os.makedirs(self._logdir, exist_ok=True)

@@ -80,9 +80,7 @@ class SummaryToEventTransformer:
                 "instead, such as `sess.graph`."
             )
         else:
-            raise TypeError(
-                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`"
-            )
+            raise TypeError("The passed graph must be an instance of `Graph` or the deprecated `GraphDef`")
         self._add_event(proto.Event(graph_def=found.SerializeToString()), global_step)
 
     def _write_plugin_assets(self, graph: Graph) -> None:
@@ -100,9 +98,7 @@ class SummaryToEventTransformer:
           TypeError: it is something else.
         """
         if not isinstance(meta_graph_def, proto.MetaGraphDef):
-            raise TypeError(
-                f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}"
-            )
+            raise TypeError(f"meta_graph_def must be type MetaGraphDef, saw type: {type(meta_graph_def)}")
         event = proto.Event(meta_graph_def=meta_graph_def.SerializeToString())
         self._add_event(event, global_step)
 

@@ -38,8 +38,7 @@ def get_plugin_asset(plugin_asset_cls: Any, graph: Graph | None = None) -> Any:
         return asset
     if not isinstance(found[0], plugin_asset_cls):
         raise ValueError(
-            f"Plugin name collision between classes {plugin_asset_cls.__name__} and "
-            f"{type(found[0]).__name__}"
+            f"Plugin name collision between classes {plugin_asset_cls.__name__} and {type(found[0]).__name__}"
         )
     return found[0]
 

@@ -22,11 +22,7 @@ from headrace.ops.array.source import no_op
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.io import summary_writer as ops
 from headrace.train.schedules.step_count import get_or_create_global_step
-from headrace.train.summaries.summary_writer import (
-    SUMMARIES,
-    default_writer,
-    should_record_summaries,
-)
+from headrace.train.summaries.summary_writer import SUMMARIES, default_writer, should_record_summaries
 
 
 def _step(step: Any) -> Any:
@@ -35,9 +31,7 @@ def _step(step: Any) -> Any:
     return step if isinstance(step, Tensor) else convert_to_tensor(step, dtypes.int64)
 
 
-def _recorded(
-    name: str, tensor: Any, write: Callable[[Any, str, str], Any], family: str | None
-) -> Any:
+def _recorded(name: str, tensor: Any, write: Callable[[Any, str, str], Any], family: str | None) -> Any:
     """`write(handle, tag, scope)`, where summaries are recorded."""
     graph, writer = get_default_graph(), default_writer()
     if writer is None:
@@ -57,9 +51,7 @@ def _recorded(
     return recorded
 
 
-def generic(
-    name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None
-) -> Any:
+def generic(name: str, tensor: Any, metadata: Any = None, family: str | None = None, step: Any = None) -> Any:
     """Any tensor, with a SummaryMetadata message (or a serialized one) that says who shows it."""
 
     def write(writer: Any, tag: str, scope: str) -> Any:
@@ -109,24 +101,13 @@ def image(
 
 
 def audio(
-    name: str,
-    tensor: Any,
-    sample_rate: Any,
-    max_outputs: int,
-    family: str | None = None,
-    step: Any = None,
+    name: str, tensor: Any, sample_rate: Any, max_outputs: int, family: str | None = None, step: Any = None
 ) -> Any:
     """Sounds [batch, time] or [batch, time, channels]."""
 
     def write(writer: Any, tag: str, scope: str) -> Any:
         return ops.write_audio_summary(
-            writer,
-            _step(step),
-            tag,
-            identity(tensor),
-            sample_rate,
-            max_outputs=max_outputs,
-            name=scope,
+            writer, _step(step), tag, identity(tensor), sample_rate, max_outputs=max_outputs, name=scope
         )
 
     return _recorded(name, tensor, write, family)

@@ -128,9 +128,7 @@ def create_file_writer(
             filename_suffix = constant(".v2")
 
         def create(resource: Any) -> Any:
-            return ops.create_summary_file_writer(
-                resource, logdir, max_queue, flush_millis, filename_suffix
-            )
+            return ops.create_summary_file_writer(resource, logdir, max_queue, flush_millis, filename_suffix)
 
         return SummaryWriter(f"logdir:{logdir}" if name is None else name, create)
 

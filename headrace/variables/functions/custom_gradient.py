@@ -74,9 +74,7 @@ def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
         if variables:
             dxs, dvs = grad_fn(*given, variables=variables)
             if len(dvs) != len(variables):
-                raise ValueError(
-                    "Must return gradient for each variable from @custom_gradient grad_fn."
-                )
+                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
         else:
             dxs, dvs = grad_fn(*given), []
         return [None] * len(outputs) + nest.flatten(dxs) + list(dvs)

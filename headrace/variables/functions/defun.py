@@ -69,9 +69,7 @@ class Defun:
         least, most = len(names), 1_000_000 if spec.varargs else len(names)
         if self._input_types:
             if not least <= len(self._input_types) <= most:
-                raise ValueError(
-                    "The function has fewer arguments than the number of specified input types."
-                )
+                raise ValueError("The function has fewer arguments than the number of specified input types.")
             return DefinedFunction(func, names, self._input_types, **self._options)
         if most == 0:
             return DefinedFunction(func, [], (), **self._options)
@@ -103,9 +101,7 @@ class DefinedFunction:
         self._stateful_allowed = whitelisted_stateful_ops or ()
         self._reads_resources = capture_resource_var_by_value
         self._extra_kwargs = kwargs
-        self._names = [
-            argnames[i] if i < len(argnames) else f"arg{i}" for i in range(len(input_types))
-        ]
+        self._names = [argnames[i] if i < len(argnames) else f"arg{i}" for i in range(len(input_types))]
         devices = get_default_graph()._stacks.devices
         self._device = devices[-1] if devices else None
         self._function: Function | None = None
@@ -162,17 +158,11 @@ class DefinedFunction:
             self._body = _body_of(self)
             base = self._func_name or _base_name(self._func, self._grad_func)
             definition = function_def.to_function_def(
-                self._body,
-                base,
-                self._func_name is None,
-                self._out_names or (),
-                self._func.__doc__,
+                self._body, base, self._func_name is None, self._out_names or (), self._func.__doc__
             )
             for key, value in _call_attrs(base, self._extra_kwargs).items():
                 fill(definition.attr[key], kind_of(value), value)
-            self._function = Function(
-                definition, self._body, self.grad_func_name, self._python_grad_func
-            )
+            self._function = Function(definition, self._body, self.grad_func_name, self._python_grad_func)
         return self._function
 
     # -- use ---------------------------------------------------------------------------------
@@ -193,9 +183,7 @@ class DefinedFunction:
         tensors = [convert_to_tensor(a) for a in args] + self.captured_inputs
         wanted = self.function.op.signature.inputs
         if len(tensors) != len(wanted):
-            raise ValueError(
-                f"Expected number of arguments: {len(wanted)}, received: {len(tensors)}"
-            )
+            raise ValueError(f"Expected number of arguments: {len(wanted)}, received: {len(tensors)}")
         name = kwargs.pop("name", None) or self.name
         types = [t for arg in wanted for t in arg.types({})]
         for i, (tensor, dtype) in enumerate(zip(tensors, types)):
@@ -212,9 +200,7 @@ class DefinedFunction:
             return
         shapes = self._shape_func(node)
         if len(shapes) != len(node.outputs):
-            raise ValueError(
-                f"shape_func produced {len(shapes)} shapes for {len(node.outputs)} outputs"
-            )
+            raise ValueError(f"shape_func produced {len(shapes)} shapes for {len(node.outputs)} outputs")
         for tensor, shape in zip(node.outputs, shapes):
             tensor.set_shape(shape)
 
@@ -362,10 +348,7 @@ def _call_attrs(func_name: str, options: dict[str, Any]) -> dict[str, Any]:
     compiled = options.pop("compiled", None)
     separate = options.pop("separate_compiled_gradients", None)
     if compiled is not None:
-        attrs["_XlaCompile"], attrs["_XlaSeparateCompiledGradients"] = (
-            bool(compiled),
-            bool(separate),
-        )
+        attrs["_XlaCompile"], attrs["_XlaSeparateCompiledGradients"] = (bool(compiled), bool(separate))
         scope = get_default_graph()._attr_scopes.get("_XlaScope")
         attrs["_XlaScope"] = scope if scope is not None else f"function_{func_name}"
     for key in list(options):

@@ -55,9 +55,7 @@ def function(
     """
     if func is None:
         return functools.partial(
-            function,
-            input_signature=input_signature,
-            experimental_relax_shapes=experimental_relax_shapes,
+            function, input_signature=input_signature, experimental_relax_shapes=experimental_relax_shapes
         )
     return GraphFunction(func, input_signature, experimental_relax_shapes)
 

@@ -79,9 +79,7 @@ class Module:
     ) -> Iterator[Any]:
         """The values among the attributes (and inside lists, tuples and dictionaries there) for
         which `predicate` holds, in the order of attribute names; with_path: as (path, value)."""
-        found = _walk(
-            self, recursive, attribute_traversal_key, (), None if with_path else {id(self)}
-        )
+        found = _walk(self, recursive, attribute_traversal_key, (), None if with_path else {id(self)})
         for path, leaf in found:
             if predicate is None or predicate(leaf):
                 yield (path, leaf) if with_path else leaf

@@ -69,9 +69,7 @@ class Template:
         if self._variable_scope is not None:
             with variable_scope(self._variable_scope, reuse=not self._first_call):
                 return self._call(args, kwargs)
-        with variable_scope(
-            self._unique_name, self._name, custom_getter=self._custom_getter
-        ) as scope:
+        with variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter) as scope:
             self._variable_scope = scope
             return self._call(args, kwargs)
 

@@ -63,9 +63,7 @@ def _safe_node(name: str, node: Node, done: dict[Node, Node]) -> Node:
         return node
     op = catalog.find("Switch") if node.type == "RefSwitch" else node.declaration
     new_name = f"{node.name}_{name}".replace(":", "_")
-    return make_node(
-        node.graph, op, inputs, [t.base for t in node.inputs.types], dict(node.attrs), new_name
-    )
+    return make_node(node.graph, op, inputs, [t.base for t in node.inputs.types], dict(node.attrs), new_name)
 
 
 def _initialized_value(variable_node: Node) -> Tensor | None:

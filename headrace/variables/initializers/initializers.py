@@ -83,9 +83,7 @@ class Ones(Initializer):
 class Constant(Initializer):
     """A given value; its last element fills what is missing."""
 
-    def __init__(
-        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
-    ) -> None:
+    def __init__(self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
                 f"Invalid type for initial value: {type(value)} (expected Python scalar, list or "
@@ -94,11 +92,7 @@ class Constant(Initializer):
         self.value, self.dtype, self._verify_shape = value, as_dtype(dtype), verify_shape
 
     def __call__(
-        self,
-        shape: Any,
-        dtype: Any = None,
-        partition_info: Any = None,
-        verify_shape: bool | None = None,
+        self, shape: Any, dtype: Any = None, partition_info: Any = None, verify_shape: bool | None = None
     ) -> Tensor:
         verify = self._verify_shape if verify_shape is None else verify_shape
         return constant(self.value, self._type(dtype), shape, verify_shape=verify)
@@ -111,69 +105,43 @@ class RandomUniform(Initializer):
     """Uniform over [minval, maxval)."""
 
     def __init__(
-        self,
-        minval: Any = 0,
-        maxval: Any = None,
-        seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = dtypes.float32
     ) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, as_dtype(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.random_uniform(
-            shape, self.minval, self.maxval, self._type(dtype), seed=self.seed
-        )
+        return random.random_uniform(shape, self.minval, self.maxval, self._type(dtype), seed=self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            "minval": self.minval,
-            "maxval": self.maxval,
-            "seed": self.seed,
-            "dtype": self.dtype.name,
-        }
+        return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class RandomNormal(Initializer):
     """Normal."""
 
     def __init__(
-        self,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
     ) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, float_type(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.random_normal(
-            shape, self.mean, self.stddev, self._type(dtype), seed=self.seed
-        )
+        return random.random_normal(shape, self.mean, self.stddev, self._type(dtype), seed=self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            "mean": self.mean,
-            "stddev": self.stddev,
-            "seed": self.seed,
-            "dtype": self.dtype.name,
-        }
+        return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class TruncatedNormal(RandomNormal):
     """Normal, within two standard deviations of the mean."""
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        return random.truncated_normal(
-            shape, self.mean, self.stddev, self._type(dtype), seed=self.seed
-        )
+        return random.truncated_normal(shape, self.mean, self.stddev, self._type(dtype), seed=self.seed)
 
 
 class UniformUnitScaling(Initializer):
     """Uniform, with a range that keeps the scale of activations constant (old; VarianceScaling)."""
 
-    def __init__(
-        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
+    def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, float_type(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:

@@ -49,9 +49,7 @@ class _Random(Initializer):
     def _truncated(self, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Tensor:
         if self.seed is None:
             return random.truncated_normal(shape, mean, stddev, dtype)
-        return random_stateless.stateless_truncated_normal(
-            shape, [self.seed, 0], mean, stddev, dtype
-        )
+        return random_stateless.stateless_truncated_normal(shape, [self.seed, 0], mean, stddev, dtype)
 
 
 class Zeros(Initializer):
@@ -149,12 +147,7 @@ class VarianceScaling(_Random):
         return self._truncated(shape, 0.0, math.sqrt(scale) / first.TRUNCATED_STDDEV, found)
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            "scale": self.scale,
-            "mode": self.mode,
-            "distribution": self.distribution,
-            "seed": self.seed,
-        }
+        return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed}
 
 
 class GlorotUniform(VarianceScaling):

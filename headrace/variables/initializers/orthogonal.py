@@ -48,9 +48,7 @@ class Orthogonal(Initializer):
       dtype: a float type.
     """
 
-    def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
+    def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, float_type(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
@@ -75,8 +73,7 @@ class ConvolutionDeltaOrthogonal(Orthogonal):
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         if not 3 <= len(shape) <= 5:
             raise ValueError(
-                "The tensor to initialize must be at least three-dimensional and at most "
-                "five-dimensional"
+                "The tensor to initialize must be at least three-dimensional and at most five-dimensional"
             )
         _check_channels(shape)
         dtype = self._type(dtype)
@@ -165,9 +162,7 @@ def _convolved(
     return out
 
 
-def _stacked(
-    kernel: dict[tuple[int, ...], Any], size: int, rank: int, at: tuple[int, ...] = ()
-) -> Any:
+def _stacked(kernel: dict[tuple[int, ...], Any], size: int, rank: int, at: tuple[int, ...] = ()) -> Any:
     if len(at) == rank:
         return kernel[at]
     return pack([_stacked(kernel, size, rank, (*at, i)) for i in range(size)], name="stack")

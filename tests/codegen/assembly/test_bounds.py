@@ -83,9 +83,7 @@ def test_writes(careless, factor):
     """A scatter to computed places, side by side or far apart."""
     places, x = np.arange(60, 70), np.zeros(64, np.float32)
     e, where, into = Emitter(), Tensor((10,), np.int64, name="where"), Tensor((64,), np.float32)
-    made = e.scatter(
-        "set", into, (10,), lambda i: (where[i] * factor,), lambda i: e.const(1, tf.float32)
-    )
+    made = e.scatter("set", into, (10,), lambda i: (where[i] * factor,), lambda i: e.const(1, tf.float32))
     made.name = "scattered"
     program = assemble([where, into], [made], [], [])
     with pytest.raises(tf.errors.InternalError, match="writes element .* of scattered.*has 64"):
@@ -130,9 +128,7 @@ def test_a_library_that_asks_for_too_much():
 def test_a_library_that_writes_too_much(nbytes):
     """Behind a result, where nobody but the fence can notice it."""
     program, _ = filled(nbytes)
-    with pytest.raises(
-        tf.errors.InternalError, match=r"node zeros.* writes byte 40 of float32\[10\]"
-    ):
+    with pytest.raises(tf.errors.InternalError, match=r"node zeros.* writes byte 40 of float32\[10\]"):
         program.run([])
 
 
@@ -144,9 +140,7 @@ def test_a_library_that_writes_beyond_a_block():
     zeros.source = Called(call, ())
     program = assemble([x], [e.compute((10,), lambda i: x[i] + zeros[i])], [], [])
     program.entries[0].head = [48]
-    with pytest.raises(
-        tf.errors.InternalError, match=r"node zeros.* writes byte 40 of zeros.*has 40"
-    ):
+    with pytest.raises(tf.errors.InternalError, match=r"node zeros.* writes byte 40 of zeros.*has 40"):
         program.run([np.ones(10, np.float32)])
 
 
@@ -167,9 +161,7 @@ def test_a_session_names_the_node(careless):
         step = tf.assign_add(v, tf.reduce_sum(y, [1, 2, 3]))
         sess.run(v.initializer)
         sess.run([y, step], {x: np.ones((2, 6, 6, 3))})  # by the reference
-        with pytest.raises(
-            tf.errors.InternalError, match="(?s)node wide.* reads .* of .*which has 216"
-        ):
+        with pytest.raises(tf.errors.InternalError, match="(?s)node wide.* reads .* of .*which has 216"):
             sess.run([y, step], {x: np.ones((2, 6, 6, 3))})
         np.testing.assert_array_equal(sess.run(v), [108, 108])
 
@@ -198,9 +190,7 @@ def test_training_is_the_same():
 def test_unknown_addresses_are_not_passed_over():
     text = "define void @k(ptr noalias %buffers, ptr noalias %params) {\nb0:\n"
     with pytest.raises(AssertionError, match="from nowhere"):
-        checked(
-            text + "  %x1 = inttoptr i64 7 to ptr\n  %x2 = load float, ptr %x1\n  ret void\n}\n"
-        )
+        checked(text + "  %x1 = inttoptr i64 7 to ptr\n  %x2 = load float, ptr %x1\n  ret void\n}\n")
 
 
 def test_steps_are_those_of_other_programs():
@@ -214,9 +204,7 @@ def test_steps_are_those_of_other_programs():
 
 # -- what is there -------------------------------------------------------------------------------
 def run(*words, **settings):
-    return configurations.run(
-        *words, HEADRACE_VERIFY="bounds", HEADRACE_COMPILE="always", **settings
-    )
+    return configurations.run(*words, HEADRACE_VERIFY="bounds", HEADRACE_COMPILE="always", **settings)
 
 
 @pytest.mark.process

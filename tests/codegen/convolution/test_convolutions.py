@@ -57,11 +57,7 @@ def pools(n, side, channels, k, stride):
     total = max((out - 1) * stride + k - side, 0)
     x, y = image(n, side, side, channels), image(n, out, out, channels)
     dx, dy = image(*x.shape), image(*y.shape)
-    given = {
-        "window": (k, k),
-        "strides": (stride, stride),
-        "pads": ((total // 2, total - total // 2),) * 2,
-    }
+    given = {"window": (k, k), "strides": (stride, stride), "pads": ((total // 2, total - total // 2),) * 2}
     for kind in ("max_pool", "avg_pool", "avg_pool_data"):
         yield LibraryCall(kind, src=view(x, LAST), dst=view(y, LAST), **given)
     yield LibraryCall(
@@ -144,9 +140,7 @@ def training_step():
         x = tf.placeholder(tf.float32, [4, 24, 24, 3])
         labels = tf.placeholder(tf.int32, [4])
         logits = network(x, variables)
-        loss = tf.reduce_mean(
-            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        )
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
         gradients = tf.gradients(loss, variables)
         initialize = tf.global_variables_initializer()
     return graph, [x, labels], [loss, *gradients], initialize
@@ -168,9 +162,4 @@ def test_gradients_of_a_network():
 
 
 def programs_of(runner):
-    return [
-        s.program
-        for u in runner.program.units
-        for s in u.compiled.programs.values()
-        if s is not None
-    ]
+    return [s.program for u in runner.program.units for s in u.compiled.programs.values() if s is not None]

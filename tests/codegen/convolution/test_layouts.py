@@ -102,17 +102,7 @@ def half_blocked(net, x):
     return tf.nn.relu(net.conv(tf.nn.relu(net.conv(y, 16, 3)), 16, 3))
 
 
-NETS = (
-    half_blocked,
-    plain,
-    inception,
-    residual,
-    odd_channels,
-    normalized,
-    reordered,
-    scaled,
-    used_twice,
-)
+NETS = (half_blocked, plain, inception, residual, odd_channels, normalized, reordered, scaled, used_twice)
 
 
 def training_step(build, data_format):

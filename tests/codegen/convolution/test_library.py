@@ -35,17 +35,13 @@ def call(make, arrays, shape, dtype, writes="dst"):
 
 def matmul(ta, tb):
     def make(a, b, out):
-        return LibraryCall(
-            "matmul", src=transposed(a, ta), weights=transposed(b, tb), dst=view(out)
-        )
+        return LibraryCall("matmul", src=transposed(a, ta), weights=transposed(b, tb), dst=view(out))
 
     return make
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "sizes", [(3, 4, 5), (100, 784, 10), (1, 7, 1), (64, 1, 33), (17, 200, 129)]
-)
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (100, 784, 10), (1, 7, 1), (64, 1, 33), (17, 200, 129)])
 def test_matmul(dtype, sizes):
     m, k, n = sizes
     for ta, tb in itertools.product((False, True), repeat=2):
@@ -76,17 +72,12 @@ def convolve(x, w, strides, dilations, pads):
     """NHWC by HWIO, straight from the definition."""
     x = np.pad(x, [(0, 0), *pads, (0, 0)])
     size = [
-        (n - (k - 1) * d - 1) // s + 1
-        for n, k, s, d in zip(x.shape[1:3], w.shape[:2], strides, dilations)
+        (n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(x.shape[1:3], w.shape[:2], strides, dilations)
     ]
     out = np.zeros((x.shape[0], *size, w.shape[3]))
     for i, j in np.ndindex(*w.shape[:2]):
-        rows = slice(
-            i * dilations[0], i * dilations[0] + (size[0] - 1) * strides[0] + 1, strides[0]
-        )
-        cols = slice(
-            j * dilations[1], j * dilations[1] + (size[1] - 1) * strides[1] + 1, strides[1]
-        )
+        rows = slice(i * dilations[0], i * dilations[0] + (size[0] - 1) * strides[0] + 1, strides[0])
+        cols = slice(j * dilations[1], j * dilations[1] + (size[1] - 1) * strides[1] + 1, strides[1])
         out += x[:, rows, cols] @ w[i, j]
     return out
 
@@ -150,12 +141,8 @@ def test_convolution_gradients(case):
     assert_fast(made)
     # <dy, conv(x, w)> is linear in each: its derivative in a direction is known exactly.
     v, u = rng.normal(size=image), rng.normal(size=filters)
-    np.testing.assert_allclose(
-        (dx * v).sum(), (dy * convolve(v, w, *geometry)).sum(), rtol=1e-3, atol=0.05
-    )
-    np.testing.assert_allclose(
-        (dw * u).sum(), (dy * convolve(x, u, *geometry)).sum(), rtol=1e-3, atol=0.05
-    )
+    np.testing.assert_allclose((dx * v).sum(), (dy * convolve(v, w, *geometry)).sum(), rtol=1e-3, atol=0.05)
+    np.testing.assert_allclose((dw * u).sum(), (dy * convolve(x, u, *geometry)).sum(), rtol=1e-3, atol=0.05)
 
 
 def assert_fast(made):
@@ -201,13 +188,9 @@ def test_fallback_convolution(case, dtype):
     loose = {"rtol": 1e-3, "atol": 0.05} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
     got = fallback_call(described("convolution", a, b, c, case), [a, b], c)([x, w])
     np.testing.assert_allclose(got, y, **loose)
-    dx = fallback_call(described("convolution_data", a, b, c, case), [b, c], a)(
-        [w, dy.astype(dtype)]
-    )
+    dx = fallback_call(described("convolution_data", a, b, c, case), [b, c], a)([w, dy.astype(dtype)])
     np.testing.assert_allclose((dx * v).sum(), (dy * convolve(v, w, *geometry)).sum(), **loose)
-    dw = fallback_call(described("convolution_weights", a, b, c, case), [a, c], b)(
-        [x, dy.astype(dtype)]
-    )
+    dw = fallback_call(described("convolution_weights", a, b, c, case), [a, c], b)([x, dy.astype(dtype)])
     np.testing.assert_allclose((dw * u).sum(), (dy * convolve(x, u, *geometry)).sum(), **loose)
 
 

@@ -56,9 +56,7 @@ class Layer:
 
     def run(self, arrays, monkeypatch, by_winograd):
         """The result, arrays and it as (rows, columns, channels) images."""
-        call = LibraryCall(
-            self.kind, **self.views, strides=(1, 1), dilations=(1, 1), pads=self.pads
-        )
+        call = LibraryCall(self.kind, **self.views, strides=(1, 1), dilations=(1, 1), pads=self.pads)
         inputs = [Tensor(v.operand.shape, "float32") for v in map(self.views.get, self.given)]
         for name, tensor in zip(self.given, inputs):
             old = call.views[name]
@@ -70,9 +68,7 @@ class Layer:
         result = Tensor(self.views[self.out].operand.shape, "float32")
         old = call.views[self.out]
         call.views[self.out] = (
-            Blocked(result, LAST, block=old.block)
-            if isinstance(old, Blocked)
-            else View(result, old.order)
+            Blocked(result, LAST, block=old.block) if isinstance(old, Blocked) else View(result, old.order)
         )
         result.source = Called(call, tuple(inputs))
         with monkeypatch.context() as patch:
@@ -102,9 +98,7 @@ def to_memory(found, x):
     if not isinstance(found, Blocked):
         return x
     n, h, w, c = x.shape
-    return np.ascontiguousarray(
-        x.reshape(n, h, w, c // found.block, found.block).transpose(0, 3, 1, 2, 4)
-    )
+    return np.ascontiguousarray(x.reshape(n, h, w, c // found.block, found.block).transpose(0, 3, 1, 2, 4))
 
 
 def from_memory(found, x):
@@ -123,9 +117,7 @@ def exact(layer, arrays):
     taps = [(i, j) for i in range(3) for j in range(3)]
     if layer.kind == "convolution_data":
         (top, bottom), (left, right) = layer.pads
-        whole = np.zeros(
-            (len(a["dst"]), height + top + bottom, width + left + right, a["weights"].shape[2])
-        )
+        whole = np.zeros((len(a["dst"]), height + top + bottom, width + left + right, a["weights"].shape[2]))
         for i, j in taps:
             whole[:, i : i + rows, j : j + columns] += a["dst"] @ a["weights"][i, j].T
         return whole[:, top : top + height, left : left + width]
@@ -284,9 +276,7 @@ def done(monkeypatch):
     """The kinds of calls that were done so."""
     kinds = []
     plain = winograd.steps
-    monkeypatch.setattr(
-        winograd, "steps", lambda call, *a: kinds.append(call.kind) or plain(call, *a)
-    )
+    monkeypatch.setattr(winograd, "steps", lambda call, *a: kinds.append(call.kind) or plain(call, *a))
     return kinds
 
 

@@ -79,9 +79,7 @@ def test_error_bound(name, place, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pow(dtype):
     rng = np.random.default_rng(3)
-    special = np.array(
-        [0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, np.inf, -np.inf, np.nan, 1e30, 7.5]
-    )
+    special = np.array([0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, np.inf, -np.inf, np.nan, 1e30, 7.5])
     x, y = (a.ravel() for a in np.meshgrid(special, special))
     x = np.concatenate([x, rng.uniform(0, 10, 2000)]).astype(dtype)
     y = np.concatenate([y, rng.normal(size=2000) * 5]).astype(dtype)

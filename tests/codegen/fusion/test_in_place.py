@@ -32,21 +32,13 @@ def kernel(*sweeps):
 ACC = Acc("sum", F32)
 ALLOWED = {
     "its own place": [sweep(Store(Y, (I, J), X[I, J] + 1.0))],
-    "the row, before": [
-        sweep(Accumulate(ACC, X[I, J])),
-        sweep(Store(Y, (I, J), X[I, J] / ACC.expr)),
-    ],
-    "beside another result": [
-        sweep(Store(Y, (I, J), X[I, J] * 2.0), Store(OTHER, (I, J), X[I, J] * 3.0))
-    ],
+    "the row, before": [sweep(Accumulate(ACC, X[I, J])), sweep(Store(Y, (I, J), X[I, J] / ACC.expr))],
+    "beside another result": [sweep(Store(Y, (I, J), X[I, J] * 2.0), Store(OTHER, (I, J), X[I, J] * 3.0))],
 }
 FORBIDDEN = {
     "a neighbour": [sweep(Store(Y, (I, J), X[I, J] + X[I, J + 1]))],
     "another row": [sweep(Store(Y, (I, J), X[I + 1, J]))],
-    "another row, before": [
-        sweep(Accumulate(ACC, X[I + 1, J])),
-        sweep(Store(Y, (I, J), X[I, J] / ACC.expr)),
-    ],
+    "another row, before": [sweep(Accumulate(ACC, X[I + 1, J])), sweep(Store(Y, (I, J), X[I, J] / ACC.expr))],
     "columns": [sweep(Store(Y, (I, J), X[J, I]))],
     "after it is stored": [sweep(Store(Y, (I, J), X[I, J])), sweep(Accumulate(ACC, X[I, J]))],
     "what is added to": [sweep(Store(Y, (I, J), X[I, J], "add"))],

@@ -35,9 +35,9 @@ WINDOWS = {
     "depthwise": lambda x, w: tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME"),
     "Conv3D": lambda x, w: tf.nn.conv3d(x[:, None], w[None], [1] * 5, "SAME"),
     "AvgPool": lambda x, w: tf.nn.avg_pool(x, [1, 3, 3, 1], [1, 1, 2, 1], "SAME"),
-    "AvgPoolGrad": lambda x, w: tf.gradients(
-        tf.nn.avg_pool(x, [1, 3, 3, 1], [1, 2, 2, 1], "SAME") ** 2, x
-    )[0],
+    "AvgPoolGrad": lambda x, w: tf.gradients(tf.nn.avg_pool(x, [1, 3, 3, 1], [1, 2, 2, 1], "SAME") ** 2, x)[
+        0
+    ],
     "MaxPool": lambda x, w: tf.nn.max_pool(x, [1, 3, 3, 1], [1, 1, 2, 1], "SAME"),
     "pad": lambda x, w: tf.pad(x, [[0, 1], [2, 0], [1, 1], [0, 0]]),
 }

@@ -150,8 +150,7 @@ def test_matrix_product():
 
 @pytest.mark.parametrize("kind", ["sum", "max", "any"])
 @pytest.mark.parametrize(
-    "shape,axes",
-    [((1 << 17,), (0,)), ((4096, 48), (0,)), ((6, 30000), (1,)), ((32, 7, 9, 40), (0, 1, 2))],
+    "shape,axes", [((1 << 17,), (0,)), ((4096, 48), (0,)), ((6, 30000), (1,)), ((32, 7, 9, 40), (0, 1, 2))]
 )
 def test_long_reductions_are_done_in_parts(kind, shape, axes):
     x = np.random.default_rng(7).normal(size=shape)
@@ -165,9 +164,7 @@ def test_long_reductions_are_done_in_parts(kind, shape, axes):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "shape", [(4096, 264), (130, 1000), (96, 8, 160), (35, 2000), (8, 9, 10, 200)]
-)
+@pytest.mark.parametrize("shape", [(4096, 264), (130, 1000), (96, 8, 160), (35, 2000), (8, 9, 10, 200)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_long_columns_are_added_row_by_row(shape, dtype):
     x = np.random.default_rng(0).standard_normal(shape).astype(dtype)

@@ -95,10 +95,7 @@ STEPS = {
 def test_results_are_inside(first):
     """Whatever goes in, what two or three steps make of it is inside of their bounds."""
     x = arguments(np.float32)
-    chains = [(first, second) for second in STEPS] + [
-        (first, "shift", "tanh"),
-        (first, "sin", "exp"),
-    ]
+    chains = [(first, second) for second in STEPS] + [(first, "shift", "tanh"), (first, "sin", "exp")]
 
     def rule(e, v):
         made = []

@@ -50,9 +50,7 @@ def test_outputs_behind_the_longest_sequence_are_zeros(lengths, batch):
 @pytest.mark.parametrize("clears", [True, False])
 def test_a_whole_array_with_holes(x, clears):
     store = tf.TensorArray(tf.float32, 5, clear_after_read=clears)
-    store = tf.while_loop(
-        lambda i, _: i < 3, lambda i, s: (i + 1, s.write(2 * i, x[i])), [0, store]
-    )[1]
+    store = tf.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, s.write(2 * i, x[i])), [0, store])[1]
     wholes = [store.stack()] if clears else [store.stack(), store.stack() * 2]
     check([*wholes, tf.gradients(wholes[0] * [1.0, 2.0, 3.0, 4.0, 5.0], x)[0]], {x: X})
 
@@ -84,9 +82,7 @@ def twice(x, store):
 
 
 def with_gaps(x, store):
-    store = tf.while_loop(
-        lambda i, _: i < 2, lambda i, s: (i + 1, s.write(3 - i, x[i])), [0, store]
-    )[1]
+    store = tf.while_loop(lambda i, _: i < 2, lambda i, s: (i + 1, s.write(3 - i, x[i])), [0, store])[1]
     return tf.stack([tf.cast(store.size(), tf.float32), store.read(2), store.read(3)])
 
 
@@ -111,9 +107,7 @@ def more_afterwards(x, store):
     return squares(x, store, 2).write(2, x[0]).stack()
 
 
-@pytest.mark.parametrize(
-    "program", [twice, with_gaps, in_a_branch, until_it_is_large, more_afterwards]
-)
+@pytest.mark.parametrize("program", [twice, with_gaps, in_a_branch, until_it_is_large, more_afterwards])
 def test_arrays_that_grow_in_other_ways(x, program):
     store = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=[])
     check(program(x, store), {x: X}, is_whole=False)

@@ -55,9 +55,7 @@ def n():
 def test_a_product_in_a_loop():
     m = tf.constant(np.eye(8, dtype=np.float32) * 0.99)
     v = tf.placeholder(tf.float32, [8, 8])
-    _, y = tf.while_loop(
-        lambda i, v: i < 100, lambda i, v: (i + 1, tf.matmul(v, m)), [tf.constant(0), v]
-    )
+    _, y = tf.while_loop(lambda i, v: i < 100, lambda i, v: (i + 1, tf.matmul(v, m)), [tf.constant(0), v])
     check(tf.reduce_sum(y), {v: np.ones((8, 8), np.float32)})
 
 
@@ -69,9 +67,7 @@ def test_trips_that_are_fed(x, n, count):
 
 def test_variables_that_change_places(x, n):
     loop = tf.while_loop(
-        lambda i, a, b, c: i < n,
-        lambda i, a, b, c: (i + 1, b, c, a + b[::-1]),
-        [0, x, x * 2, x + 1],
+        lambda i, a, b, c: i < n, lambda i, a, b, c: (i + 1, b, c, a + b[::-1]), [0, x, x * 2, x + 1]
     )
     check(list(loop), {x: X, n: np.int32(5)})
 
@@ -204,9 +200,7 @@ def test_static_rnn_with_lengths_and_its_gradient(kind):
     outputs, _ = tf.nn.static_rnn(cell, xs, sequence_length=lengths, dtype=tf.float32)
     slopes = tf.gradients(tf.add_n([tf.reduce_sum(o * o) for o in outputs]), xs + weights)
     feeds = {v: rng.normal(size=v.shape.as_list()).astype(np.float32) for v in xs}
-    feeds |= {
-        w.value(): rng.normal(size=w.shape.as_list()).astype(np.float32) * 0.5 for w in weights
-    }
+    feeds |= {w.value(): rng.normal(size=w.shape.as_list()).astype(np.float32) * 0.5 for w in weights}
     for several in ([1, 3, 2, 4], [0, 0, 0, 0], [5, 5, 5, 5]):
         check(outputs + slopes, feeds | {lengths: np.int32(several)}, tolerance=1e-4)
 
@@ -230,9 +224,7 @@ def test_an_array_as_a_whole(x):
 
 def test_cells_that_nobody_writes_have_no_gradient(x, n):
     array = tf.TensorArray(tf.float32, 4, clear_after_read=False).unstack(tf.tile(x[None], [4, 1]))
-    _, y = tf.while_loop(
-        lambda i, v: i < n, lambda i, v: (i + 1, v + array.read(i) * array.read(0)), [0, x]
-    )
+    _, y = tf.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, v + array.read(i) * array.read(0)), [0, x])
     check([y, tf.gradients(y, x)[0]], {x: X, n: np.int32(3)})
 
 
@@ -247,17 +239,14 @@ def test_an_array_for_every_iteration(x, n):
 
 
 @pytest.mark.parametrize(
-    ("index", "message"),
-    [(lambda i: 0, "already been written"), (lambda i: i + 9, "not resizeable")],
+    ("index", "message"), [(lambda i: 0, "already been written"), (lambda i: i + 9, "not resizeable")]
 )
 def test_what_an_array_refuses_is_said_as_ever(monkeypatch, n, index, message):
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
     v = tf.Variable(0.0)
     array = tf.TensorArray(tf.float32, 5)
     _, array = tf.while_loop(
-        lambda i, a: i < n,
-        lambda i, a: (i + 1, a.write(index(i), tf.cast(i, tf.float32))),
-        [0, array],
+        lambda i, a: i < n, lambda i, a: (i + 1, a.write(index(i), tf.cast(i, tf.float32))), [0, array]
     )
     with tf.control_dependencies([array.flow]):
         done = v.assign_add(1.0)
@@ -398,9 +387,7 @@ def test_such_a_product_ends_with_the_last_iteration(size, dtype):
     value = rng.normal(size=(9, 3, size)).astype(dtype)
     for count in (9, 2, 5, 0, 9):
         arrays = [value, np.int32(count)]
-        for got, want in zip(
-            runner.run(Containers(), arrays), runner.expected(Containers(), arrays)
-        ):
+        for got, want in zip(runner.run(Containers(), arrays), runner.expected(Containers(), arrays)):
             assert_same(got, want)
         (found,) = runner.program.units[0].compiled.programs.values()
         assert native.LIMIT in [e.kind for e in found.program.entries]
@@ -428,10 +415,7 @@ def test_dynamic_rnn_with_lengths():
     assigned = [v.assign(tf.constant(w)) for v, w in zip(tf.trainable_variables(), initial)]
     Runner(graph, [], [], [a.op for a in assigned]).expected(theirs, [])
     for _ in range(3):
-        got, want = (
-            runner.run(ours, list(feeds.values())),
-            runner.expected(theirs, list(feeds.values())),
-        )
+        got, want = (runner.run(ours, list(feeds.values())), runner.expected(theirs, list(feeds.values())))
         for g, w in zip(got, want):
             assert_same(g, w, 1e-4)
     for g, w in zip(weights.expected(ours, []), weights.expected(theirs, [])):
@@ -443,9 +427,7 @@ def test_a_short_loop_of_the_host_is_compiled_after_many_steps(x, monkeypatch):
     made = []
     prepare = MixedProgram.__init__
     monkeypatch.setattr(
-        MixedProgram,
-        "__init__",
-        lambda self, *a, **k: (made.append(self), prepare(self, *a, **k))[1],
+        MixedProgram, "__init__", lambda self, *a, **k: (made.append(self), prepare(self, *a, **k))[1]
     )
     y = tf.map_fn(lambda v: tf.sin(v) * v, x)
     y = tf.py_func(lambda a: a * np.float32(2.0), [y], tf.float32) + y

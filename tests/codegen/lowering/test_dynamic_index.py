@@ -62,9 +62,7 @@ def test_fed(name):
 def test_outside(place, compiled, monkeypatch):
     monkeypatch.setenv("HEADRACE_COMPILE", compiled)
     x, t = tf.placeholder(tf.float32, X.shape), tf.placeholder(tf.int32, [])
-    y = tf.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, y + x[t]), [0, tf.zeros(X.shape[1:])]
-    )[1]
+    y = tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y + x[t]), [0, tf.zeros(X.shape[1:])])[1]
     with tf.Session() as session:
         for _ in range(3):
             message = f"slice index {place} of dimension 0 out of bounds"
@@ -91,6 +89,4 @@ def test_a_range_that_is_cut_in_every_step():
     taken = x[t : t + 3] * 2.0
     with tf.Session() as session:
         for place in (0, 1, 0, *[3] * 12, 0, -2, 1):
-            np.testing.assert_allclose(
-                session.run(taken, {x: X, t: place}), X[place : place + 3] * 2
-            )
+            np.testing.assert_allclose(session.run(taken, {x: X, t: place}), X[place : place + 3] * 2)

@@ -122,9 +122,7 @@ def smooth(program, values, depth=0):
                 values[to] = tf.sin(_apply(op, values[a], values[b]))
             case "if", on, yes, no:
                 above = tf.reduce_sum(values[on]) > 0.0
-                values = tf.cond(
-                    above, lambda: smooth(yes, values, depth), lambda: smooth(no, values, depth)
-                )
+                values = tf.cond(above, lambda: smooth(yes, values, depth), lambda: smooth(no, values, depth))
             case "loop" | "rows", on, *_, body:
                 loop = tf.while_loop(
                     lambda i, *_: i < 2 + depth,

@@ -60,10 +60,7 @@ def test_a_new_number_of_distinct_rows_needs_no_new_program(monkeypatch):
     monkeypatch.setattr(
         Program,
         "__init__",
-        lambda self, *a, __init__=Program.__init__, **k: (
-            made.append(self),
-            __init__(self, *a, **k),
-        )[1],
+        lambda self, *a, __init__=Program.__init__, **k: (made.append(self), __init__(self, *a, **k))[1],
     )
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
     rng = np.random.default_rng(2)

@@ -93,10 +93,7 @@ def reference(tmp_path_factory):
     return run(tmp_path_factory.mktemp("reference") / "out.npz", HEADRACE_COMPILE="0")
 
 
-@pytest.mark.parametrize(
-    "without",
-    ["", "onednn", "gomp", "onednn,gomp", "llvm", "llvm,onednn,gomp"],
-)
+@pytest.mark.parametrize("without", ["", "onednn", "gomp", "onednn,gomp", "llvm", "llvm,onednn,gomp"])
 def test_same_results(tmp_path, reference, without):
     found = run(tmp_path / "out.npz", HEADRACE_WITHOUT=without)
     assert set(found) == set(reference)
@@ -152,9 +149,7 @@ print(len([w for w in seen if "llvmlite does not work" in str(w.message)]))
 
 
 def test_a_broken_llvmlite():
-    found = subprocess.run(
-        [sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=600
-    )
+    found = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=600)
     assert found.stdout.split() == ["6.0", "6.0", "6.0", "1"], found.stderr
 
 

@@ -10,10 +10,7 @@ from headrace.codegen.onednn import onednn
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.codegen.onednn.recipes import Reader, Unreadable, Writer
 
-pytestmark = [
-    pytest.mark.native,
-    pytest.mark.skipif(not onednn.is_available(), reason="no oneDNN"),
-]
+pytestmark = [pytest.mark.native, pytest.mark.skipif(not onednn.is_available(), reason="no oneDNN")]
 
 
 def product():

@@ -165,9 +165,7 @@ def test_one_array_as_operands_of_different_sizes():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rows", [1, 2])
-@pytest.mark.parametrize(
-    "inner,columns", [(64, 64), (65, 77), (300, 5000), (1037, 1001), (4096, 190)]
-)
+@pytest.mark.parametrize("inner,columns", [(64, 64), (65, 77), (300, 5000), (1037, 1001), (4096, 190)])
 def test_few_rows(rows, inner, columns, dtype):
     """Read once, from end to end; the last columns and the last of k are not whole vectors."""
     rng = np.random.default_rng(0)

@@ -63,9 +63,7 @@ def test_out_of_memory_names_the_largest_arrays():
     huge = e.compute((1 << 30, 1 << 20), lambda i, j: x[0] + e.cast(i + j, np.float32))
     first = e.scatter("set", huge, (1,), lambda r: (0, 0), lambda r: x[0])
     program = assemble([x], [e.compute((1,), lambda i: first[0, 0])], [], [])
-    with pytest.raises(
-        ResourceExhaustedError, match=r"OOM: a program needs \d+ bytes.*largest are"
-    ):
+    with pytest.raises(ResourceExhaustedError, match=r"OOM: a program needs \d+ bytes.*largest are"):
         program.run([np.zeros(3, np.float32)])
 
 
@@ -77,9 +75,7 @@ def test_each_at_the_lowest_place():
         blocks = []
         for _ in range(draw.randrange(1, 60)):
             first = draw.randrange(30)
-            blocks.append(
-                Block(draw.choice([0, 1, 64, 100, 1000, 5000]), first, first + draw.randrange(8))
-            )
+            blocks.append(Block(draw.choice([0, 1, 64, 100, 1000, 5000]), first, first + draw.randrange(8)))
         total = plan(blocks)
         placed = []
         for block in sorted(blocks, key=lambda b: (-b.size, b.first)):
@@ -88,10 +84,7 @@ def test_each_at_the_lowest_place():
             lowest = next(
                 at
                 for at in ends
-                if all(
-                    at + align(block.size) <= p.offset or p.offset + align(p.size) <= at
-                    for p in near
-                )
+                if all(at + align(block.size) <= p.offset or p.offset + align(p.size) <= at for p in near)
             )
             assert block.offset == lowest
             placed.append(block)

@@ -56,9 +56,7 @@ class Model:
         self.values = {k: v.astype("f") for k, v in self.values.items()}
         p = self.variables = {k: make(v, name=k) for k, v in self.values.items()}
         y = tf.nn.bias_add(tf.nn.conv2d(self.x, p["w"], [1, 2, 2, 1], "SAME"), p["b"])
-        y, _, _ = tf.nn.fused_batch_norm(
-            y, p["g"], p["o"], mean=p["m"], variance=p["v"], is_training=False
-        )
+        y, _, _ = tf.nn.fused_batch_norm(y, p["g"], p["o"], mean=p["m"], variance=p["v"], is_training=False)
         self.y = tf.nn.conv2d(tf.nn.relu(y), p["u"], [1, 1, 1, 1], "VALID")
 
     def expected(self, x, **changed):

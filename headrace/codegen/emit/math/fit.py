@@ -43,9 +43,7 @@ def remez(
     return coefficients, worst
 
 
-def extrema(
-    mp: Any, error: Callable[[Any], Any], low: Any, high: Any, count: int
-) -> tuple[list[Any], Any]:
+def extrema(mp: Any, error: Callable[[Any], Any], low: Any, high: Any, count: int) -> tuple[list[Any], Any]:
     """The `count` alternating extrema of the error, and the largest of all, on a fine grid."""
     steps = 40 * count
     grid = [low + (high - low) * (1 - mp.cos(mp.pi * i / steps)) / 2 for i in range(steps + 1)]
@@ -111,9 +109,7 @@ def fits(mp: Any) -> dict[str, tuple[list[Any], Any]]:
         "COS_F64": remez(mp, cos_tail, one, mp.mpf(0), quarter**2, 6),
         "ATAN_F64": remez(mp, atan_tail, one, mp.mpf(0), tan_eighth, 10),
         "ERF_F32": remez(mp, erf_ratio, one, mp.mpf(0), mp.mpf("0.8"), 6),
-        "ERFC_F32": remez(
-            mp, erfc_log, lambda t: 1 / erfc_log(t), mp.mpf("0.16"), mp.mpf("0.72"), 12
-        ),
+        "ERFC_F32": remez(mp, erfc_log, lambda t: 1 / erfc_log(t), mp.mpf("0.16"), mp.mpf("0.72"), 12),
     }
 
 

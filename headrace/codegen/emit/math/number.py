@@ -107,11 +107,7 @@ class Num:
 
     # -- comparisons: an i1 Num; false for NaN -----------------------------------------------
     def _compare(self, code: str, other: Any) -> Num:
-        full = (
-            f"fcmp o{code}"
-            if self.is_float
-            else f"icmp {'' if code in ('eq', 'ne') else 's'}{code}"
-        )
+        full = f"fcmp o{code}" if self.is_float else f"icmp {'' if code in ('eq', 'ne') else 's'}{code}"
         return Num(self.b, self.b.compare(full, self.value, self.of(other).value))
 
     def __lt__(self, other: Any) -> Num:
@@ -213,8 +209,7 @@ def where_rare(condition: Num, common: Num, rare: Any) -> Num:
     b.branch(after)
     b.block = after
     value = b.emit(
-        f"phi {common.type} [ {common.value.text}, %{before.label} ], "
-        f"[ {fixed.value.text}, %{end.label} ]",
+        f"phi {common.type} [ {common.value.text}, %{before.label} ], [ {fixed.value.text}, %{end.label} ]",
         common.type,
     )
     return Num(b, value)
