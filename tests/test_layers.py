@@ -21,9 +21,7 @@ ROOMS = (
     "program_cache accelerate"
 ).split()
 ABOVE_THE_ROOMS = {"compiled", "attribution"}
-NAMES = 26  # in one folder, at most
-# Larger, and of one kind: one module for each family of ops or of public names.
-MORE = {"ops/array": 32, "ops/nn": 33, "ops/declaration": 28, "api/tables": 31}
+NAMES = 25  # in one folder, at most
 ROOT = Path(headrace.__file__).parent
 
 
@@ -102,5 +100,4 @@ def test_a_reader_can_take_in_every_folder():
     """A folder of more names is two folders."""
     for folder in [p for p in ROOT.rglob("*") if p.is_dir() and p.name != "__pycache__"]:
         names = {p.name for p in folder.iterdir()} - {"__init__.py", "__pycache__"}
-        most = MORE.get(folder.relative_to(ROOT).as_posix(), NAMES)
-        assert len(names) <= most, f"{folder.relative_to(ROOT)}: {len(names)} names"
+        assert len(names) <= NAMES, f"{folder.relative_to(ROOT)}: {len(names)} names"

@@ -17,10 +17,11 @@ from typing import Any
 from headrace.api.namespace import Home, Namespace, expand
 
 FAMILIES = (
-    "framework", "gradients", "math", "array", "linalg", "signal", "nn", "image", "random",
-    "variables", "train", "string", "sparse", "quantized", "session", "control_flow", "data",
-    "io", "layers", "losses", "metrics", "summary", "lookup", "distributions", "distributed",
-    "saved_model", "platform", "contrib", "contrib_layers", "keras", "estimator",
+    "framework", "gradients", "values.math", "values.array", "values.linalg", "values.signal", "learning.nn",
+    "values.image", "values.random", "variables", "learning.train", "values.string", "values.sparse",
+    "values.quantized", "session", "control_flow", "data", "io", "learning.layers", "learning.losses",
+    "learning.metrics", "learning.summary", "lookup", "distributions", "distributed", "saved_model",
+    "platform", "contrib", "contrib_layers", "learning.keras", "learning.estimator",
 )  # fmt: skip
 
 

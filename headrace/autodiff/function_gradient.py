@@ -15,8 +15,8 @@ from headrace.core.errors import InvalidArgumentError
 from headrace.graph.attrs import FunctionName
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import catalog
-from headrace.ops.declaration.build import make_node
-from headrace.ops.declaration.node_def import input_types, type_name
+from headrace.ops.declaration.building.build import make_node
+from headrace.ops.declaration.messages.node_def import input_types, type_name
 from headrace.ops.declaration.signature import REQUIRED
 from headrace.ops.graphdef.function_body import Body
 from headrace.ops.graphdef.function_graph import FunctionGraph

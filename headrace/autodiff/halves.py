@@ -23,7 +23,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import placeholder
 from headrace.ops.control.function_call import fake_param
 from headrace.ops.declaration import array
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.traits import CONTROL_FLOW, SOURCE, STATEFUL, SWITCH
 from headrace.ops.graphdef.function_body import Body, copied

@@ -21,11 +21,11 @@ assert _shape_proto is not None  # imported for what it gives to Shape
 
 
 class Tensor:
-    """A symbolic value.  Operators (+, [], ...) are given to it by `ops.declaration.operators`."""
+    """A symbolic value.  Operators (+, [], ...) are given to it by `ops.declaration.building.operators`."""
 
     __array_priority__ = 100  # NumPy arrays leave binary operators to us
 
-    if TYPE_CHECKING:  # what `ops.declaration.operators` gives
+    if TYPE_CHECKING:  # what `ops.declaration.building.operators` gives
         __getitem__: Operator
         __add__: Operator
         __radd__: Operator

@@ -21,9 +21,9 @@ from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import partition, segment
 from headrace.ops.array.constant import constant
-from headrace.ops.array.slice import slice_
+from headrace.ops.array.indexing import partition, segment
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.array.source import identity
 from headrace.ops.array.tile import tile
 from headrace.ops.array.unique import unique

@@ -11,7 +11,7 @@ from headrace.functions.math.cast import cast
 from headrace.functions.nn.candidates import compute_accidental_hits, log_uniform_candidate_sampler
 from headrace.functions.values.structure import name_scope
 from headrace.nn.embedding import embedding_lookup
-from headrace.ops.array.slice import slice_
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.array.source import stop_gradient
 from headrace.ops.declaration import catalog
 from headrace.ops.linalg.matrix import matmul

@@ -15,7 +15,7 @@ from headrace.core.errors import KERNEL_ERRORS
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
-from headrace.ops.declaration.build import group
+from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.traits import CONTROL_FLOW, DIFFERENT_EACH_TIME, HOST
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 

@@ -23,7 +23,7 @@ from headrace.ops.array.source import identity, no_op
 from headrace.ops.control.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.node_def import output_types
+from headrace.ops.declaration.messages.node_def import output_types
 from headrace.ops.declaration.traits import CONTROL_FLOW
 from headrace.ops.graphdef.function_body import Body
 from headrace.ops.math.comparison import equal, greater_equal, less

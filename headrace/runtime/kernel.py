@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import UnimplementedError, require
-from headrace.ops.declaration.build import group
+from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Handle, Slot
 from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED

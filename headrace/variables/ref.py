@@ -215,7 +215,7 @@ class RefVariable(Variable):
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: Any, **masks: int
     ) -> Any:
-        from headrace.ops.array.slice_update import strided_slice_assign
+        from headrace.ops.array.slices.slice_update import strided_slice_assign
 
         return strided_slice_assign(self._variable, begin, end, strides, value, name=name, **masks)
 

@@ -196,7 +196,7 @@ class BaseResourceVariable(Variable):
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: Any, **masks: int
     ) -> Any:
-        from headrace.ops.array.slice_update import resource_strided_slice_assign
+        from headrace.ops.array.slices.slice_update import resource_strided_slice_assign
 
         with self._after_cached_read():
             value = convert_to_tensor(value, self._dtype)

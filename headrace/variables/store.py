@@ -329,7 +329,7 @@ def _part_initializer(
     initializer: Any, name: str, dtype: Any, offset: list[int], size: list[int]
 ) -> tuple[Any, Any, Any]:
     """(initializer, shape, dtype) of one part: an initializer fills it, a value is sliced."""
-    from headrace.ops.array.slice import slice_
+    from headrace.ops.array.slices.slice import slice_
 
     if initializer is None:
         return _default_initializer(name, dtype), size, dtype

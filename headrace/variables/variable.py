@@ -18,8 +18,8 @@ from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import strip_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array.strided_slice import getitem
-from headrace.ops.declaration.operators import OPERATORS
+from headrace.ops.array.slices.strided_slice import getitem
+from headrace.ops.declaration.building.operators import OPERATORS
 from headrace.variables.creators import chained
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.slices import SaveSliceInfo as _Slice

@@ -15,7 +15,7 @@ from headrace.devices import device as devices
 from headrace.devices.device import HostMemory, Memory, Program
 from headrace.devices.null import Null
 from headrace.devices.separate import separate_program
-from headrace.ops.declaration.build import group
+from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.traits import ELEMENTWISE, STATEFUL
 from headrace.plan.plan import Plan, PlanNode
 from tests.ops.declared import Built, samples

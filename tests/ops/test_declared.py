@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.ops.declaration.digest import digest
+from headrace.ops.declaration.messages.digest import digest
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME
 from tests.ops import checks
 from tests.ops.declared import ErrorSample, needs_samples, ops, samples

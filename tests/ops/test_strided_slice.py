@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as tf
-from headrace.ops.array.slice_update import resource_strided_slice_assign, strided_slice_assign
+from headrace.ops.array.slices.slice_update import resource_strided_slice_assign, strided_slice_assign
 
 X = np.arange(24.0).reshape(2, 3, 4)
 

@@ -120,7 +120,7 @@ def stays_apart(op: Op, sample: Sample) -> None:
 
 
 def _again(node: Any) -> Any:
-    from headrace.ops.declaration.build import make_node
+    from headrace.ops.declaration.building.build import make_node
 
     return make_node(
         node.graph, node.declaration, list(node.inputs), node.inputs.types, dict(node.attrs), "twin"

@@ -75,7 +75,7 @@ NAMES: dict[str, str] = {
     f"{_SEQ2SEQ}.beams": _all("contrib.seq2seq.", "tile_batch gather_tree_from_array"),
     f"{_SEQ2SEQ}.beam_step": _all("contrib.seq2seq.", "BeamSearchDecoderState BeamSearchDecoderOutput"),
     f"{_SEQ2SEQ}.beam_search": _all("contrib.seq2seq.", "BeamSearchDecoder FinalBeamSearchDecoderOutput"),
-    "headrace.ops.nn.beam_search": _all("contrib.seq2seq.", "gather_tree"),
+    "headrace.ops.nn.sequences.beam_search": _all("contrib.seq2seq.", "gather_tree"),
     f"{_LEGACY_SEQ2SEQ}.losses": _all(_LEGACY, "sequence_loss sequence_loss_by_example"),
     f"{_LEGACY_SEQ2SEQ}.buckets": _all(_LEGACY, "model_with_buckets"),
     f"{_LEGACY_SEQ2SEQ}.decoders": _all(_LEGACY, "rnn_decoder embedding_rnn_decoder"),

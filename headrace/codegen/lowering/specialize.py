@@ -32,7 +32,7 @@ from headrace.codegen.regions.regions import Key, Region, generator_key, is_draw
 from headrace.core.dtypes import DType
 from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
-from headrace.ops.declaration.build import group
+from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.emit import Decline, LibraryCall
 from headrace.ops.declaration.shape_rules import Input
 from headrace.ops.declaration.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL, VARIABLE

@@ -16,7 +16,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.arithmetic import mul
-from headrace.ops.nn.norm import l2_loss
+from headrace.ops.nn.normalization.norm import l2_loss
 
 Regularizer = Callable[[Any], Any]
 

@@ -12,8 +12,8 @@ from headrace.functions.array.array import zeros
 from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.rnn.lstm_cells import LSTMStateTuple
 from headrace.layers.rnn.rnn_cells import BIAS, KERNEL, LayerRNNCell
-from headrace.ops.nn.gru_block import gru_block_cell
-from headrace.ops.nn.lstm_block import lstm_block_cell
+from headrace.ops.nn.recurrent.gru_block import gru_block_cell
+from headrace.ops.nn.recurrent.lstm_block import lstm_block_cell
 from headrace.variables.initializers.initializers import Constant
 
 PEEPHOLES = ("w_i_diag", "w_f_diag", "w_o_diag")

@@ -22,7 +22,7 @@ from headrace.nn.rnn import dynamic_rnn
 from headrace.nn.static_rnn import static_rnn
 from headrace.ops.array.reverse import reverse_v2
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.nn.lstm_block import block_lstm
+from headrace.ops.nn.recurrent.lstm_block import block_lstm
 
 
 class FusedRNNCell(ABC):

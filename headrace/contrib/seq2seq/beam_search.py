@@ -32,7 +32,7 @@ from headrace.nn.rnn_parts import assert_like_rnncell
 from headrace.ops.array.tile import tile
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.nn.beam_search import gather_tree
+from headrace.ops.nn.sequences.beam_search import gather_tree
 
 
 class FinalBeamSearchDecoderOutput(NamedTuple):

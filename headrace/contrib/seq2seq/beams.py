@@ -24,7 +24,7 @@ from headrace.ops.array.tile import tile
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import logical
-from headrace.ops.nn.beam_search import gather_tree
+from headrace.ops.nn.sequences.beam_search import gather_tree
 
 
 def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:

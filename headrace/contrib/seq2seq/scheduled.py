@@ -17,7 +17,7 @@ from headrace.functions.math.reduce import reduce_all, reduce_any
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.nn.rnn import swapped
-from headrace.ops.array.scatter import scatter_nd
+from headrace.ops.array.indexing.scatter import scatter_nd
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import logical
 

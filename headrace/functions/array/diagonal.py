@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core.dtypes import as_dtype, bool_
 from headrace.functions.linalg.matrix import is_operator
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import matrix_diagonal
+from headrace.ops.array.diagonals import matrix_diagonal
 
 
 def _padding(value: Any, like: Any) -> Any:

@@ -11,12 +11,12 @@ from headrace.core.dtypes import as_dtype
 from headrace.functions.array.array import rank, shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import gather as gathering
-from headrace.ops.array import where as choice
 from headrace.ops.array.concat import concat_v2
 from headrace.ops.array.constant import constant
-from headrace.ops.array.mask import boolean_mask
-from headrace.ops.array.one_hot import one_hot as build_one_hot
+from headrace.ops.array.indexing import gather as gathering
+from headrace.ops.array.indexing import where as choice
+from headrace.ops.array.indexing.mask import boolean_mask
+from headrace.ops.array.indexing.one_hot import one_hot as build_one_hot
 from headrace.ops.declaration import array
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor

@@ -12,7 +12,7 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import strided_slice
+from headrace.ops.array.slices import strided_slice
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, comparison

@@ -6,8 +6,8 @@ from typing import Any
 
 from headrace.functions.array.array import ones_like
 from headrace.graph.tensor import Tensor
-from headrace.ops.array.strided_slice import assignable, getitem
-from headrace.ops.array.strided_slice import strided_slice as build
+from headrace.ops.array.slices.strided_slice import assignable, getitem
+from headrace.ops.array.slices.strided_slice import strided_slice as build
 from headrace.ops.declaration import array
 
 __all__ = ["getitem", "slice_", "strided_slice"]

@@ -16,7 +16,7 @@ from headrace.functions.linalg.linalg import matmul
 from headrace.functions.math.reduce import reduce_prod
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import where
+from headrace.ops.array.indexing import where
 from headrace.ops.array.unique import list_diff
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor

@@ -11,7 +11,7 @@ from headrace.functions.array.indexing import sequence_mask
 from headrace.functions.array.stacking import concat, stack
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array.mask import boolean_mask
+from headrace.ops.array.indexing.mask import boolean_mask
 from headrace.ops.declaration import array
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor

@@ -20,7 +20,8 @@ from headrace.functions.io.example_features import (
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import reshape, slice
+from headrace.ops.array import reshape
+from headrace.ops.array.slices import slice
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.io import parse_example as ops
 from headrace.ops.io import parse_sequence, parse_sequence_batch

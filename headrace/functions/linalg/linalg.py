@@ -14,8 +14,8 @@ from headrace.functions.linalg.matrix import is_operator
 from headrace.functions.math.math import real
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import where
 from headrace.ops.array.constant import constant, pack
+from headrace.ops.array.indexing import where
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import least_squares, matrix, solve, spectral

@@ -14,8 +14,8 @@ from headrace.functions.control.while_loop import while_loop
 from headrace.functions.linalg.linalg import matmul
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import where
 from headrace.ops.array.constant import constant
+from headrace.ops.array.indexing import where
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import matrix_terms as terms

@@ -12,13 +12,14 @@ from headrace.functions.math.reduce import reduce_sum
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import source, where
+from headrace.ops.array import source
 from headrace.ops.array.constant import constant, pack
+from headrace.ops.array.indexing import where
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.math import arithmetic, comparison
-from headrace.ops.nn import norm
+from headrace.ops.nn.normalization import norm
 
 
 def _values(t: Any, name: str) -> Tensor:

@@ -13,8 +13,8 @@ from headrace.functions.math.cast import cast
 from headrace.functions.math.reduce import reduce_max
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import scatter
 from headrace.ops.array.constant import pack
+from headrace.ops.array.indexing import scatter
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, comparison

@@ -10,9 +10,14 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration import array
+from headrace.ops.declaration.building.operators import (
+    exclusive_or,
+    old_quotient,
+    require_same_type,
+    true_quotient,
+)
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
-from headrace.ops.declaration.operators import exclusive_or, old_quotient, require_same_type, true_quotient
 from headrace.ops.math import arithmetic, comparison, complex, sequence
 from headrace.ops.nn import activation
 

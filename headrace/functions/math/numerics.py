@@ -17,8 +17,9 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import fingerprint as fingerprints
-from headrace.ops.array import segment, strided_slice
 from headrace.ops.array.constant import constant
+from headrace.ops.array.indexing import segment
+from headrace.ops.array.slices import strided_slice
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, checks, comparison, histogram

@@ -14,8 +14,9 @@ from headrace.functions.math.math import range_
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import source, where
+from headrace.ops.array import source
 from headrace.ops.array.constant import constant
+from headrace.ops.array.indexing import where
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, comparison, reduce

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.functions.array.array import ones, shape_internal
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import segment
+from headrace.ops.array.indexing import segment
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.arithmetic import maximum, sqrt

@@ -21,7 +21,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array import space
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.nn import conv, conv3d, depthwise
+from headrace.ops.nn.convolution import conv, conv3d, depthwise
 
 
 def with_space_to_batch(

@@ -10,8 +10,8 @@ from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import array
-from headrace.ops.nn import conv, depthwise
-from headrace.ops.nn import conv3d as ops3d
+from headrace.ops.nn.convolution import conv, depthwise
+from headrace.ops.nn.convolution import conv3d as ops3d
 
 DENSE, DENSE_3D = [1, 1, 1, 1], [1, 1, 1, 1, 1]  # dilations: a filter without holes
 

@@ -17,13 +17,14 @@ from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import scatter, unique
+from headrace.ops.array import unique
 from headrace.ops.array.constant import constant
-from headrace.ops.array.mask import boolean_mask
+from headrace.ops.array.indexing import scatter
+from headrace.ops.array.indexing.mask import boolean_mask
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, logical
-from headrace.ops.nn import ctc, ctc_decode
+from headrace.ops.nn.sequences import ctc, ctc_decode
 
 
 # -- the loss -------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ def _dense_loss(logits: Any, labels: Any, label_length: Any, logit_length: Any) 
 
 def dense_labels_to_sparse(labels: Any, present: Any) -> SparseTensor:
     """A matrix of labels as a `SparseTensor` of those that are present."""
-    from headrace.ops.array.where import where as places
+    from headrace.ops.array.indexing.where import where as places
 
     indices = places(present)
     values = cast(boolean_mask(labels, present), dtypes.int32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.ops.nn import fractional_pool
+from headrace.ops.nn.pools import fractional_pool
 
 
 def fractional_max_pool(

@@ -17,7 +17,7 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, exponential
 from headrace.ops.math.division import reciprocal
-from headrace.ops.nn import batch_norm, norm
+from headrace.ops.nn.normalization import batch_norm, norm
 
 
 # -- statistics -----------------------------------------------------------------------------------

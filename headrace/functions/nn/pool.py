@@ -15,8 +15,8 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.nn import pool as ops
-from headrace.ops.nn import pool3d, pool_argmax
+from headrace.ops.nn.pools import pool as ops
+from headrace.ops.nn.pools import pool3d, pool_argmax
 
 
 def _pool(

@@ -19,7 +19,7 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.nn import conv, conv3d
+from headrace.ops.nn.convolution import conv, conv3d
 
 
 def conv1d_transpose(

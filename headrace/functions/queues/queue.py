@@ -14,7 +14,7 @@ from headrace.functions.random.random_seed import get_seed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.array.gather import gather_v2
+from headrace.ops.array.indexing.gather import gather_v2
 from headrace.ops.declaration.constants import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.queues import queue as ops

@@ -203,7 +203,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     from headrace.functions.array.array import shape as shape_of
     from headrace.functions.control.grouping import with_dependencies
     from headrace.functions.math.reduce import reduce_all
-    from headrace.ops.array.slice import slice_
+    from headrace.ops.array.slices.slice import slice_
     from headrace.ops.math.checks import assert_
 
     with name_scope(name, "random_crop", [value, size]) as scope:

@@ -10,8 +10,8 @@ from headrace.core import dtypes
 from headrace.core.shapes import make_shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import gather, where
 from headrace.ops.array.constant import constant, pack
+from headrace.ops.array.indexing import gather, where
 from headrace.ops.declaration import array
 from headrace.ops.declaration.constants import constant as constant_value
 from headrace.ops.declaration.convert import convert_to_tensor

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.core.dtypes import as_dtype
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
-from headrace.ops.array.gather import gather_v2
+from headrace.ops.array.indexing.gather import gather_v2
 from headrace.ops.array.unique import list_diff
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices

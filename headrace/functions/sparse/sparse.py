@@ -17,8 +17,8 @@ from headrace.functions.math.cast import cast
 from headrace.functions.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import slice
 from headrace.ops.array.constant import constant
+from headrace.ops.array.slices import slice
 from headrace.ops.declaration.constants import constant_value, constant_value_as_shape
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, comparison

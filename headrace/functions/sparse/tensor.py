@@ -272,7 +272,7 @@ def _quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: s
 
 def _true_quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
     """Integers become floats first."""
-    from headrace.ops.declaration.operators import _QUOTIENT_TYPES
+    from headrace.ops.declaration.building.operators import _QUOTIENT_TYPES
     from headrace.ops.math.cast import cast
 
     wide = _QUOTIENT_TYPES.get(values.dtype.base)

@@ -12,7 +12,7 @@ from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.reshape import ensure_shape as build_ensure_shape
-from headrace.ops.declaration import literals
+from headrace.ops.declaration.building import literals
 
 
 def make_tensor_proto(

@@ -12,7 +12,7 @@ from headrace.functions.math.confusion import confusion_matrix
 from headrace.functions.math.math import div, div_no_nan, equal, not_equal
 from headrace.functions.math.reduce import reduce_mean, reduce_sum
 from headrace.layers.metrics.state import collected, metric_variable
-from headrace.ops.array.diagonal import diag_part
+from headrace.ops.array.diagonals.diagonal import diag_part
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.arithmetic import maximum
 from headrace.ops.math.comparison import greater

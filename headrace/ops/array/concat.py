@@ -8,7 +8,8 @@ from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Dim, make_shape, show
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import constant, reshape, slice, split
+from headrace.ops.array import constant, reshape, split
+from headrace.ops.array.slices import slice
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
@@ -213,7 +214,7 @@ def _split_columns(dy: IndexedSlices, values: list[Tensor], axis: int) -> list[I
 
 def _split_rows(dy: IndexedSlices, values: list[Tensor]) -> list[IndexedSlices]:
     """Each input gets the rows whose indices fall into its range."""
-    from headrace.ops.array import gather, where
+    from headrace.ops.array.indexing import gather, where
     from headrace.ops.math import cast, logical
 
     kind = dy.indices.dtype.base

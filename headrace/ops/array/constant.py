@@ -11,9 +11,9 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
+from headrace.ops.declaration.building.literals import literal
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.literals import literal
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge
 from headrace.ops.declaration.signature import Int, TensorAttr, Type

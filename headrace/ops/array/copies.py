@@ -11,7 +11,7 @@ import numpy as np
 from headrace.core.dtypes import INDEX, as_dtype, bool_, float32, int32
 from headrace.core.errors import NotFoundError, UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
-from headrace.ops.array.rows import combine
+from headrace.ops.array.indexing.rows import combine
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank

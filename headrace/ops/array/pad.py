@@ -7,7 +7,8 @@ import numpy as np
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops.array import reshape, slice
+from headrace.ops.array import reshape
+from headrace.ops.array.slices import slice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample

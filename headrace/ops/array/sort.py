@@ -7,7 +7,8 @@ import numpy as np
 from headrace.core.dtypes import INDEX, REALS, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
-from headrace.ops.array import constant, reshape, scatter
+from headrace.ops.array import constant, reshape
+from headrace.ops.array.indexing import scatter
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample

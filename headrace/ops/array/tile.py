@@ -61,7 +61,8 @@ def _(node, dy):
     if isinstance(dy, IndexedSlices):
         dy = _folded_rows(dy, multiples, sizes)
         ones = constant.constant([1], multiples.dtype.base)
-        from headrace.ops.array import concat, slice
+        from headrace.ops.array import concat
+        from headrace.ops.array.slices import slice
 
         multiples = concat.concat_v2([ones, slice.slice_(multiples, [1], [-1])], 0)
     from headrace.ops.math import reduce
@@ -83,7 +84,7 @@ def _even_axes(x):
 
 def _folded_rows(dy, multiples, sizes):
     """Row i of a tiled gradient belongs to row i mod n of the input."""
-    from headrace.ops.array import segment
+    from headrace.ops.array.indexing import segment
     from headrace.ops.math import cast
 
     rows = cast.cast(sizes[0], DstT=dy.indices.dtype.base)

@@ -9,7 +9,7 @@ from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import SCALAR, Shape
 from headrace.ops.array.fill import zeros_like
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.node_def import type_name
+from headrace.ops.declaration.messages.node_def import type_name
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.signature import Shapes, Types
 

@@ -18,8 +18,8 @@ from headrace.core.errors import (
 )
 from headrace.core.float_errors import as_outside
 from headrace.core.shapes import UNKNOWN
+from headrace.ops.declaration.building.literals import to_array
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.literals import to_array
 from headrace.ops.declaration.signature import String, Types
 from headrace.ops.declaration.traits import BLOCKING, HOST, STATEFUL
 

@@ -7,7 +7,7 @@ import numpy as np
 from headrace.core.errors import UnimplementedError, require
 from headrace.core.shapes import make_shape
 from headrace.ops.control.tensor_array_state import ArrayState, partly_known, refuse, shown, unique_name
-from headrace.ops.declaration.node_def import type_name
+from headrace.ops.declaration.messages.node_def import type_name
 
 
 def new_state(name, size, dtype, element_shape, dynamic, clear_after_read, identical=False):

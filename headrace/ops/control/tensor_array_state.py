@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import make_shape
-from headrace.ops.declaration.node_def import type_name
+from headrace.ops.declaration.messages.node_def import type_name
 
 CONTAINER, GRADIENT_CONTAINER = "_tensor_arrays", "_tensor_array_grads"
 _numbers = itertools.count()

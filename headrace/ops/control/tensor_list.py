@@ -12,7 +12,7 @@ from headrace.ops.control.tensor_array_state import partly_known, refuse, shown
 from headrace.ops.control.tensor_list_value import TensorList, boxed, described, unboxed
 from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.node_def import type_name
+from headrace.ops.declaration.messages.node_def import type_name
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge
 from headrace.ops.declaration.shape_rules import require_rank, scalar

@@ -8,7 +8,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array.fill import zeros_array, zeros_like
 from headrace.ops.control.tensor_array_state import partly_known, refuse, shown
-from headrace.ops.declaration.node_def import type_name
+from headrace.ops.declaration.messages.node_def import type_name
 
 
 class TensorList:

@@ -8,7 +8,7 @@ from headrace.core.dtypes import INDEX, float32, int32
 from headrace.core.errors import require
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape, make_shape
 from headrace.ops.array import concat
-from headrace.ops.array.slice import slice_
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.control.tensor_array_state import partly_known, shown
 from headrace.ops.control.tensor_list import (
     held_shape,

@@ -16,7 +16,7 @@ from headrace.ops.array.reshape import (
     size_of,
     squeeze,
 )
-from headrace.ops.array.slice import slice_
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.array.split import split, split_v
 from headrace.ops.array.tile import broadcast_to, tile, tile_grad
 from headrace.ops.array.transpose import conjugate_transpose, invert_permutation, transpose

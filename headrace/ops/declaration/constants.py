@@ -63,7 +63,7 @@ def _from_shape(tensor: Tensor) -> Any:
 
 
 def _evaluate(tensor: Tensor, depth: int) -> Any:
-    from headrace.ops.declaration.build import group
+    from headrace.ops.declaration.building.build import group
 
     node = tensor.op
     op = node.declaration

@@ -13,7 +13,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.mixing import different_graphs
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration.literals import holds
+from headrace.ops.declaration.building.literals import holds
 
 Conversion = Callable[..., Any]
 _CONVERSIONS: list[tuple[int, Any, Conversion]] = []  # priority, type(s), function

@@ -32,7 +32,7 @@ from headrace.ops.declaration.traits import Trait
 REGISTRY: dict[str, Op] = {}
 GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # by op or by a user's name; None: no gradient
 
-_apply: Callable[..., Any] | None = None  # set by ops.declaration.build
+_apply: Callable[..., Any] | None = None  # set by ops.declaration.building.build
 
 
 class Op:
@@ -104,7 +104,7 @@ class Op:
 
     def _apply(self, args: Any, kwargs: Any, called: str | None = None) -> Any:
         if _apply is None:
-            import headrace.ops.declaration.build  # noqa: F401  (sets it)
+            import headrace.ops.declaration.building.build  # noqa: F401  (sets it)
         assert _apply is not None
         return _apply(self, args, kwargs, called)
 
@@ -171,7 +171,7 @@ class Op:
 
     @cached_property
     def op_def(self) -> Any:
-        from headrace.ops.declaration.op_def import to_op_def
+        from headrace.ops.declaration.messages.op_def import to_op_def
 
         return to_op_def(self)
 

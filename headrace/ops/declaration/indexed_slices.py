@@ -117,8 +117,8 @@ def _warn(value: IndexedSlices) -> None:
 
 
 def _dense(value: IndexedSlices, name: str | None = None) -> Tensor:
-    from headrace.ops.array.segment import unsorted_segment_sum
-    from headrace.ops.array.strided_slice import getitem
+    from headrace.ops.array.indexing.segment import unsorted_segment_sum
+    from headrace.ops.array.slices.strided_slice import getitem
 
     rows = getitem(value.dense_shape, 0)  # type: ignore[arg-type]
     return unsorted_segment_sum(value.values, value.indices, rows, name=name)

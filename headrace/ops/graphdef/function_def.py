@@ -16,9 +16,9 @@ from headrace.core.shapes import UNKNOWN, Shape
 from headrace.formats import proto
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import node_def
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.op_def import fill, kind_of, read, to_signature
+from headrace.ops.declaration.messages import node_def
+from headrace.ops.declaration.messages.op_def import fill, kind_of, read, to_signature
 from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.ops.graphdef.graph_import import Import

@@ -15,7 +15,7 @@ from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import placeholder
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.traits import SOURCE, STATEFUL
 
 

@@ -15,7 +15,7 @@ from headrace.graph.attrs import FunctionName
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.op_def import to_signature
+from headrace.ops.declaration.messages.op_def import to_signature
 from headrace.ops.declaration.traits import HOST, STATEFUL
 from headrace.ops.graphdef import function_def
 from headrace.ops.graphdef.function_body import Body, effects

@@ -22,9 +22,9 @@ from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.scopes import device_of
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import node_def
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.messages import node_def
 from headrace.ops.graphdef.import_export import check_edge, find_op
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, TF_VERSION
 

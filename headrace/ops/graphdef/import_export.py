@@ -14,10 +14,11 @@ from headrace.formats import proto
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import catalog, node_def
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.op_def import fill, kind_of, read
+from headrace.ops.declaration.messages import node_def
+from headrace.ops.declaration.messages.op_def import fill, kind_of, read
 from headrace.version import GRAPH_DEF_VERSION
 
 MAX_BYTES = 1 << 31  # what a message may hold

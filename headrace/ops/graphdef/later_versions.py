@@ -8,7 +8,7 @@ from typing import Any
 from headrace.formats import proto
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
-from headrace.ops.declaration.op_def import fill
+from headrace.ops.declaration.messages.op_def import fill
 from headrace.ops.graphdef.later_ops import rewrite
 from headrace.version import GRAPH_DEF_VERSION
 

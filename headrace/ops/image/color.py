@@ -6,7 +6,8 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS, float16, float32, float64, int8, int16, int32, int64, uint8
 from headrace.core.errors import FailedPreconditionError, require
-from headrace.ops.array import gather, reshape
+from headrace.ops.array import reshape
+from headrace.ops.array.indexing import gather
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.precision import clamp, widen

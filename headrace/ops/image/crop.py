@@ -15,7 +15,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank, with_size
 from headrace.ops.declaration.signature import String, Type
 from headrace.ops.image.resize import sized_image
-from headrace.ops.nn.conv_geometry import sizes_shape
+from headrace.ops.nn.convolution.conv_geometry import sizes_shape
 
 PIXELS = (uint8, uint16, int8, int16, int32, int64, float16, float32, float64)
 METHOD = {"method": String("bilinear", "nearest", default="bilinear")}

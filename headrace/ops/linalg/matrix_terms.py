@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import matrix_diagonal
 from headrace.ops.array.constant import constant
-from headrace.ops.array.diagonal import matrix_band_part
+from headrace.ops.array.diagonals import matrix_diagonal
+from headrace.ops.array.diagonals.diagonal import matrix_band_part
 from headrace.ops.declaration import array
 from headrace.ops.linalg import matrix
 from headrace.ops.math.sequence import range_

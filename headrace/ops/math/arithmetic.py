@@ -228,7 +228,7 @@ def magnitude(x, name=None):
 # -- extremes -----------------------------------------------------------------------------------
 def _extreme_gradient(chooses_x):
     def gradient(node, dy):
-        from headrace.ops.array import where
+        from headrace.ops.array.indexing import where
         from headrace.ops.declaration import array
 
         x, y = node.inputs

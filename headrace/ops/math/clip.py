@@ -28,8 +28,8 @@ def clip_by_value(t, clip_value_min, clip_value_max):
 
 @clip_by_value.gradient
 def _(node, dy):
-    from headrace.ops.array import where
     from headrace.ops.array.broadcast import unbroadcast
+    from headrace.ops.array.indexing import where
     from headrace.ops.declaration.array import zeros_like
     from headrace.ops.math import comparison, logical
 

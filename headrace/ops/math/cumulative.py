@@ -159,7 +159,7 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 @cumulative_logsumexp.gradient
 def _(node, dy):
-    from headrace.ops.array import where
+    from headrace.ops.array.indexing import where
     from headrace.ops.math import comparison
     from headrace.ops.math.arithmetic import exp, log, sub
 

@@ -109,7 +109,7 @@ def _power(x, y):
 
 
 def _pow_gradient(node, dy):
-    from headrace.ops.array import where
+    from headrace.ops.array.indexing import where
     from headrace.ops.declaration import array
     from headrace.ops.math import comparison
 

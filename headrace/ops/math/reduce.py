@@ -107,7 +107,7 @@ def kept_shape(shape, axes):
     if isinstance(shape, tuple):
         gone = {int(a) % len(shape) for a in np.ravel(axes)}
         return tuple(1 if a in gone else n for a, n in enumerate(shape))
-    from headrace.ops.array import partition
+    from headrace.ops.array.indexing import partition
     from headrace.ops.declaration import array
     from headrace.ops.math.cast import cast
     from headrace.ops.math.sequence import range_
@@ -204,7 +204,8 @@ def _prod_gradient(node, dy):
 
 def _reduced_first(node, shape):
     """The order of axes that puts the reduced ones first, and the sizes of both groups."""
-    from headrace.ops.array import gather, unique
+    from headrace.ops.array import unique
+    from headrace.ops.array.indexing import gather
     from headrace.ops.declaration import array
     from headrace.ops.math.cast import cast
     from headrace.ops.math.sequence import range_

@@ -283,7 +283,7 @@ bessel_i0e = _special(
 
 
 def _bessel_i1e_gradient(node, dy):
-    from headrace.ops.array import where
+    from headrace.ops.array.indexing import where
     from headrace.ops.declaration import array
     from headrace.ops.math.arithmetic import abs_
 

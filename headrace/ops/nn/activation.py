@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.dtypes import FLOATS, REALS, float32, qint8
-from headrace.ops.array import fill, where
+from headrace.ops.array import fill
+from headrace.ops.array.indexing import where
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.families import paired, require_same_shape
 from headrace.ops.declaration.precision import widen

@@ -7,7 +7,8 @@ import numpy as np
 from headrace.core.dtypes import REALS
 from headrace.core.errors import OutOfRangeError, UnimplementedError, require
 from headrace.core.shapes import make_shape
-from headrace.ops.array import concat, reshape, segment, transpose
+from headrace.ops.array import concat, reshape, transpose
+from headrace.ops.array.indexing import segment
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank

@@ -12,8 +12,9 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Bool, Float, Ints, String, Type
 from headrace.ops.image import resize
-from headrace.ops.nn import conv_geometry, pool, pooling
-from headrace.ops.nn.convolve import convolve
+from headrace.ops.nn.convolution import conv_geometry
+from headrace.ops.nn.convolution.convolve import convolve
+from headrace.ops.nn.pools import pool, pooling
 from headrace.ops.quantized.math import product_range, zero_of
 from headrace.ops.quantized.quantize import F, bounds, from_float, from_float32, quantized, scalar, to_float
 

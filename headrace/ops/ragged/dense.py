@@ -113,7 +113,9 @@ def _all_splits(tensors, kinds, total):
 @ragged_tensor_to_tensor.gradient
 def _(node, dy):
     """Each value gets the gradient at its place; the default value what is left."""
-    from headrace.ops.array import broadcast, gather, scatter, strided_slice, where
+    from headrace.ops.array import broadcast
+    from headrace.ops.array.indexing import gather, scatter, where
+    from headrace.ops.array.slices import strided_slice
     from headrace.ops.declaration import array
     from headrace.ops.math import arithmetic, comparison, reduce, sequence
 

@@ -164,7 +164,8 @@ def uniform_splits(shape, dim, kind):
 
 @ragged_gather.gradient
 def _(node, *dys):
-    from headrace.ops.array import gather, strided_slice
+    from headrace.ops.array.indexing import gather
+    from headrace.ops.array.slices import strided_slice
     from headrace.ops.declaration import array
     from headrace.ops.declaration.indexed_slices import IndexedSlices
 

@@ -120,7 +120,7 @@ def _(node, dy):
     from headrace.ops.array import reshape
     from headrace.ops.array.concat import concat_v2
     from headrace.ops.array.fill import fill
-    from headrace.ops.array.strided_slice import getitem
+    from headrace.ops.array.slices.strided_slice import getitem
     from headrace.ops.math import arithmetic, reduce, sequence
 
     shape, alpha = node.inputs

@@ -262,7 +262,7 @@ def sparse_reorder(input_indices, input_values, input_shape):
 
 @sparse_reorder.gradient
 def _(node, d_indices, dy):
-    from headrace.ops.array import gather
+    from headrace.ops.array.indexing import gather
     from headrace.ops.declaration import array
     from headrace.ops.math import sequence
 

@@ -93,7 +93,7 @@ def _refuse_disorder(e, x, y):
 
 @sparse_to_dense.gradient
 def _(node, dy):
-    from headrace.ops.array import gather
+    from headrace.ops.array.indexing import gather
     from headrace.ops.declaration import array
     from headrace.ops.math import arithmetic, reduce
 
@@ -170,7 +170,7 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
 
 @sparse_tensor_dense_add.gradient
 def _(node, dy):
-    from headrace.ops.array import gather
+    from headrace.ops.array.indexing import gather
 
     return None, gather.gather_nd(dy, node.inputs[0]), None, dy
 
@@ -260,7 +260,8 @@ def _product(rows, m, k, values, b):
 
 @sparse_tensor_dense_mat_mul.gradient
 def _(node, dy):
-    from headrace.ops.array import gather, strided_slice
+    from headrace.ops.array.indexing import gather
+    from headrace.ops.array.slices import strided_slice
     from headrace.ops.declaration import array
     from headrace.ops.math import arithmetic, reduce
 
@@ -408,7 +409,9 @@ def _(node, dy):
 
 def _dense_side(node):
     """The places in the dense input that the elements met, and its elements there."""
-    from headrace.ops.array import fill, gather, strided_slice
+    from headrace.ops.array import fill
+    from headrace.ops.array.indexing import gather
+    from headrace.ops.array.slices import strided_slice
     from headrace.ops.declaration import array
     from headrace.ops.math import arithmetic, cast
 

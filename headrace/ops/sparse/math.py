@@ -304,7 +304,7 @@ sparse_reduce_max, sparse_reduce_max_sparse = reduction(
 
 @sparse_reduce_sum.gradient
 def _(node, dy):
-    from headrace.ops.array import gather
+    from headrace.ops.array.indexing import gather
     from headrace.ops.declaration import array
     from headrace.ops.math import cast, division, reduce
 

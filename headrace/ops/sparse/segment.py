@@ -9,9 +9,10 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, REALS, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops.array import gather, reshape, segment
-from headrace.ops.array.rows import first_bad
-from headrace.ops.array.segment import check_sorted, reduced_rows
+from headrace.ops.array import reshape
+from headrace.ops.array.indexing import gather, segment
+from headrace.ops.array.indexing.rows import first_bad
+from headrace.ops.array.indexing.segment import check_sorted, reduced_rows
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample

@@ -11,7 +11,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
-from headrace.ops.array.rows import OUTSIDE, check_places
+from headrace.ops.array.indexing.rows import OUTSIDE, check_places
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.resources import Handle

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.ops.array.rows import OUTSIDE
+from headrace.ops.array.indexing.rows import OUTSIDE
 from headrace.ops.declaration.emit import Decline
 
 

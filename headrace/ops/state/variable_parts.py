@@ -11,8 +11,8 @@ from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import concat, reshape
 from headrace.ops.array.constant import constant
-from headrace.ops.array.rows import OUTSIDE, check_places
-from headrace.ops.array.strided_slice import strided_slice
+from headrace.ops.array.indexing.rows import OUTSIDE, check_places
+from headrace.ops.array.slices.strided_slice import strided_slice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
@@ -132,7 +132,7 @@ def resource_gather_nd(resource, indices, *, dtype):
 
 @resource_gather_nd.gradient
 def _(node, dy):
-    from headrace.ops.array import scatter
+    from headrace.ops.array.indexing import scatter
 
     handle, indices = node.inputs
     shape = shape_of_variable(handle, indices.dtype)

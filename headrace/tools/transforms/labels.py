@@ -7,7 +7,7 @@ from typing import Any
 from headrace.formats import proto
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
-from headrace.ops.declaration.op_def import to_op_def
+from headrace.ops.declaration.messages.op_def import to_op_def
 from headrace.tools.transforms.call import Call, transform
 from headrace.tools.transforms.nodes import graph_of, node_of, parts, refuse
 

@@ -8,7 +8,7 @@ from headrace.core.dtypes import as_dtype
 from headrace.formats import proto
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
-from headrace.ops.declaration.node_def import attributes, output_types
+from headrace.ops.declaration.messages.node_def import attributes, output_types
 from headrace.tools.transforms.call import Call, transform
 from headrace.tools.transforms.nodes import (
     Nodes,

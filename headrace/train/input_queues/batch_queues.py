@@ -13,7 +13,7 @@ from headrace.functions.math.cast import cast
 from headrace.functions.queues.queue import QueueBase
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.graph.tensor import Tensor
-from headrace.ops.array.partition import dynamic_partition
+from headrace.ops.array.indexing.partition import dynamic_partition
 from headrace.ops.array.source import no_op
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.train.input_queues import sparse_batching

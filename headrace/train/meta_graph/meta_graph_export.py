@@ -17,7 +17,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
-from headrace.ops.declaration.op_def import fill
+from headrace.ops.declaration.messages.op_def import fill
 from headrace.train.meta_graph.collection_items import conversion_of
 from headrace.version import GIT_VERSION, TF_VERSION
 

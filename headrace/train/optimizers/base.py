@@ -30,7 +30,7 @@ from headrace.variables.variable import Variable
 def deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
     """Rows of equal indices summed: (values, indices)."""
     from headrace.functions.array.array import shape
-    from headrace.ops.array.segment import unsorted_segment_sum
+    from headrace.ops.array.indexing.segment import unsorted_segment_sum
 
     unique, places = catalog.find("Unique")(indices)
     rows: Any = shape(unique)

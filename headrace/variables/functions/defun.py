@@ -19,9 +19,9 @@ from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.declaration.op_def import fill, kind_of
+from headrace.ops.declaration.messages.op_def import fill, kind_of
 from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.graphdef import function_def
 from headrace.ops.graphdef.function_graph import FunctionGraph

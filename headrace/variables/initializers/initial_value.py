@@ -9,7 +9,7 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import catalog
-from headrace.ops.declaration.build import make_node
+from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.traits import VARIABLE
 
 _KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")

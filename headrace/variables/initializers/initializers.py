@@ -17,7 +17,7 @@ from headrace.functions.array import array
 from headrace.functions.random import random
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
-from headrace.ops.array.slice import slice_
+from headrace.ops.array.slices.slice import slice_
 
 
 class Initializer:

@@ -11,8 +11,8 @@ from headrace.functions.math.cast import cast
 from headrace.functions.random import random
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import pack
-from headrace.ops.array.diagonal import diag_part
-from headrace.ops.array.scatter import scatter_nd
+from headrace.ops.array.diagonals.diagonal import diag_part
+from headrace.ops.array.indexing.scatter import scatter_nd
 from headrace.ops.linalg.factor import qr
 from headrace.ops.linalg.matrix import matmul
 from headrace.ops.math.arithmetic import sign

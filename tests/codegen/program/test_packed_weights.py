@@ -7,7 +7,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.onednn import onednn
-from headrace.ops.nn.convolve import convolve
+from headrace.ops.nn.convolution.convolve import convolve
 from headrace.ops.nn.window import window
 
 pytestmark = [

@@ -1,0 +1,1 @@
+"""Public names of the families that learn: layers, losses, metrics, optimizers."""

@@ -1,0 +1,1 @@
+"""Public names of the families that compute: arrays, numbers, strings, images."""

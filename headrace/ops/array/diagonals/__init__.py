@@ -1,0 +1,1 @@
+"""Diagonals and bands of matrices."""

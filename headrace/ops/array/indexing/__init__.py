@@ -1,0 +1,1 @@
+"""Elements and rows by index, mask or label: gathers, scatters, segments, partitions."""

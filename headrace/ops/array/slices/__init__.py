@@ -1,0 +1,1 @@
+"""Blocks of tensors: Slice, StridedSlice, and assignment to a part."""

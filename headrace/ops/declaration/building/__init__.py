@@ -1,0 +1,1 @@
+"""Python arguments of an op -> a node of the graph."""

@@ -1,0 +1,1 @@
+"""Convolutions in two and three dimensions, depthwise ones, and their gradients."""

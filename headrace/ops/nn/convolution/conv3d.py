@@ -1,0 +1,284 @@
+"""Conv3D and its gradients; the older gradients take the whole input instead of its sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.core.dtypes import FLOATS, INDEX, float16, float32, float64, int32
+from headrace.core.errors import require
+from headrace.core.shapes import show
+from headrace.ops.array import reshape
+from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.emit import LibraryCall, view
+from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.declaration.signature import Ints, String, Type
+from headrace.ops.nn.convolution.conv import library_options
+from headrace.ops.nn.convolution.conv_geometry import (
+    backprop_windows,
+    conv_shape,
+    last_sizes,
+    require_vector,
+    sizes_shape,
+    windows_of,
+)
+from headrace.ops.nn.convolution.convolve import convolve, convolve_filter, convolve_input
+from headrace.ops.nn.window import channels_last, from_channels_last, order_of
+
+ATTRS = {
+    "T": FLOATS,
+    "strides": Ints(min=5),
+    "padding": String("SAME", "VALID"),
+    "data_format": String("NDHWC", "NCDHW", default="NDHWC"),
+    "dilations": Ints([1, 1, 1, 1, 1]),
+}
+OLD_ATTRS = {
+    "T": (float16, float32, float64),
+    "strides": ATTRS["strides"],
+    "padding": ATTRS["padding"],
+    "dilations": ATTRS["dilations"],
+}
+FILTER_ORDER = (4, 3, 0, 1, 2)
+
+CASES = (
+    ("NDHWC", (2, 4, 5, 3, 2), (2, 3, 1, 2, 3), {"padding": "SAME"}),
+    ("NDHWC", (1, 4, 5, 4, 2), (2, 2, 2, 2, 3), {"padding": "VALID", "strides": [1, 2, 1, 2, 1]}),
+    ("NDHWC", (1, 5, 5, 5, 1), (2, 2, 2, 1, 2), {"padding": "VALID", "dilations": [1, 2, 2, 1, 1]}),
+    ("NCDHW", (1, 2, 4, 3, 3), (2, 2, 2, 2, 3), {"padding": "SAME", "strides": [1, 1, 2, 1, 1]}),
+)
+PLAIN = {"strides": [1, 1, 1, 1, 1]}
+
+
+def options(node, *more):
+    return {name: node.attrs[name] for name in ("strides", "padding", "dilations", *more)}
+
+
+def forward_shape(x, w, chosen, data_format):
+    given = {"dilations": [1] * 5} | PLAIN | chosen
+    return conv3d.reference(np.zeros(x), np.zeros(w), data_format=data_format, **given).shape
+
+
+# -- Conv3D -------------------------------------------------------------------------------------
+def conv3d_shape(input, filter, *, strides, padding, data_format, dilations):
+    return conv_shape(
+        "Conv3D",
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
+
+
+@op("Conv3D", "input: T, filter: T -> output: T", shape=conv3d_shape, attrs=ATTRS)
+def conv3d(input, filter, *, strides, padding, data_format, dilations):
+    """Correlation of volumes with filters [depth, height, width, channels, outputs]."""
+    require(input.ndim == 5, "input must be 5-dimensional")
+    require(filter.ndim == 5, "filter must be 5-dimensional")
+    x = channels_last(input, data_format)
+    depth, filter_depth = x.shape[4], filter.shape[3]
+    require(
+        filter_depth and depth % filter_depth == 0,
+        f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
+        f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
+    )
+    windows = windows_of(
+        x.shape[1:4],
+        filter.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
+    return from_channels_last(convolve(x, filter, windows), data_format)
+
+
+@conv3d.gradient
+def _(node, dy):
+    x, w = node.inputs
+    given = options(node, "data_format")
+    dx = conv3d_backprop_input_v2(reshape.shape_of(x), w, dy, **given)
+    return dx, conv3d_backprop_filter_v2(x, reshape.shape_of(w), dy, **given)
+
+
+@conv3d.library("onednn")
+def _(x, w, out, *, strides, padding, data_format, dilations):
+    order = order_of(5, data_format)
+    given = library_options(
+        x, w, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+    )
+    return LibraryCall(
+        "convolution", src=view(x, order), weights=view(w, FILTER_ORDER), dst=view(out, order), **given
+    )
+
+
+@conv3d.samples
+def _(rng):
+    for data_format, x, w, chosen in CASES:
+        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
+    x, w = np.ones((0, 3, 3, 3, 2)), np.ones((2, 2, 2, 2, 1))
+    yield Sample(x, w, **PLAIN, padding="VALID", note="empty")
+    yield ErrorSample(x[..., 0], w, **PLAIN, padding="SAME", raises="must be rank 5 but is rank 4")
+
+
+# -- its gradients ------------------------------------------------------------------------------
+@op(
+    "Conv3DBackpropInputV2",
+    "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
+    shape=lambda sizes, filter, dy: sizes_shape(sizes, 5),
+    attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)},
+)
+def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
+    """The gradient of Conv3D with respect to its input."""
+    require_vector("Conv3DBackpropInputOp", "input_sizes", input_sizes)
+    sizes = last_sizes(input_sizes, data_format)
+    dy = channels_last(out_backprop, data_format)
+    windows = backprop_windows(
+        "Conv3DBackpropInputOp",
+        sizes,
+        filter.shape,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
+    return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
+
+
+@conv3d_backprop_input_v2.gradient
+def _(node, dx):
+    _, w, dy = node.inputs
+    given = options(node, "data_format")
+    dw = conv3d_backprop_filter_v2(dx, reshape.shape_of(w), dy, **given)
+    return None, dw, conv3d(dx, w, **given)
+
+
+@conv3d_backprop_input_v2.library("onednn")
+def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
+    order = order_of(5, data_format)
+    given = library_options(
+        out, w, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+    )
+    return LibraryCall(
+        "convolution_data", src=view(out, order), weights=view(w, FILTER_ORDER), dst=view(dy, order), **given
+    )
+
+
+@conv3d_backprop_input_v2.samples
+def _(rng):
+    for data_format, x, w, chosen in CASES:
+        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
+        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
+    yield ErrorSample(
+        np.array([1, 3, 3, 3, 1], np.int32),
+        np.ones((2, 2, 2, 1, 1)),
+        np.ones((1, 3, 3, 2, 1)),
+        **PLAIN,
+        padding="SAME",
+        raises="Size of out_backprop doesn't match",
+    )
+
+
+@op(
+    "Conv3DBackpropFilterV2",
+    "input: T, filter_sizes: int32, out_backprop: T -> output: T",
+    shape=lambda input, sizes, dy: sizes_shape(sizes, 5),
+    attrs=ATTRS,
+)
+def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
+    """The gradient of Conv3D with respect to its filter."""
+    require_vector("Conv3DBackpropFilterOp", "filter_sizes", filter_sizes)
+    sizes = last_sizes(filter_sizes, "NDHWC")
+    x, dy = channels_last(input, data_format), channels_last(out_backprop, data_format)
+    windows = backprop_windows(
+        "Conv3DBackpropFilterOp",
+        x.shape,
+        sizes,
+        dy.shape,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+    )
+    return convolve_filter(x, sizes, dy, windows)
+
+
+@conv3d_backprop_filter_v2.gradient
+def _(node, dw):
+    x, _, dy = node.inputs
+    given = options(node, "data_format")
+    dx = conv3d_backprop_input_v2(reshape.shape_of(x), dw, dy, **given)
+    return dx, None, conv3d(x, dw, **given)
+
+
+@conv3d_backprop_filter_v2.library("onednn")
+def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
+    order = order_of(5, data_format)
+    given = library_options(
+        x, out, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
+    )
+    return LibraryCall(
+        "convolution_weights",
+        src=view(x, order),
+        weights=view(out, FILTER_ORDER),
+        dst=view(dy, order),
+        **given,
+    )
+
+
+@conv3d_backprop_filter_v2.samples
+def _(rng):
+    for data_format, x, w, chosen in CASES:
+        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
+        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
+
+
+# -- the older gradients ------------------------------------------------------------------------
+@op(
+    "Conv3DBackpropInput",
+    "input: T, filter: T, out_backprop: T -> output: T",
+    shape=lambda input, filter, dy: with_rank(input, 5),
+    attrs=OLD_ATTRS,
+    deprecated=(10, "Use Conv3DBackpropInputV2"),
+)
+def conv3d_backprop_input(input, filter, out_backprop, *, strides, padding, dilations):
+    """Conv3DBackpropInputV2 for the shape of `input`."""
+    return conv3d_backprop_input_v2.reference(
+        np.array(input.shape),
+        filter,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format="NDHWC",
+        dilations=dilations,
+    )
+
+
+@op(
+    "Conv3DBackpropFilter",
+    "input: T, filter: T, out_backprop: T -> output: T",
+    shape=lambda input, filter, dy: with_rank(filter, 5),
+    attrs=OLD_ATTRS,
+    deprecated=(10, "Use Conv3DBackpropFilterV2"),
+)
+def conv3d_backprop_filter(input, filter, out_backprop, *, strides, padding, dilations):
+    """Conv3DBackpropFilterV2 for the shape of `filter`."""
+    return conv3d_backprop_filter_v2.reference(
+        input,
+        np.array(filter.shape),
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format="NDHWC",
+        dilations=dilations,
+    )
+
+
+@conv3d_backprop_input.samples
+@conv3d_backprop_filter.samples
+def _(rng):
+    for data_format, x, w, chosen in CASES[:3]:
+        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
+        yield Sample(rng.normal(size=x), rng.normal(size=w), dy, **PLAIN | chosen, grad=False)

@@ -1,0 +1,1 @@
+"""Normalisation: by batch, by neighbouring channels, by norm."""

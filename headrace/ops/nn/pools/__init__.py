@@ -1,0 +1,1 @@
+"""Poolings: average, maximum, fractional; and their gradients."""

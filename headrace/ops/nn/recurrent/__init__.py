@@ -1,0 +1,1 @@
+"""Recurrent cells as single ops: LSTM, GRU."""

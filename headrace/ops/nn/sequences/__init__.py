@@ -1,0 +1,1 @@
+"""Labels of sequences: CTC's loss, its decoders, beams."""

@@ -1,0 +1,134 @@
+"""The beam search of CTC over label sequences, step by step as TensorFlow's decoder does it.
+
+Each entry of the beam is a sequence of labels, with the log probabilities of all paths that read as it:
+those that end in its last label, those that end in a blank, and both.  What leaves the beam within a step
+may come back in the same step as a new child of its parent; then it has lost the paths that it had.
+Numbers are rounded to the type of the inputs after each operation; sums of probabilities are floats.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from headrace.ops.nn.sequences.top_n import TopN
+
+NEVER = -math.inf
+
+
+class Entry:
+    """A sequence: its parent's labels and one more."""
+
+    __slots__ = ("blank", "children", "label", "old_blank", "old_total", "parent", "path", "total")
+
+    def __init__(self, parent: Entry | None, label: int) -> None:
+        self.parent, self.label = parent, label
+        self.children: dict[int, Entry] = {}
+        self.forget()
+        self.old_total = self.old_blank = NEVER
+
+    def forget(self) -> None:
+        """It is no longer in the beam."""
+        self.total = self.blank = self.path = NEVER  # `path`: those that end in the label
+
+    @property
+    def labels(self) -> list[int]:
+        found, entry = [], self
+        while entry.parent is not None:
+            found.append(entry.label)
+            entry = entry.parent
+        return found[::-1]
+
+
+class Beam:
+    """The best sequences so far."""
+
+    def __init__(self, width: int, dtype: Any) -> None:
+        self.width, self.dtype = width, np.dtype(dtype).type
+        root = Entry(None, -1)
+        root.total = root.blank = 0.0
+        self.leaves = self._no_leaves()
+        self.leaves.push(root)
+
+    def _no_leaves(self) -> TopN:
+        return TopN(self.width, attrgetter("total"))
+
+    def best(self, count: int) -> list[Entry]:
+        found = TopN(count, attrgetter("total"))
+        for entry in self.leaves.elements:
+            found.push(entry)
+        return found.in_order()
+
+    def step(self, inputs: Any) -> None:
+        """One more time."""
+        with np.errstate(invalid="ignore"):  # of a column without anything finite
+            shift = inputs.max() + _log_sum(inputs - inputs.max())
+            log_y = inputs - shift
+        branches = self.leaves.in_order()
+        self.leaves = self._no_leaves()
+        for b in branches:
+            b.old_total, b.old_blank = b.total, b.blank
+        for b in branches:
+            self._stay(b, log_y, inputs[-1], shift)
+            self.leaves.push(b)
+        for b in branches:
+            if self._is_candidate(b.old_total):
+                self._grow(b, log_y[:-1])
+
+    def _stay(self, b: Entry, log_y: Any, blank: Any, shift: Any) -> None:
+        """The same sequence one time later."""
+        if b.parent is not None:
+            if b.parent.total != NEVER:
+                same = b.label == b.parent.label
+                before = b.parent.old_blank if same else b.parent.old_total
+                b.path = self._together(b.path, before)
+            b.path = float(self.dtype(b.path) + log_y[b.label])
+        b.blank = float(self.dtype(b.old_total) + blank - shift)
+        b.total = self._together(b.blank, b.path)
+
+    def _grow(self, b: Entry, log_y: Any) -> None:
+        """Sequences of one more label that are better than the least of the beam."""
+        totals = log_y + self.dtype(b.old_total)
+        if b.label >= 0:  # its own label again: only across a blank
+            totals[b.label] = log_y[b.label] + self.dtype(b.old_blank)
+        least = self.leaves.least().total if self.leaves.is_full else NEVER
+        chosen = {*np.flatnonzero(totals > least).tolist(), *b.children}
+        for label in sorted(chosen):
+            child = b.children.get(label)
+            if child is not None and child.total != NEVER:
+                continue
+            total = float(totals[label])
+            if not self._is_candidate(total):
+                if child is not None:
+                    child.forget()
+                    child.old_total = child.old_blank = NEVER
+                continue
+            if child is None:
+                child = b.children[label] = Entry(b, label)
+            child.blank, child.path, child.total = NEVER, total, total
+            if self.leaves.is_full:
+                self.leaves.least().forget()
+            self.leaves.push(child)
+
+    def _is_candidate(self, total: float) -> bool:
+        if not total > NEVER:
+            return False
+        return not self.leaves.is_full or total > self.leaves.least().total
+
+    def _together(self, x: float, y: float) -> float:
+        """log(e^x + e^y)"""
+        if x == NEVER or y == NEVER:
+            return max(x, y)
+        high, low = max(x, y), min(x, y)
+        more = np.log1p(np.float32(math.exp(np.float32(low - high))))
+        return float(self.dtype(high) + self.dtype(more))
+
+
+def _log_sum(x: Any) -> Any:
+    total = x.dtype.type(0)
+    for term in np.exp(x.astype(np.float64)).astype(x.dtype):
+        total += term
+    return x.dtype.type(math.log(total))
