@@ -3,7 +3,6 @@ user's own."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from headrace.codegen.compiled import Shapes
 from headrace.codegen.machine.refusals import CheckFailed
 from headrace.core import forks
+from headrace.core.ownership import holders, is_changeable
 from headrace.ops.declaration.resources import Slot
 from headrace.runtime.cancel import acquire, release
 
@@ -153,27 +153,10 @@ def _given(value: Any) -> Any:
 
 
 def _is_free(values: list[Any], place: int) -> bool:
-    """Whether only this run holds the array: then it may change."""
-    flags = values[place].flags
-    sole = sys.getrefcount(values[place]) <= _FREE
-    return bool(sole and flags.writeable and flags.owndata and flags.c_contiguous)
-
-
-_FREE = 1 << 30
-
-
-def _count_when_free() -> int:
-    """What `_is_free` counts of an array that is in two lists alone."""
-    global _FREE
-    arrays = [np.zeros(1)]
-    values = list(arrays)
-    _FREE = 1
-    while not _is_free(values, 0):
-        _FREE += 1
-    return _FREE
-
-
-_FREE = _count_when_free()
+    """Whether only this run holds the array, among its arguments and here: then it may change."""
+    is_sole = holders(values, place) <= 2
+    array = values[place]
+    return is_sole and is_changeable(array) and bool(array.flags.c_contiguous)
 
 
 def plain(value: Any) -> Any:

@@ -24,7 +24,7 @@ from headrace.plan.state_order import order_state
 from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
 
-LIMIT = 512  # signatures; the oldest is forgotten
+LIMIT = 512  # signatures; the one that was not used for longest is forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def prepare(
 
 
 class RunCache:
-    """Prepared signatures; the oldest one goes first.  Mutations of the graph empty it."""
+    """Prepared signatures; the least recently used one goes first.  Mutations of the graph empty it."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Any, Any] = OrderedDict()
@@ -134,7 +134,8 @@ class RunCache:
                 self.mutations = mutations
             return None
         found = self._entries.get(key)
-        if found is not None and len(self._entries) > LIMIT // 2:  # who was used last matters soon
+        # Below half of the limit nothing is forgotten soon, and the order of uses need not be kept.
+        if found is not None and len(self._entries) > LIMIT // 2:
             with self._lock:
                 if key in self._entries:  # another thread may have emptied it
                     self._entries.move_to_end(key)

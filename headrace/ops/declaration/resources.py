@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 import weakref
@@ -12,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from headrace.core import dtypes, forks
+from headrace.core import forks
 from headrace.core.dtypes import DType
 from headrace.core.errors import FailedPreconditionError, NotFoundError, require
-from headrace.core.shapes import UNKNOWN, Shape
+from headrace.core.ownership import holders, is_changeable
+from headrace.core.shapes import Shape
 
 
 class Waiting(threading.local):
@@ -93,31 +93,18 @@ class Slot:
     def changing(self) -> Iterator[Any]:
         """The array, for writing into; a copy of it where somebody else holds it too.  Hold
         `lock`."""
-        value = self.read()
+        held = [self.read()]
         del self.value
         try:
-            if not _is_own(value) or sys.getrefcount(value) > _SOLE:
-                value = np.array(value)
-            yield value
+            if holders(held, 0) > 1 or not is_changeable(held[0]):
+                held[0] = np.array(held[0])
+            yield held[0]
         finally:
-            self.value = value
+            self.value = held[0]
 
 
 _GLANCE = 0.002  # seconds between two looks at a slot whose value is being changed
 _slots: weakref.WeakSet[Slot] = weakref.WeakSet()
-
-
-def _is_own(value: Any) -> bool:
-    return bool(value.flags.writeable and value.flags.owndata)
-
-
-def _count_for_sole_holder() -> int:
-    """What `changing` counts of an array that only the slot held: differs between Pythons."""
-    slot = Slot("", dtypes.float32, UNKNOWN)
-    slot.value = np.zeros(1)
-    value = slot.read()
-    del slot.value
-    return sys.getrefcount(value)
 
 
 # -- forks ---------------------------------------------------------------------------------------
@@ -212,6 +199,3 @@ def named(words: Any) -> tuple[str, str]:
     )
     container, name = (word.decode("utf-8", "replace") for word in words)
     return container, name
-
-
-_SOLE = _count_for_sole_holder()
