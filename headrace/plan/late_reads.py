@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 
 from headrace.ops.array.source import identity
 from headrace.ops.control.control_flow import ref_enter, ref_switch
-from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE
+from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION
+from headrace.plan.frames import frames_of
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.state_order import Variable, variables_of
 
@@ -68,11 +69,14 @@ class _LateReads:
     # -- order -------------------------------------------------------------------------------
     def _writers_before(self) -> dict[str, dict[Variable, frozenset[str]]]:
         """For every node the writers, by variable, that a path leads from; through back edges of
-        loops too, since those lead from the iteration before."""
+        loops too, since those lead from the iteration before, as does the end of an iteration where
+        the next one waits for it."""
         users: dict[str, list[str]] = {}
         for node in self.plan.nodes.values():
             for name in _sources(node):
                 users.setdefault(name, []).append(node.name)
+        for writer, turns in self._one_by_one().items():
+            users.setdefault(writer, []).extend(turns)
         found: dict[str, dict[Variable, frozenset[str]]] = {}
         for node in self.plan.nodes.values():
             for variable in self._written(node):
@@ -85,6 +89,24 @@ class _LateReads:
                             own = found.setdefault(user, {})
                             own[variable] = own.get(variable, _NONE) | {node.name}
         return found
+
+    def _one_by_one(self) -> dict[str, list[str]]:
+        """Of every writer in a loop whose iterations do not overlap: what begins the next one, which
+        waits for all of this one."""
+        enters = [n for n in self.plan.nodes.values() if ENTER in n.op.traits]
+        one = {n.attrs["frame_name"] for n in enters if n.attrs["parallel_iterations"] == 1}
+        if not one:
+            return {}
+        frames = frames_of(self.plan).takes
+        turns: dict[str, list[str]] = {}
+        for node in self.plan.nodes.values():
+            if NEXT_ITERATION in node.op.traits and frames[node.name]:
+                turns.setdefault(frames[node.name][-1], []).append(node.name)
+        return {
+            n.name: [t for frame in frames[n.name] if frame in one for t in turns.get(frame, ())]
+            for n in self.plan.nodes.values()
+            if self._written(n)
+        }
 
     def _written(self, node: PlanNode) -> list[Variable]:
         if not node.writes:

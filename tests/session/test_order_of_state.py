@@ -142,6 +142,21 @@ def test_an_iteration_sees_what_the_one_before_wrote(mode):
     assert steps(total) == [14.0, 112.0, 896.0, 7168.0]
 
 
+def test_iterations_one_by_one_are_ordered(mode):
+    """No edge leads from the writer in the second iteration to the reader in the third."""
+    v, w = variable(0.0), variable(3.0)
+    outside = tf.identity(w)
+
+    def body(i, x):
+        is_even = tf.equal(i % 2, 0)
+        return i + 1, tf.cond(is_even, lambda: v.assign_add(outside), lambda: w.assign(0.0))
+
+    loop = tf.while_loop(lambda i, x: i < 3, body, [0, 0.0], parallel_iterations=1)
+    with tf.control_dependencies(loop):
+        ends = [v.read_value(), w.read_value()]
+    assert steps(ends, 1) == [[3.0, 0.0]]
+
+
 def test_views_enter_a_loop(mode):
     w = variable([1.0])
     view = tf.reshape(w, [1, 1])

@@ -20,7 +20,7 @@ What Headrace does (`HEADRACE`) is the same, but for aliases that nobody compute
   has ended, as in TensorFlow.
 - Where the order of a read and a write, or of two writes, is open, it is fixed: of the writers that may
   run, the one that was made first; everything else as soon as what it waits for has run; an alias is read
-  as soon as it was made and the writers have run that its user is ordered after.
+  as soon as the first of its chain was made and the writers have run that its user is ordered after.
 
 A pair of such accesses that no path of data and control edges orders is `open`: TensorFlow's result then
 depends on its threads.  In a graph without open pairs every order gives what the model gives.
@@ -166,13 +166,14 @@ class Step(Flow):
         rest = [self.take(x) for x in inputs[1:]]
         kernel, old = KERNELS[node.op], first.view
         is_ref = first.is_ref and node.op.startswith("Ref")
-        return Shared(first.place, lambda array: kernel(node, old(array), *rest), is_ref, self.clock)
+        time = self.clock if first.is_ref else first.time  # an alias of an alias is as old as that
+        return Shared(first.place, lambda array: kernel(node, old(array), *rest), is_ref, time)
 
     def forward(self, node: Node, value: Any) -> Any:
         if isinstance(value, Shared) and node.op not in self.rules.forwards:
             return self.take(value)
         if isinstance(value, Shared):
-            return Shared(value.place, value.view, time=self.clock)
+            return Shared(value.place, value.view, time=self.clock if value.is_ref else value.time)
         return value
 
     # -- who touches what, when ------------------------------------------------------------------
