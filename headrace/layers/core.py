@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.families import arguments_of
 from headrace.layers.engine.base import Layer
 from headrace.layers.engine.functional import function_of
 from headrace.layers.keras import core
 from headrace.variables.initializers.initializers import Zeros
 
 
+@arguments_of(core.Dense, kernel_initializer=None, bias_initializer=Zeros(), trainable=True, name=None)
 class Dense(core.Dense, Layer):
     """activation(inputs · kernel + bias), over the last dimension.
 
@@ -31,29 +33,8 @@ class Dense(core.Dense, Layer):
       >>> hidden = tf.layers.Dense(128, tf.nn.relu)(x)
     """
 
-    def __init__(
-        self,
-        units: int,
-        activation: Any = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = Zeros(),
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
-        trainable: bool = True,
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-            bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint,
-            trainable=trainable, name=name, **kwargs,
-        )  # fmt: skip
 
-
+@arguments_of(core.Dropout, rate=0.5, name=None)
 class Dropout(core.Dropout, Layer):
     """In training, elements set to 0 at random and the others scaled up; else the inputs.
 
@@ -64,16 +45,6 @@ class Dropout(core.Dropout, Layer):
       name: name of the layer.
       **kwargs: as of Layer.
     """
-
-    def __init__(
-        self,
-        rate: Any = 0.5,
-        noise_shape: Any = None,
-        seed: int | None = None,
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(rate, noise_shape, seed, name=name, **kwargs)
 
     def call(self, inputs: Any, training: Any = False) -> Any:  # type: ignore[override]
         return super().call(inputs, training=training)
@@ -91,15 +62,13 @@ class Flatten(core.Flatten, Layer):
 dense = function_of(Dense, "dense")
 
 
-def dropout(
-    inputs: Any,
-    rate: Any = 0.5,
-    noise_shape: Any = None,
-    seed: int | None = None,
-    training: Any = False,
-    name: Any = None,
-) -> Any:
-    """In training, elements set to 0 at random and the others scaled up; else the inputs.
+dropout = function_of(
+    Dropout,
+    "dropout",
+    shares=False,
+    order="inputs rate noise_shape seed training name",
+    training=False,
+    doc="""In training, elements set to 0 at random and the others scaled up; else the inputs.
 
     Args:
       inputs: a tensor of floats.
@@ -108,8 +77,8 @@ def dropout(
       seed: seed of the op.
       training: a boolean, or a tensor.
       name: name of the layer.
-    """
-    return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name)(inputs, training=training)
+    """,
+)
 
 
 def flatten(inputs: Any, name: Any = None, data_format: str = "channels_last") -> Any:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.families import arguments_of
 from headrace.layers.engine.base import Layer
+from headrace.layers.engine.functional import function_of
 from headrace.layers.keras import normalization
 from headrace.variables.initializers.initializers import Ones, Zeros
 
 
+@arguments_of(
+    normalization.BatchNormalization,
+    beta_initializer=Zeros(),
+    gamma_initializer=Ones(),
+    moving_mean_initializer=Zeros(),
+    moving_variance_initializer=Ones(),
+)
 class BatchNormalization(normalization.BatchNormalization, Layer):
     """(x - mean) / sqrt(variance + epsilon) · gamma + beta, with moments over the batch in training
     and moving averages of them otherwise.  The updates of the averages are in
@@ -35,69 +44,19 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
       **kwargs: as of Layer.
     """
 
-    def __init__(
-        self,
-        axis: Any = -1,
-        momentum: Any = 0.99,
-        epsilon: float = 1e-3,
-        center: bool = True,
-        scale: bool = True,
-        beta_initializer: Any = Zeros(),
-        gamma_initializer: Any = Ones(),
-        moving_mean_initializer: Any = Zeros(),
-        moving_variance_initializer: Any = Ones(),
-        beta_regularizer: Any = None,
-        gamma_regularizer: Any = None,
-        beta_constraint: Any = None,
-        gamma_constraint: Any = None,
-        renorm: bool = False,
-        renorm_clipping: Any = None,
-        renorm_momentum: Any = 0.99,
-        fused: bool | None = None,
-        trainable: bool = True,
-        virtual_batch_size: int | None = None,
-        adjustment: Any = None,
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
-            moving_mean_initializer, moving_variance_initializer, beta_regularizer,
-            gamma_regularizer, beta_constraint, gamma_constraint, renorm, renorm_clipping,
-            renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name, **kwargs,
-        )  # fmt: skip
-
     def call(self, inputs: Any, training: Any = False) -> Any:  # type: ignore[override]
         return super().call(inputs, training=training)
 
 
-def batch_normalization(
-    inputs: Any,
-    axis: Any = -1,
-    momentum: Any = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = Zeros(),
-    gamma_initializer: Any = Ones(),
-    moving_mean_initializer: Any = Zeros(),
-    moving_variance_initializer: Any = Ones(),
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: Any = None,
-    reuse: Any = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: Any = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Any:
-    """Apply a new `BatchNormalization` layer to `inputs`.
+batch_normalization = function_of(
+    BatchNormalization,
+    "batch_normalization",
+    order="inputs axis momentum epsilon center scale beta_initializer gamma_initializer "
+    "moving_mean_initializer moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint "
+    "gamma_constraint training trainable name reuse renorm renorm_clipping renorm_momentum fused "
+    "virtual_batch_size adjustment",
+    training=False,
+    doc="""Apply a new `BatchNormalization` layer to `inputs`.
 
     Args:
       inputs: a tensor.
@@ -109,11 +68,5 @@ def batch_normalization(
       >>> x = tf.layers.batch_normalization(x, training=True)
       >>> with tf.control_dependencies(tf.get_collection(tf.GraphKeys.UPDATE_OPS)):
       ...     train = optimizer.minimize(loss)
-    """
-    layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
-        moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer,
-        beta_constraint, gamma_constraint, renorm, renorm_clipping, renorm_momentum, fused,
-        trainable, virtual_batch_size, adjustment, name, _reuse=reuse, _scope=name,
-    )  # fmt: skip
-    return layer(inputs, training=training)
+    """,
+)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.families import documented
 from headrace.layers.engine.base import Layer
 from headrace.layers.engine.functional import function_of
 from headrace.layers.keras import pooling
 
-
-class AveragePooling1D(pooling.AveragePooling1D, Layer):
-    """The mean of each window along one dimension.
-
+_arguments = documented("""
     Args:
       pool_size: size of the window.
       strides: how far it moves.
@@ -19,7 +17,11 @@ class AveragePooling1D(pooling.AveragePooling1D, Layer):
       data_format: channels_last or channels_first.
       name: name of the layer.
       **kwargs: as of Layer.
-    """
+""")
+
+
+class _Pooling:
+    """What they take: unlike Keras's layers, no default for the window and its strides."""
 
     def __init__(
         self,
@@ -32,137 +34,37 @@ class AveragePooling1D(pooling.AveragePooling1D, Layer):
     ) -> None:
         if strides is None:
             raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)  # type: ignore[call-arg]
 
 
-class AveragePooling2D(pooling.AveragePooling2D, Layer):
-    """The mean of each window of images.
-
-    Args:
-      pool_size: size of the window.
-      strides: how far it moves.
-      padding: valid or same.
-      data_format: channels_last or channels_first.
-      name: name of the layer.
-      **kwargs: as of Layer.
-    """
-
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        if strides is None:
-            raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+@_arguments
+class AveragePooling1D(_Pooling, pooling.AveragePooling1D, Layer):
+    """The mean of each window along one dimension."""
 
 
-class AveragePooling3D(pooling.AveragePooling3D, Layer):
-    """The mean of each window of volumes.
-
-    Args:
-      pool_size: size of the window.
-      strides: how far it moves.
-      padding: valid or same.
-      data_format: channels_last or channels_first.
-      name: name of the layer.
-      **kwargs: as of Layer.
-    """
-
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        if strides is None:
-            raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+@_arguments
+class AveragePooling2D(_Pooling, pooling.AveragePooling2D, Layer):
+    """The mean of each window of images."""
 
 
-class MaxPooling1D(pooling.MaxPooling1D, Layer):
-    """The greatest of each window along one dimension.
-
-    Args:
-      pool_size: size of the window.
-      strides: how far it moves.
-      padding: valid or same.
-      data_format: channels_last or channels_first.
-      name: name of the layer.
-      **kwargs: as of Layer.
-    """
-
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        if strides is None:
-            raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+@_arguments
+class AveragePooling3D(_Pooling, pooling.AveragePooling3D, Layer):
+    """The mean of each window of volumes."""
 
 
-class MaxPooling2D(pooling.MaxPooling2D, Layer):
-    """The greatest of each window of images.
-
-    Args:
-      pool_size: size of the window.
-      strides: how far it moves.
-      padding: valid or same.
-      data_format: channels_last or channels_first.
-      name: name of the layer.
-      **kwargs: as of Layer.
-    """
-
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        if strides is None:
-            raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+@_arguments
+class MaxPooling1D(_Pooling, pooling.MaxPooling1D, Layer):
+    """The greatest of each window along one dimension."""
 
 
-class MaxPooling3D(pooling.MaxPooling3D, Layer):
-    """The greatest of each window of volumes.
+@_arguments
+class MaxPooling2D(_Pooling, pooling.MaxPooling2D, Layer):
+    """The greatest of each window of images."""
 
-    Args:
-      pool_size: size of the window.
-      strides: how far it moves.
-      padding: valid or same.
-      data_format: channels_last or channels_first.
-      name: name of the layer.
-      **kwargs: as of Layer.
-    """
 
-    def __init__(
-        self,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        if strides is None:
-            raise ValueError("Argument `strides` must not be None.")
-        super().__init__(pool_size, strides, padding, data_format, name, **kwargs)
+@_arguments
+class MaxPooling3D(_Pooling, pooling.MaxPooling3D, Layer):
+    """The greatest of each window of volumes."""
 
 
 average_pooling1d = function_of(AveragePooling1D, "average_pooling1d", shares=False)

@@ -1,0 +1,82 @@
+"""Functions and classes that differ in little: what they share is said once.
+
+A member of a family is made by a function (`named`), shares a part of its docstring with the others
+(`documented`), or takes what another class takes but for a few arguments (`arguments_of`).  Whoever asks
+Python about it (help, editors, inspect) sees a name, a docstring and a signature as if it were written out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def named(name: str, doc: str | None = None) -> Callable[[T], T]:
+    """A decorator for a function that another function makes: its name and its docstring."""
+
+    def decorate(function: T) -> T:
+        function.__name__ = function.__qualname__ = name
+        if doc is not None:
+            function.__doc__ = doc
+        return function
+
+    return decorate
+
+
+def documented(section: str, **words: str) -> Callable[[T], T]:
+    """A decorator that adds a section to a docstring; with `words`, {key} in it becomes that word."""
+
+    def decorate(thing: T) -> T:
+        if thing.__doc__:  # none with python -OO
+            shared = inspect.cleandoc(section).format(**words) if words else inspect.cleandoc(section)
+            thing.__doc__ = f"{inspect.cleandoc(thing.__doc__)}\n\n{shared}\n"
+        return thing
+
+    return decorate
+
+
+def changed(
+    template: Callable[..., Any], without: tuple[str, ...] = (), **defaults: Any
+) -> inspect.Signature:
+    """The signature of `template`, without some arguments and with other defaults for others.
+
+    A default for a name that the template has not is an argument more, before **kwargs.
+    """
+    signature = inspect.signature(template)
+    known = [p for name, p in signature.parameters.items() if name not in without]
+    taken = {p.name for p in known}
+    known = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in known]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    more = [inspect.Parameter(n, kind, default=value) for n, value in defaults.items() if n not in taken]
+    end = len(known) - (known[-1].kind is inspect.Parameter.VAR_KEYWORD)
+    return signature.replace(parameters=[*known[:end], *more, *known[end:]])
+
+
+def arguments_of(template: type, *without: str, **defaults: Any) -> Callable[[type], type]:
+    """A decorator for a class that takes the arguments of `template` and hands them on to the class above it.
+
+    Args:
+      template: a class.
+      *without: arguments of its constructor that this one does not have.
+      **defaults: values of arguments that are not given.
+    """
+    signature = changed(template.__init__, without, **defaults)  # type: ignore[misc]
+
+    def decorate(cls: Any) -> Any:
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            given = signature.bind(self, *args, **kwargs)
+            given.apply_defaults()
+            _, *named = given.arguments.items()
+            words = dict(named)
+            words |= words.pop("kwargs", {})
+            super(cls, self).__init__(**words)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+        cls.__init__ = __init__
+        return cls
+
+    return decorate
