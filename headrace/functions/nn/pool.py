@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import documented, named
 from headrace.core.shapes import as_shape
 from headrace.functions.nn.atrous import with_space_to_batch
 from headrace.functions.nn.window import per_dimension, spatial_dimensions, strides_and_rates
@@ -18,288 +19,160 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.nn.pools import pool as ops
 from headrace.ops.nn.pools import pool3d, pool_argmax
 
+_LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}  # by the dimensions of space
+
+
+def _doc(
+    what: str, input: str, sizes: str, formats: str, node: str = "node", padded: str = "", end: str = ""
+) -> str:
+    return f"""{what} under a window.
+
+    Args:
+      {input}.
+      ksize: the window: an int, or a list of {sizes}.
+      strides: how far it moves: an int, or a list of {sizes}.
+      padding: "SAME" or "VALID".{padded}
+      data_format: {formats}.
+      name: name of the {node}.{end}
+    """
+
+
+def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Any:
+    """A function that pools in so many dimensions of space; its node is called `default`."""
+
+    @named(name, doc)
+    def function(
+        input: Any,
+        ksize: Any,
+        strides: Any,
+        padding: str,
+        data_format: str | None = _LAYOUTS[space],
+        name: str | None = None,
+    ) -> Tensor:
+        pool = _pool1d if space == 1 else _pool
+        with name_scope(name, default, [input]) as scope:
+            layout = data_format or _LAYOUTS[space]
+            return pool(build, space, input, ksize, strides, padding, layout, scope)
+
+    return function
+
+
+def _old_pooling(build: Any, default: str, name: str, doc: str) -> Any:
+    """The same of images, with the arguments that came first."""
+
+    @named(name, doc)
+    def function(
+        value: Any,
+        ksize: Any,
+        strides: Any,
+        padding: str,
+        data_format: str | None = "NHWC",
+        name: str | None = None,
+        input: Any = None,
+    ) -> Tensor:
+        value = renamed("input", input, "value", value)
+        if build is ops.max_pool and 0 in per_dimension(ksize, 2, data_format, "ksize"):
+            raise ValueError("ksize cannot be zero.")
+        with name_scope(name, default, [value]) as scope:
+            return _pool(build, 2, value, ksize, strides, padding, data_format or "NHWC", scope)
+
+    return function
+
 
 def _pool(
-    build: Any,
-    default: str,
-    x: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: Any,
-    name: str | None,
-    space: int,
-    layout: str,
+    build: Any, space: int, x: Any, ksize: Any, strides: Any, padding: str, layout: str, scope: str
 ) -> Tensor:
-    """A pooling op with its window per dimension."""
-    with name_scope(name, default, [x]) as scope:
-        layout = data_format or layout
-        return build(
-            x,
-            ksize=per_dimension(ksize, space, layout, "ksize"),
-            strides=per_dimension(strides, space, layout, "strides"),
-            padding=padding,
-            data_format=layout,
-            name=scope,
-        )
+    sizes = per_dimension(ksize, space, layout, "ksize")
+    steps = per_dimension(strides, space, layout, "strides")
+    return build(x, ksize=sizes, strides=steps, padding=padding, data_format=layout, name=scope)
 
 
 def _pool1d(
-    build: Any,
-    default: str,
-    x: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: Any,
-    name: str | None,
+    build: Any, _: int, x: Any, ksize: Any, strides: Any, padding: str, layout: str, scope: str
 ) -> Tensor:
     """Sequences, pooled as images of height 1."""
-    with name_scope(name, default, [x]) as scope:
-        layout, axis = ("NHWC", 1) if (data_format or "NWC") == "NWC" else ("NCHW", 2)
-        result = build(
-            array.expand_dims(x, axis),
-            ksize=[1, *per_dimension(ksize, 1, layout, "ksize")],
-            strides=[1, *per_dimension(strides, 1, layout, "strides")],
-            padding=padding,
-            data_format=layout,
-            name=scope,
-        )
-        return array.squeeze(result, [axis])
+    layout, axis = ("NHWC", 1) if layout == "NWC" else ("NCHW", 2)
+    images = array.expand_dims(x, axis)
+    sizes = [1, *per_dimension(ksize, 1, layout, "ksize")]
+    steps = [1, *per_dimension(strides, 1, layout, "strides")]
+    result = build(images, ksize=sizes, strides=steps, padding=padding, data_format=layout, name=scope)
+    return array.squeeze(result, [axis])
 
 
-def _any_rank(
-    builds: Any, input: Any, ksize: Any, strides: Any, padding: str, data_format: Any, name: Any
-) -> Tensor:
-    rank = as_shape(input.shape if hasattr(input, "shape") else np.shape(input)).rank
-    if rank is None:
-        if data_format is None:
-            raise ValueError("The input must have a rank or a data format must be given.")
-        rank = len(data_format)
-    if not 3 <= rank <= 5:
-        raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
-    return builds[rank - 3](
-        input,
-        per_dimension(ksize, rank - 2, data_format, "ksize"),
-        per_dimension(strides, rank - 2, data_format, "strides"),
-        padding,
-        data_format,
-        name,
-    )
+def _pooling_by_rank(builds: Any, name: str, what: str) -> Any:
+    """A function that pools with that of `builds` for the rank of its input."""
+
+    @documented("""
+        Args:
+          input: a tensor of rank 3, 4 or 5.
+          ksize: the window: an int or a list.
+          strides: how far it moves: an int or a list.
+          padding: "SAME" or "VALID".
+          data_format: a format of that rank; channels last if not given.
+          name: name of the node.
+
+        Raises:
+          ValueError: the rank is not 3, 4 or 5.
+    """)
+    @named(name, f"{what} under a window, in one, two or three dimensions of space.")
+    def function(
+        input: Any,
+        ksize: Any,
+        strides: Any,
+        padding: str,
+        data_format: str | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        rank = as_shape(input.shape if hasattr(input, "shape") else np.shape(input)).rank
+        if rank is None:
+            if data_format is None:
+                raise ValueError("The input must have a rank or a data format must be given.")
+            rank = len(data_format)
+        if not 3 <= rank <= 5:
+            raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
+        sizes = per_dimension(ksize, rank - 2, data_format, "ksize")
+        steps = per_dimension(strides, rank - 2, data_format, "strides")
+        return builds[rank - 3](input, sizes, steps, padding, data_format, name)
+
+    return function
 
 
 # -- the mean -------------------------------------------------------------------------------------
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The mean of images under a window.
+_SEQUENCES = ("input: sequences in `data_format`", "1 or 3", '"NWC" or "NCW"', "scope")
+_IMAGES = ("input: images in `data_format`", "1, 2 or 4", '"NHWC", "NCHW" or "NCHW_VECT_C"')
+_VOLUMES = ("input: volumes in `data_format`", "1, 3 or 5", '"NDHWC" or "NCDHW"')
+_OLD = "\n      input: another name of `value`."
+_NOT_EMPTY = f"{_OLD}\n\n    Raises:\n      ValueError: the window has no elements."
 
-    Args:
-      value: images in `data_format`, of a float type.
-      ksize: the window: an int, or a list of 1, 2 or 4.
-      strides: how far it moves: an int, or a list of 1, 2 or 4.
-      padding: "SAME" or "VALID".  What is padded does not count.
-      data_format: "NHWC" or "NCHW".
-      name: name of the node.
-      input: another name of `value`.
-    """
-    value = renamed("input", input, "value", value)
-    return _pool(ops.avg_pool, "AvgPool", value, ksize, strides, padding, data_format, name, 2, "NHWC")
-
-
-def avg_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Tensor:
-    """The mean of sequences under a window.
-
-    Args:
-      input: sequences in `data_format`.
-      ksize: the window: an int, or a list of 1 or 3.
-      strides: how far it moves: an int, or a list of 1 or 3.
-      padding: "SAME" or "VALID".
-      data_format: "NWC" or "NCW".
-      name: name of the scope.
-    """
-    return _pool1d(ops.avg_pool, "AvgPool1D", input, ksize, strides, padding, data_format, name)
-
-
-def avg_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The mean of volumes under a window.
-
-    Args:
-      input: volumes in `data_format`.
-      ksize: the window: an int, or a list of 1, 3 or 5.
-      strides: how far it moves: an int, or a list of 1, 3 or 5.
-      padding: "SAME" or "VALID".
-      data_format: "NDHWC" or "NCDHW".
-      name: name of the node.
-    """
-    return _pool(
-        pool3d.avg_pool3d, "AvgPool3D", input, ksize, strides, padding, data_format, name, 3, "NDHWC"
-    )
-
-
-def avg_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """The mean under a window, in one, two or three dimensions of space.
-
-    Args:
-      input: a tensor of rank 3, 4 or 5.
-      ksize: the window: an int or a list.
-      strides: how far it moves: an int or a list.
-      padding: "SAME" or "VALID".
-      data_format: a format of that rank; channels last if not given.
-      name: name of the node.
-
-    Raises:
-      ValueError: the rank is not 3, 4 or 5.
-    """
-    builds = (avg_pool1d, avg_pool, avg_pool3d)
-    return _any_rank(builds, input, ksize, strides, padding, data_format, name)
-
+avg_pool = _old_pooling(
+    ops.avg_pool,
+    "AvgPool",
+    "avg_pool",
+    _doc(
+        "The mean of images",
+        "value: images in `data_format`, of a float type",
+        "1, 2 or 4",
+        '"NHWC" or "NCHW"',
+        padded="  What is padded does not count.",
+        end=_OLD,
+    ),
+)
+avg_pool1d = _pooling(1, ops.avg_pool, "AvgPool1D", "avg_pool1d", _doc("The mean of sequences", *_SEQUENCES))
+avg_pool3d = _pooling(3, pool3d.avg_pool3d, "AvgPool3D", "avg_pool3d", _doc("The mean of volumes", *_VOLUMES))
+avg_pool_v2 = _pooling_by_rank((avg_pool1d, avg_pool, avg_pool3d), "avg_pool_v2", "The mean")
 
 # -- the maximum ----------------------------------------------------------------------------------
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """The largest element of images under a window.
-
-    Args:
-      value: images in `data_format`.
-      ksize: the window: an int, or a list of 1, 2 or 4.
-      strides: how far it moves: an int, or a list of 1, 2 or 4.
-      padding: "SAME" or "VALID".
-      data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
-      name: name of the node.
-      input: another name of `value`.
-
-    Raises:
-      ValueError: the window has no elements.
-    """
-    value = renamed("input", input, "value", value)
-    if 0 in per_dimension(ksize, 2, data_format, "ksize"):
-        raise ValueError("ksize cannot be zero.")
-    return _pool(ops.max_pool, "MaxPool", value, ksize, strides, padding, data_format, name, 2, "NHWC")
-
-
-def max_pool1d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NWC",
-    name: str | None = None,
-) -> Tensor:
-    """The largest element of sequences under a window.
-
-    Args:
-      input: sequences in `data_format`.
-      ksize: the window: an int, or a list of 1 or 3.
-      strides: how far it moves: an int, or a list of 1 or 3.
-      padding: "SAME" or "VALID".
-      data_format: "NWC" or "NCW".
-      name: name of the scope.
-    """
-    return _pool1d(ops.max_pool, "MaxPool1d", input, ksize, strides, padding, data_format, name)
-
-
-def max_pool2d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The largest element of images under a window.
-
-    Args:
-      input: images in `data_format`.
-      ksize: the window: an int, or a list of 1, 2 or 4.
-      strides: how far it moves: an int, or a list of 1, 2 or 4.
-      padding: "SAME" or "VALID".
-      data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
-      name: name of the node.
-    """
-    return _pool(ops.max_pool, "MaxPool2d", input, ksize, strides, padding, data_format, name, 2, "NHWC")
-
-
-def max_pool3d(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
-) -> Tensor:
-    """The largest element of volumes under a window.
-
-    Args:
-      input: volumes in `data_format`.
-      ksize: the window: an int, or a list of 1, 3 or 5.
-      strides: how far it moves: an int, or a list of 1, 3 or 5.
-      padding: "SAME" or "VALID".
-      data_format: "NDHWC" or "NCDHW".
-      name: name of the node.
-    """
-    return _pool(
-        pool3d.max_pool3d, "MaxPool3D", input, ksize, strides, padding, data_format, name, 3, "NDHWC"
-    )
-
-
-def max_pool_v2(
-    input: Any,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """The largest element under a window, in one, two or three dimensions of space.
-
-    Args:
-      input: a tensor of rank 3, 4 or 5.
-      ksize: the window: an int or a list.
-      strides: how far it moves: an int or a list.
-      padding: "SAME" or "VALID".
-      data_format: a format of that rank; channels last if not given.
-      name: name of the node.
-
-    Raises:
-      ValueError: the rank is not 3, 4 or 5.
-    """
-    builds = (max_pool1d, max_pool2d, max_pool3d)
-    return _any_rank(builds, input, ksize, strides, padding, data_format, name)
+_LARGEST = "The largest element of"
+max_pool = _old_pooling(
+    ops.max_pool,
+    "MaxPool",
+    "max_pool",
+    _doc(f"{_LARGEST} images", "value: images in `data_format`", *_IMAGES[1:], end=_NOT_EMPTY),
+)
+max_pool1d = _pooling(1, ops.max_pool, "MaxPool1d", "max_pool1d", _doc(f"{_LARGEST} sequences", *_SEQUENCES))
+max_pool2d = _pooling(2, ops.max_pool, "MaxPool2d", "max_pool2d", _doc(f"{_LARGEST} images", *_IMAGES))
+max_pool3d = _pooling(3, pool3d.max_pool3d, "MaxPool3D", "max_pool3d", _doc(f"{_LARGEST} volumes", *_VOLUMES))
+max_pool_v2 = _pooling_by_rank((max_pool1d, max_pool2d, max_pool3d), "max_pool_v2", "The largest element")
 
 
 def max_pool_with_argmax(
