@@ -7,6 +7,7 @@ Python about it (help, editors, inspect) sees a name, a docstring and a signatur
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -39,11 +40,12 @@ def documented(section: str, **words: str) -> Callable[[T], T]:
 
 
 def changed(
-    template: Callable[..., Any], without: tuple[str, ...] = (), **defaults: Any
+    template: Callable[..., Any], without: tuple[str, ...] = (), first: str = "", **defaults: Any
 ) -> inspect.Signature:
     """The signature of `template`, without some arguments and with other defaults for others.
 
-    A default for a name that the template has not is an argument more, before **kwargs.
+    `first` are names of arguments before the template's (but for self).  A default for a name that the
+    template has not is an argument more, before **kwargs.
     """
     signature = inspect.signature(template)
     known = [p for name, p in signature.parameters.items() if name not in without]
@@ -51,8 +53,39 @@ def changed(
     known = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in known]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     more = [inspect.Parameter(n, kind, default=value) for n, value in defaults.items() if n not in taken]
+    begin = int(bool(known) and known[0].name == "self")
     end = len(known) - (known[-1].kind is inspect.Parameter.VAR_KEYWORD)
-    return signature.replace(parameters=[*known[:end], *more, *known[end:]])
+    known[end:end] = more
+    known[begin:begin] = [inspect.Parameter(name, kind) for name in first.split()]
+    return signature.replace(parameters=known)
+
+
+def takes(
+    template: Callable[..., Any], *without: str, first: str = "", **defaults: Any
+) -> Callable[[T], Callable[..., Any]]:
+    """A decorator for a function that takes the arguments of `template`, and gets them all by their names.
+
+    The function itself names those that it looks at, and hands on the others as **options.
+
+    Args:
+      template: a function.
+      *without: arguments of it that this one does not have.
+      first: names of arguments that stand before them.
+      **defaults: values of arguments that are not given.
+    """
+    signature = changed(template, without, first, **defaults)
+
+    def decorate(function: T) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def taking(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            return function(**given.arguments)
+
+        taking.__signature__ = signature  # type: ignore[attr-defined]
+        return taking
+
+    return decorate
 
 
 def arguments_of(template: type, *without: str, **defaults: Any) -> Callable[[type], type]:

@@ -8,14 +8,14 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from headrace.core.families import takes
 from headrace.functions.control import variable_reads
 from headrace.functions.values.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.variables.modes import VariableAggregation, VariableSynchronization
-from headrace.variables.scope_defaults import VariableScope, either
-from headrace.variables.store import AUTO_REUSE, default_store
+from headrace.variables.scope_defaults import DEFAULTS, VariableScope, either
+from headrace.variables.store import AUTO_REUSE, VariableStore, default_store
 
 _KEY = ("__varscope",)
 
@@ -54,23 +54,8 @@ def get_variable_scope() -> VariableScope:
     return get_variable_scope_store().current_scope
 
 
-def get_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: bool | None = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: bool | None = None,
-    custom_getter: Any = None,
-    constraint: Any = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+@takes(VariableStore.get_variable, "self", "reuse", dtype=None)
+def get_variable(**options: Any) -> Any:
     """The variable of this name in the current variable scope: a known one, or a new one.
 
     Args:
@@ -103,61 +88,14 @@ def get_variable(
       >>> with tf.variable_scope("layer", reuse=tf.AUTO_REUSE):
       ...     w = tf.get_variable("w", [3, 4])      # "layer/w:0"
     """
-    return get_variable_scope().get_variable(
-        default_store(),
-        name,
-        shape=shape,
-        dtype=dtype,
-        initializer=initializer,
-        regularizer=regularizer,
-        trainable=trainable,
-        collections=collections,
-        caching_device=caching_device,
-        partitioner=partitioner,
-        validate_shape=validate_shape,
-        use_resource=use_resource,
-        custom_getter=custom_getter,
-        constraint=constraint,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+    return get_variable_scope().get_variable(default_store(), **options)
 
 
-def get_local_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: bool = False,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: bool | None = None,
-    custom_getter: Any = None,
-    constraint: Any = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+@takes(get_variable, trainable=False)
+def get_local_variable(collections: Any, **options: Any) -> Any:
     """As `get_variable`, but a local variable, never trainable."""
-    return get_variable(
-        name,
-        shape=shape,
-        dtype=dtype,
-        initializer=initializer,
-        regularizer=regularizer,
-        trainable=False,
-        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES],
-        caching_device=caching_device,
-        partitioner=partitioner,
-        validate_shape=validate_shape,
-        use_resource=use_resource,
-        custom_getter=custom_getter,
-        constraint=constraint,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+    where = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(**options | {"trainable": False, "collections": where})
 
 
 # -- entering a scope ----------------------------------------------------------------------------
@@ -213,20 +151,7 @@ def _current(store: ScopeStore, scope: VariableScope) -> Iterator[None]:
 
 def bare_scope(name: str, custom_getter: Any = None) -> Any:
     """A context: the scope `name` below the current one, without a name scope."""
-    return _sub_scope(name, None, dict.fromkeys(_OPTIONS) | {"custom_getter": custom_getter})
-
-
-_OPTIONS = (
-    "initializer",
-    "regularizer",
-    "caching_device",
-    "partitioner",
-    "custom_getter",
-    "reuse",
-    "dtype",
-    "use_resource",
-    "constraint",
-)
+    return _sub_scope(name, None, dict.fromkeys(DEFAULTS) | {"custom_getter": custom_getter})
 
 
 def _nested_getter(getter: Any, outer: Any) -> Any:
@@ -365,36 +290,11 @@ class variable_scope:
         return self._entered.pop()[0].__exit__(*error)
 
 
+@takes(variable_scope.__init__, "self", "values", "auxiliary_name_scope", first="values")
 @contextmanager
-def variable_op_scope(
-    values: Any,
-    name_or_scope: Any,
-    default_name: str | None = None,
-    initializer: Any = None,
-    regularizer: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
-    reuse: Any = None,
-    dtype: Any = None,
-    use_resource: bool | None = None,
-    constraint: Any = None,
-) -> Iterator[VariableScope]:
+def variable_op_scope(**options: Any) -> Iterator[VariableScope]:
     """The old form of `variable_scope(name_or_scope, default_name, values, ...)`."""
-    with variable_scope(
-        name_or_scope,
-        default_name=default_name,
-        values=values,
-        initializer=initializer,
-        regularizer=regularizer,
-        caching_device=caching_device,
-        partitioner=partitioner,
-        custom_getter=custom_getter,
-        reuse=reuse,
-        dtype=dtype,
-        use_resource=use_resource,
-        constraint=constraint,
-    ) as scope:
+    with variable_scope(**options) as scope:
         yield scope
 
 

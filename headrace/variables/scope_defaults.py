@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.store import VariableStore
 
 _PRIVATE = (
@@ -20,6 +20,19 @@ _PRIVATE = (
 def no_regularizer(_: Any) -> None:
     """Given to `get_variable`, it overrides the regularizer of the scope with none."""
     return None
+
+
+DEFAULTS = (  # what a scope says of the variables in it
+    "initializer",
+    "regularizer",
+    "caching_device",
+    "partitioner",
+    "custom_getter",
+    "reuse",
+    "dtype",
+    "use_resource",
+    "constraint",
+)
 
 
 class VariableScope:
@@ -128,25 +141,9 @@ class VariableScope:
     def local_variables(self) -> list[Any]:
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
+    @takes(VariableStore.get_variable, first="var_store", dtype=None)
     def get_variable(
-        self,
-        var_store: VariableStore,
-        name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
-        trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        custom_getter: Any = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
+        self, var_store: VariableStore, name: str, dtype: Any, initializer: Any, **options: Any
     ) -> Any:
         """As `tf.get_variable`, in this scope and a given store."""
         full_name = f"{self.name}/{name}" if self.name else name
@@ -155,66 +152,25 @@ class VariableScope:
                 found = convert_to_tensor(initializer).dtype.base_dtype
                 if found != dtype:
                     raise ValueError(f"Initializer type '{found}' and explicit dtype '{dtype}' don't match.")
-            return var_store.get_variable(
-                full_name,
-                shape=shape,
-                dtype=either(dtype, self._dtype),
-                initializer=either(initializer, self._initializer),
-                regularizer=either(regularizer, self._regularizer),
-                reuse=either(reuse, self._reuse),
-                trainable=trainable,
-                collections=collections,
-                caching_device=either(caching_device, self._caching_device),
-                partitioner=either(partitioner, self._partitioner),
-                validate_shape=validate_shape,
-                use_resource=either(use_resource, self._use_resource),
-                custom_getter=either(custom_getter, self._custom_getter),
-                constraint=either(constraint, self._constraint),
-                synchronization=synchronization,
-                aggregation=aggregation,
-            )
+            options |= {"dtype": dtype, "initializer": initializer}
+            return var_store.get_variable(full_name, **self._completed(options))
 
-    def _get_partitioned_variable(
-        self,
-        var_store: VariableStore,
-        name: str | None,
-        shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
+    @takes(VariableStore.get_variable, "reuse", "custom_getter", first="var_store", dtype=None)
+    def _get_partitioned_variable(self, var_store: VariableStore, name: str | None, **options: Any) -> Any:
         if self._custom_getter is not None:
             raise ValueError(_PRIVATE.format(self._custom_getter))
-        partitioner = either(partitioner, self._partitioner)
+        options = self._completed(options | {"reuse": self.reuse, "custom_getter": None})
+        partitioner = options.pop("partitioner")
         if partitioner is None:
             raise ValueError("No partitioner was specified")
+        del options["custom_getter"]
+        full_name = "/".join(part for part in (self.name, name) if part)
         with get_default_graph().name_scope(None):
-            return var_store._get_partitioned_variable(
-                "/".join(part for part in (self.name, name) if part),
-                partitioner,
-                shape=shape,
-                dtype=either(dtype, self._dtype),
-                initializer=either(initializer, self._initializer),
-                regularizer=either(regularizer, self._regularizer),
-                reuse=self.reuse,
-                trainable=trainable,
-                collections=collections,
-                caching_device=either(caching_device, self._caching_device),
-                validate_shape=validate_shape,
-                use_resource=either(use_resource, self._use_resource),
-                constraint=either(constraint, self._constraint),
-                synchronization=synchronization,
-                aggregation=aggregation,
-            )
+            return var_store._get_partitioned_variable(full_name, partitioner, **options)
+
+    def _completed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """`options` of `get_variable`, with the defaults of the scope where they say nothing."""
+        return options | {key: either(options[key], getattr(self, f"_{key}")) for key in DEFAULTS}
 
 
 def either(given: Any, default: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from headrace.core import dtypes, origin
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.errors import hinted
+from headrace.core.families import takes
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control.init_scope import init_scope
 from headrace.graph.defaults import get_default_graph
@@ -85,40 +86,10 @@ class VariableStore:
             options["constraint"] = constraint
         return custom_getter(getter=self._get, name=name, **options)
 
-    def _get(
-        self,
-        name: str,
-        shape: Any = None,
-        dtype: Any = dtypes.float32,
-        initializer: Any = None,
-        regularizer: Any = None,
-        reuse: Any = None,
-        trainable: bool | None = None,
-        collections: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        validate_shape: bool = True,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-        synchronization: Any = VariableSynchronization.AUTO,
-        aggregation: Any = VariableAggregation.NONE,
-    ) -> Any:
+    @takes(get_variable, "custom_getter")
+    def _get(self, name: str, partitioner: Any, **options: Any) -> Any:
         """What a custom getter calls: one variable, or a partitioned one."""
-        options: dict[str, Any] = {
-            "shape": shape,
-            "dtype": dtype,
-            "initializer": initializer,
-            "regularizer": regularizer,
-            "reuse": reuse,
-            "trainable": trainable,
-            "collections": collections,
-            "caching_device": caching_device,
-            "validate_shape": validate_shape,
-            "use_resource": use_resource,
-            "constraint": constraint,
-            "synchronization": synchronization,
-            "aggregation": aggregation,
-        }
+        shape, reuse = options["shape"], options["reuse"]
         is_scalar = isinstance(shape, Sequence) and not shape
         if partitioner is not None and not is_scalar:
             if not callable(partitioner):

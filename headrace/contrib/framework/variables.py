@@ -9,6 +9,7 @@ from typing import Any
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.core import dtypes
 from headrace.core.device_name import DeviceSpec
+from headrace.core.families import takes
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.train.schedules import step_count
@@ -91,40 +92,11 @@ def variable(
 
 
 @add_arg_scope
-def model_variable(
-    name: str,
-    shape: Any = None,
-    dtype: Any = dtypes.float32,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: bool = True,
-    collections: Any = None,
-    caching_device: Any = None,
-    device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
-    use_resource: bool | None = None,
-    synchronization: Any = VariableSynchronization.AUTO,
-    aggregation: Any = VariableAggregation.NONE,
-) -> Any:
+@takes(variable, dtype=dtypes.float32)
+def model_variable(collections: Any, **options: Any) -> Any:
     """As `variable`, in `GraphKeys.MODEL_VARIABLES` too."""
     keys = [*(collections or ()), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
-    return variable(
-        name,
-        shape=shape,
-        dtype=dtype,
-        initializer=initializer,
-        regularizer=regularizer,
-        trainable=trainable,
-        collections=keys,
-        caching_device=caching_device,
-        device=device,
-        partitioner=partitioner,
-        custom_getter=custom_getter,
-        use_resource=use_resource,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+    return variable(**options, collections=keys)
 
 
 def add_model_variable(var: Any) -> None:
