@@ -66,3 +66,25 @@ def test_broadcasting_of_unknown_shapes(word, shapes):
     for a, f, w in zip(arrays, found, wanted):
         assert f.shape == a.shape
         np.testing.assert_allclose(f, w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axes", [0, [0, 1], [0, 2], None], ids=str)
+@pytest.mark.parametrize("word", ["sum", "mean"])
+def test_long_columns_are_added_in_blocks(monkeypatch, word, axes):
+    """The reference too: added one after the other a million times 0.1 is off by a thousandth."""
+    monkeypatch.setenv("HEADRACE_COMPILE", "0")
+    x = np.full((50_000, 20, 3), 0.1, np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(getattr(tf, f"reduce_{word}")(tf.constant(x), axes))
+    wanted = getattr(np, word)(x.astype(np.float64), axis=tuple(axes) if isinstance(axes, list) else axes)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_statistics_of_a_large_batch(monkeypatch):
+    monkeypatch.setenv("HEADRACE_COMPILE", "0")
+    x = np.full((1000, 20, 20, 2), 0.1, np.float32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        _, mean, _ = tf.nn.fused_batch_norm(tf.constant(x), np.ones(2, "f"), np.zeros(2, "f"))
+        bias = tf.raw_ops.BiasAddGrad(out_backprop=x)
+        found = session.run([mean, bias])
+    np.testing.assert_allclose(found, np.array([[0.1, 0.1], [40_000, 40_000]]), rtol=1e-6)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any
 
+import numpy as np
+
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Expr, Tensor
 from headrace.codegen.ir.stages import ViewOf
@@ -169,9 +171,11 @@ def _convolution_weights(e: Emitter, call: LibraryCall) -> Tensor:
 
 
 # -- pooling -------------------------------------------------------------------------------------
-def _lowest(kind: ir.Kind) -> Expr:
+def _lowest(kind: ir.Kind, is_finite: bool = False) -> Expr:
+    """The least number of the type in which a maximum is looked for."""
     if kind.is_float:
-        return ir.const(float("-inf"), F32 if kind in (F16, BF16) else kind)
+        wide = F32 if kind in (F16, BF16) else kind
+        return ir.const(float(np.finfo(f"f{wide.bits // 8}").min) if is_finite else -inf, wide)
     return ir.const(-(1 << (kind.bits - 1)) if kind.is_signed else 0, kind)
 
 
@@ -181,8 +185,9 @@ def _max_pool(e: Emitter, call: LibraryCall) -> Tensor:
     def element(n: Expr, c: Expr, *out: Expr) -> Expr:
         def term(*k: Expr) -> Expr:
             at = g.source(out, k)
-            x = read(src, [n, c, *at])
-            return ir.select(inside(at, src.shape[2:]), x, _lowest(src.operand.kind))
+            x, low = read(src, [n, c, *at]), _lowest(src.operand.kind, is_finite=True)
+            counts = inside(at, src.shape[2:]) & (x > low)  # padding does not, and NaN does not either
+            return ir.select(counts, x, low)
 
         return e.reduce("max", g.window, term)
 

@@ -1,7 +1,9 @@
-"""Half types are computed in float32: NumPy would round after every step, TF's kernels do not."""
+"""Half types are computed in float32, long sums in blocks: NumPy would round after every step."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,22 @@ import numpy as np
 def widen(x: Any) -> Any:
     """float16 and bfloat16 as float32; everything else as it is."""
     return x.astype("float32") if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
+
+
+BLOCK = 128  # terms that are added one after the other
+
+
+def block_sum(x: Any, axes: int | Sequence[int], keepdims: bool = False) -> Any:
+    """The sum along axes, in blocks whose sums are added in blocks.  NumPy does so along the innermost axis
+    alone: down a column of ten million a float32 would stop growing."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    if x.dtype.kind not in "fc" or math.prod(x.shape[a] for a in axes) <= BLOCK:
+        return x.sum(axes, keepdims=keepdims, dtype=x.dtype)
+    for axis in axes:
+        while x.shape[axis] > BLOCK and not (axis == x.ndim - 1 and x.flags.c_contiguous):
+            x = np.add.reduceat(x, np.arange(0, x.shape[axis], BLOCK), axis)
+        x = x.sum(axis, keepdims=True)
+    return x if keepdims else x.squeeze(axes)
 
 
 def sign(x: Any) -> Any:

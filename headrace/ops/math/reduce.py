@@ -13,6 +13,7 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.precision import block_sum
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank_at_most
 from headrace.ops.declaration.shape_rules import normalize_axis, reduced
@@ -222,7 +223,7 @@ def _reduced_first(node, shape):
 # -- the ops ------------------------------------------------------------------------------------
 @reduction("Sum", "The sum along axes.")
 def sum_(x, axes, keep_dims):
-    return _wide(x).sum(axes, keepdims=keep_dims, dtype=_wide(x).dtype)
+    return block_sum(_wide(x), axes, keep_dims)
 
 
 sum_.gradient(_sum_gradient)
@@ -235,12 +236,10 @@ def mean(x, axes, keep_dims):
     x = _wide(x)
     count = math.prod([x.shape[a] for a in axes])
     if x.dtype.kind not in "iu":
-        total = x.sum(axes, keepdims=keep_dims, dtype=x.dtype)
-        return np.divide(total, x.dtype.type(count))
+        return np.divide(block_sum(x, axes, keep_dims), x.dtype.type(count))
     # The sum of small integers needs more room than their mean.
-    total = x.sum(axes, keepdims=keep_dims, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
-    signs = np.sign(total)
-    return signs * (np.abs(total) // total.dtype.type(max(count, 1)))
+    whole = x.sum(axes, keepdims=keep_dims, dtype=np.uint64 if x.dtype.kind == "u" else np.int64)
+    return np.sign(whole) * (np.abs(whole) // whole.dtype.type(max(count, 1)))
 
 
 def _mean_of(e, total, count, dtype):
@@ -329,8 +328,7 @@ any_.samples(_reduction_samples(of=lambda x: x > 0.5, grad=False))
 @reduction("EuclideanNorm", "The square root of the sum of squared magnitudes along axes.")
 def euclidean_norm(x, axes, keep_dims):
     x = _wide(x)
-    total = (x * np.conj(x)).sum(axes, keepdims=keep_dims, dtype=x.dtype)
-    return np.sqrt(total).astype(x.dtype)
+    return np.sqrt(block_sum(x * np.conj(x), axes, keep_dims)).astype(x.dtype)
 
 
 euclidean_norm.no_gradient()

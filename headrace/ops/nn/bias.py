@@ -9,7 +9,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array import concat, fill, reshape, tile
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import block_sum, widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, replaced, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import String
@@ -99,7 +99,7 @@ def bias_add_grad(out_backprop, *, data_format):
     """The sum over everything but the channels."""
     require(out_backprop.ndim >= 2, f"Input tensor must be at least 2D: {list(out_backprop.shape)}")
     keep = channel_axis(data_format) % out_backprop.ndim
-    return widen(out_backprop).sum(axis=tuple(i for i in range(out_backprop.ndim) if i != keep))
+    return block_sum(widen(out_backprop), tuple(i for i in range(out_backprop.ndim) if i != keep))
 
 
 @bias_add_grad.gradient

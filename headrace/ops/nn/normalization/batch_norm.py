@@ -15,7 +15,7 @@ from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array import transpose
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import block_sum, widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, replaced, with_rank
 from headrace.ops.declaration.signature import String
@@ -69,8 +69,8 @@ def normalized(x, scale, offset, mean, variance, epsilon, data_format, is_traini
         count = x.size // max(channels, 1)
         rows = x.reshape(count, channels)
         with np.errstate(invalid="ignore", divide="ignore"):  # nothing has no mean
-            mean = rows.sum(axis=0) / np.float32(count)
-            variance = np.square(rows - mean).sum(axis=0) / np.float32(count)
+            mean = block_sum(rows, 0) / np.float32(count)
+            variance = block_sum(np.square(rows - mean), 0) / np.float32(count)
         corrected = variance * np.float32(count / max(count - 1, 1))
     else:
         for name, vector in (("mean", mean), ("variance", variance)):

@@ -13,7 +13,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import block_sum, widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, replaced, with_rank
 from headrace.ops.declaration.signature import String
@@ -60,7 +60,7 @@ def backprop(dy, x, scale, mean, variance, epsilon, data_format, is_training):
     axes = tuple(range(x.ndim - 1))
     r = 1 / np.sqrt(variance + np.float32(epsilon))
     xh = (x - mean) * r
-    dscale, doffset = (dy * xh).sum(axis=axes), dy.sum(axis=axes)
+    dscale, doffset = block_sum(dy * xh, axes), block_sum(dy, axes)
     if is_training:
         count = np.float32(x.size // channels)
         dx = (dy - doffset / count - xh * (dscale / count)) * (scale * r)

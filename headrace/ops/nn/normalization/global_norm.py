@@ -8,7 +8,7 @@ from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import block_sum, widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, replaced, with_rank
 from headrace.ops.declaration.signature import Bool, Float
@@ -93,8 +93,8 @@ def batch_norm_with_global_normalization_grad(
     wide = v + v.dtype.type(variance_epsilon)
     factor = 1 / np.sqrt(wide)
     scale = gamma if scale_after_normalization else np.ones_like(gamma)
-    db = dy.sum(axis=(0, 1, 2))
-    moved = (dy * (t - m)).sum(axis=(0, 1, 2))
+    db = block_sum(dy, (0, 1, 2))
+    moved = block_sum(dy * (t - m), (0, 1, 2))
     dg = moved * factor if scale_after_normalization else np.zeros_like(gamma)
     return dy * (factor * scale), -db * factor * scale, -0.5 * moved * scale * factor / wide, db, dg
 

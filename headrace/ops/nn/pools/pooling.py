@@ -1,12 +1,11 @@
 """Pooling of arrays (batch, space..., channels) in any number of spatial dimensions.
 
-A maximum that occurs twice in a window belongs to its first place; padding never counts.
+A maximum that occurs twice in a window belongs to its first place; padding never counts, nor does NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,18 @@ from headrace.ops.nn.window import Window, padded, padded_zeros, taps, unpadded
 
 
 def lowest(dtype: Any) -> Any:
-    """The least value of a type."""
-    if np.issubdtype(dtype, np.integer):
-        return np.iinfo(dtype).min
-    return dtype.type(-np.inf)
+    """The least finite value of a type."""
+    return np.iinfo(dtype).min if np.issubdtype(dtype, np.integer) else np.finfo(dtype).min
 
 
 def max_pool(x: Any, windows: Sequence[Window]) -> Any:
-    """The largest element under the window."""
+    """The largest element under the window, or the lowest number: what is not larger (NaN) is passed over."""
+    kind, x = x.dtype, widen(x)
     x = padded(x, windows, lowest(x.dtype))
-    return reduce(np.maximum, (x[index] for _, index in taps(windows)))
+    best = np.full_like(x[next(iter(taps(windows)))[1]], lowest(x.dtype))
+    for _, index in taps(windows):
+        best = np.where(x[index] > best, x[index], best)
+    return best.astype(kind)
 
 
 def argmax_pool(x: Any, windows: Sequence[Window]) -> Any:
