@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from headrace.ops.array.source import identity
 from headrace.ops.control.control_flow import ref_enter, ref_switch
 from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION
-from headrace.plan.frames import frames_of
+from headrace.plan.frames import Path, frames_of
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.state_order import Variable, variables_of
 
 _BORDERS = frozenset({ENTER, EXIT, MERGE})  # where paths enter and leave iterations
-_NONE: frozenset[str] = frozenset()
+_Earlier = tuple[str, Path]  # a writer, and the outermost loop whose iterations lie between, or ()
+_NONE: frozenset[_Earlier] = frozenset()
 _LED = {"Switch": ref_switch, "Enter": ref_enter}
 
 
@@ -39,7 +40,7 @@ class _Alias:
     variable: Variable
     source: Edge  # the reference that was read
     chain: tuple[tuple[PlanNode, int], ...]  # who read it and passed it on, and by which output
-    after: frozenset[str]  # the writers that come before the last of these
+    after: frozenset[_Earlier]  # the writers that come before the last of these
 
 
 def late_reads(plan: Plan) -> Plan:
@@ -55,6 +56,7 @@ class _LateReads:
     def __init__(self, plan: Plan, variables: dict[Edge, Variable]) -> None:
         self.plan, self.variables = plan, variables
         self.nodes = dict(plan.nodes)
+        self.back = self._back_edges()
         self.before = self._writers_before()
         self.aliases: dict[Edge, _Alias] = {}
         self.made: dict[tuple[Edge, tuple[str, ...]], Edge] = {}  # reads, which users share
@@ -67,7 +69,7 @@ class _LateReads:
         return self.plan.rebuilt(self.nodes.values())
 
     # -- order -------------------------------------------------------------------------------
-    def _writers_before(self) -> dict[str, dict[Variable, frozenset[str]]]:
+    def _writers_before(self) -> dict[str, dict[Variable, frozenset[_Earlier]]]:
         """For every node the writers, by variable, that a path leads from; through back edges of
         loops too, since those lead from the iteration before, as does the end of an iteration where
         the next one waits for it."""
@@ -77,18 +79,35 @@ class _LateReads:
                 users.setdefault(name, []).append(node.name)
         for writer, turns in self._one_by_one().items():
             users.setdefault(writer, []).extend(turns)
-        found: dict[str, dict[Variable, frozenset[str]]] = {}
+        found: dict[str, dict[Variable, frozenset[_Earlier]]] = {}
         for node in self.plan.nodes.values():
             for variable in self._written(node):
-                stack, seen = [node.name], set()
-                while stack:
-                    for user in users.get(stack.pop(), ()):
-                        if user not in seen:
-                            seen.add(user)
-                            stack.append(user)
-                            own = found.setdefault(user, {})
-                            own[variable] = own.get(variable, _NONE) | {node.name}
+                for user, between in self._reached(node.name, users):
+                    own = found.setdefault(user, {})
+                    own[variable] = own.get(variable, _NONE) | {(node.name, between)}
         return found
+
+    def _reached(self, start: str, users: dict[str, list[str]]) -> set[tuple[str, Path]]:
+        """The nodes that paths lead to, and of each path the outermost loop that it goes round."""
+        stack: list[tuple[str, Path]] = [(start, ())]
+        seen: set[tuple[str, Path]] = set()
+        while stack:
+            name, between = stack.pop()
+            loop = self.back.get(name)
+            if loop is not None and (not between or len(loop) < len(between)):
+                between = loop
+            news = {(user, between) for user in users.get(name, ())} - seen
+            seen |= news
+            stack += news
+        return seen
+
+    def _back_edges(self) -> dict[str, Path]:
+        """What carries a value to the next iteration, and of which loop."""
+        if not any(ENTER in n.op.traits for n in self.plan.nodes.values()):
+            return {}
+        frames = frames_of(self.plan).takes
+        nodes = (n for n in self.plan.nodes.values() if NEXT_ITERATION in n.op.traits)
+        return {n.name: frames[n.name] for n in nodes}
 
     def _one_by_one(self) -> dict[str, list[str]]:
         """Of every writer in a loop whose iterations do not overlap: what begins the next one, which
@@ -98,14 +117,12 @@ class _LateReads:
         if not one:
             return {}
         frames = frames_of(self.plan).takes
-        turns: dict[str, list[str]] = {}
-        for node in self.plan.nodes.values():
-            if NEXT_ITERATION in node.op.traits and frames[node.name]:
-                turns.setdefault(frames[node.name][-1], []).append(node.name)
+        writers = [n.name for n in self.plan.nodes.values() if self._written(n)]
         return {
-            n.name: [t for frame in frames[n.name] if frame in one for t in turns.get(frame, ())]
-            for n in self.plan.nodes.values()
-            if self._written(n)
+            w: [
+                turn for turn, loop in self.back.items() if loop[-1] in one and frames[w][: len(loop)] == loop
+            ]
+            for w in writers
         }
 
     def _written(self, node: PlanNode) -> list[Variable]:
@@ -114,7 +131,7 @@ class _LateReads:
         ends = zip(node.inputs, node.input_types)
         return [self.variables[e] for e, t in ends if t.is_ref and e in self.variables]
 
-    def _after(self, name: str, variable: Variable) -> frozenset[str]:
+    def _after(self, name: str, variable: Variable) -> frozenset[_Earlier]:
         return self.before.get(name, {}).get(variable, _NONE)
 
     # -- nodes -------------------------------------------------------------------------------
@@ -255,9 +272,8 @@ class _LateReads:
         return tuple(dict.fromkeys(waits))
 
     def _is_hidden(self, writer: str, nearest: set[str], variable: Variable) -> bool:
-        """Another one waits for it (and not, through the next iteration, it for the other)."""
-        before = self._after(writer, variable)
-        return any(writer in self._after(n, variable) and n not in before for n in nearest)
+        """Another one waits for it, in the same iteration."""
+        return any((writer, ()) in self._after(n, variable) for n in nearest)
 
     def _is_behind(self, name: str, variable: Variable) -> bool:
         is_writer = variable in self._written(self.plan.nodes[name])

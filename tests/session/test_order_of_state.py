@@ -157,6 +157,26 @@ def test_iterations_one_by_one_are_ordered(mode):
     assert steps(ends, 1) == [[3.0, 0.0]]
 
 
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_the_writer_of_this_iteration_and_of_the_one_before(mode, is_inner):
+    """A way into a branch comes after the writer of the iteration before; inside of the branch the
+    same writer has run once more."""
+    w = variable(8.0)
+
+    def minus():
+        with tf.control_dependencies([w.assign_sub(1.0)]):
+            return w * 1.0
+
+    def body(i, x):
+        return i + 1, tf.cond(x > 0.0, minus, lambda: -1.0)
+
+    def twice(i, x):
+        return i + 1, tf.while_loop(lambda i, x: i < 2, body, [0, x])[1]
+
+    loop = tf.while_loop(lambda i, x: i < 2, twice if is_inner else body, [0, 1.0])[1]
+    assert steps(loop, 2) == ([4.0, 0.0] if is_inner else [6.0, 4.0])
+
+
 def test_views_enter_a_loop(mode):
     w = variable([1.0])
     view = tf.reshape(w, [1, 1])
