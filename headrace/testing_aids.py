@@ -15,6 +15,7 @@ from unittest import mock
 import numpy as np
 
 from headrace.formats import proto
+from headrace.ops.array.constant import const
 
 __all__ = ["mock"]
 
@@ -101,7 +102,7 @@ def _comparable(node: Any, checkpoint_v2: bool, hash_table_shared_name: bool) ->
     copy.input.extend(data + sorted(i for i in node.input if i.startswith("^")))
     if hash_table_shared_name and "Hash" in node.op and "Table" in node.op:
         copy.attr.pop("shared_name", None)
-    if checkpoint_v2 and node.op == "Const":
+    if checkpoint_v2 and node.op == const.name:
         values = copy.attr["value"].tensor.string_val
         if any(re.search(rb"_temp_.*/part", v) for v in values):
             copy.attr["value"].tensor.Clear()

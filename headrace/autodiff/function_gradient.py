@@ -14,6 +14,7 @@ from headrace.autodiff.halves import argument_like, has_gradient, lock, result
 from headrace.core.errors import InvalidArgumentError
 from headrace.graph.attrs import FunctionName
 from headrace.graph.tensor import Tensor
+from headrace.ops.control.function_call import symbolic_gradient
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.messages.node_def import input_types, type_name
@@ -31,7 +32,7 @@ def gradient_body(f: FunctionName, library: Mapping[str, Any]) -> Body:
     with lock:
         if function is not None:
             body = function.body_graph(f.attrs)
-        elif f.name == "SymbolicGradient":
+        elif f.name == symbolic_gradient.name:
             body = gradient_body(dict(f.attrs)["f"], library)
         else:
             body = _op_body(f)

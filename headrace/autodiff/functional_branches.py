@@ -26,6 +26,7 @@ from headrace.ops.control.function_call import (
     partitioned_call,
     stateful_partitioned_call,
     stateless_if,
+    symbolic_gradient,
     symbolic_gradient_of,
 )
 from headrace.ops.graphdef.function_body import Body
@@ -214,7 +215,8 @@ def _computed_again(node: Node, dys: Sequence[Any]) -> Any:
     types = tuple(map(gradient_type, inputs))
     taken = tuple(t.dtype.base for t in (*inputs, *given))
     names = [
-        FunctionName("SymbolicGradient", (("Tin", taken), ("Tout", types), ("f", f))) for f in _branches(node)
+        FunctionName(symbolic_gradient.name, (("Tin", taken), ("Tout", types), ("f", f)))
+        for f in _branches(node)
     ]
     results = node.declaration(node.inputs[0], [*inputs, *given], Tout=types, **_naming(node, names))
     return [None, *results]

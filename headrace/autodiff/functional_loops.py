@@ -23,6 +23,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
+from headrace.ops.array.source import identity
 from headrace.ops.control import tensor_list
 from headrace.ops.control.function_call import (
     partitioned_call,
@@ -102,7 +103,7 @@ def _extended(node: Node, count: int) -> Saving:
 def _is_kept(body: Body, place: int) -> bool:
     """Does the body give this argument on as it is?"""
     tensor = body.outputs[place]
-    while tensor.op.type == "Identity":
+    while tensor.op.declaration is identity:
         tensor = tensor.op.inputs[0]
     return tensor is body.inputs[place]
 

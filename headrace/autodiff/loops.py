@@ -20,8 +20,11 @@ from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
+from headrace.ops.array.copies import ref_identity
+from headrace.ops.array.source import identity
 from headrace.ops.control import control_flow as primitives
 from headrace.ops.control import stack
+from headrace.ops.declaration.traits import CONSTANT, SWITCH
 from headrace.ops.math import arithmetic, comparison
 from headrace.ops.math.add_n import add_n
 
@@ -231,7 +234,7 @@ class GradLoop:
                 if loop.outer is None:
                     return self.grad_context.AddValue(current)
                 loop = loop.outer
-            elif current.op.type == "Const":
+            elif CONSTANT in current.op.declaration.traits:
                 literal = current.op.attrs["value"]
                 return constant(literal.array, current.dtype, name=current.op.name.rpartition("/")[2])
             else:
@@ -265,7 +268,7 @@ def _enter(loop: WhileContext, tensor: Tensor, name: str) -> Tensor:
 
 def _constant_enter(value: Tensor) -> Node | None:
     node = value.op
-    while node.type in ("Switch", "RefSwitch", "Identity", "RefIdentity"):
+    while SWITCH in node.declaration.traits or node.declaration in (identity, ref_identity):
         node = node.inputs[0].op
     return node if is_constant_enter(node) else None
 

@@ -81,7 +81,7 @@ class Graph(Collections, Contexts):
         for tensor in inputs:
             context = tensor.op._control_flow_context
             if context is not None and context is not own.context:
-                context.check_use(tensor.op, op.name, (name or op.name).rstrip("/"), own.context)
+                context.check_use(tensor.op, op, (name or op.name).rstrip("/"), own.context)
         attrs = self._scoped_attrs(op, attrs)
         with self._lock:  # another thread may be reading or building, too
             sources = [t.op for t in inputs]

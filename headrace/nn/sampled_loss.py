@@ -13,9 +13,9 @@ from headrace.functions.values.structure import name_scope
 from headrace.nn.embedding import embedding_lookup
 from headrace.ops.array.slices.slice import slice_
 from headrace.ops.array.source import stop_gradient
-from headrace.ops.declaration import catalog
 from headrace.ops.linalg.matrix import matmul
 from headrace.ops.math.arithmetic import log, mul
+from headrace.ops.sparse.dense import sparse_to_dense
 from headrace.variables.partitioned import PartitionedVariable
 
 
@@ -97,9 +97,7 @@ def _hits(labels: Any, sampled: Any, num_true: int, num_sampled: int, dtype: Any
     )
     batch: Any = array.shape(labels)
     shape = concat([batch[:1], array.expand_dims(num_sampled, 0)], 0)
-    return catalog.find("SparseToDense")(
-        places, shape, cast(weights, dtype), default_value=0.0, validate_indices=False
-    )
+    return sparse_to_dense(places, shape, cast(weights, dtype), default_value=0.0, validate_indices=False)
 
 
 def nce_loss(

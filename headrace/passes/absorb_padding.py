@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from headrace.ops.array import pad as array_pad
+from headrace.ops.declaration.traits import PADS
 from headrace.ops.nn.window import channel_axis
 from headrace.plan.plan import Plan
 from headrace.plan.rewrite import Match, apply_rules, rule
@@ -12,12 +14,12 @@ from headrace.plan.rewrite import Match, apply_rules, rule
 LARGEST = 7  # side of a filter
 
 
-@rule("Conv2D", "Conv2DBackpropFilter")
+@rule(PADS)
 def absorb_padding(match: Match) -> Any:
     """conv(pad(x), ...) without padding of its own -> conv(x, ...) with explicit padding"""
     node = match.node
     pad = match.producer(node.inputs[0])
-    if pad.op.name != "Pad" or pad.control or node.attrs["padding"] != "VALID":
+    if pad.op is not array_pad.pad or pad.control or node.attrs["padding"] != "VALID":
         return None
     amounts = match.constant(pad.inputs[1])
     if amounts is None or amounts.shape != (4, 2) or amounts.min() < 0:
@@ -41,10 +43,9 @@ def absorb_padding(match: Match) -> Any:
 def _is_small(match: Match) -> bool:
     """For larger filters with strides, libraries have fast code without padding only."""
     node = match.node
-    if node.op.name == "Conv2D":
-        sizes = match.shape(node.inputs[1]).sizes
-    else:
-        sizes = match.node.outputs[0].shape.sizes
+    names = [argument.name for argument in node.op.signature.inputs]
+    filters = match.shape(node.inputs[names.index("filter")]) if "filter" in names else node.outputs[0].shape
+    sizes = filters.sizes
     return sizes is not None and all(n is not None and n <= LARGEST for n in sizes[:2])
 
 

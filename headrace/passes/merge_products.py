@@ -20,11 +20,12 @@ from headrace.ops.array.concat import concat_v2
 from headrace.ops.array.constant import const
 from headrace.ops.declaration.traits import CONTROL_FLOW
 from headrace.ops.linalg.matrix import matmul
+from headrace.ops.math.add_n import add_n
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 
 
 def merge_products(plan: Plan) -> Plan:
-    sums = [n for n in plan.nodes.values() if n.op.name == "AddN" and len(n.inputs) > 1]
+    sums = [n for n in plan.nodes.values() if n.op is add_n and len(n.inputs) > 1]
     if not sums or any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values()):
         return plan
     merger = _Merger(plan)

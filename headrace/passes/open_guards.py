@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.ops.array.source import identity
+from headrace.ops.array.constant import const
+from headrace.ops.array.source import identity, no_op
+from headrace.ops.control.control_flow import merge, switch
+from headrace.ops.math.checks import assert_
 from headrace.plan.plan import Edge, Plan, PlanNode
 
-_INSIDE = frozenset({"Identity", "NoOp", "Const", "Assert"})
+_INSIDE = frozenset({identity, no_op, const, assert_})
 
 
 def open_guards(plan: Plan) -> Plan:
-    if not any(n.op.name == "Assert" for n in plan.nodes.values()):
+    if not any(n.op is assert_ for n in plan.nodes.values()):
         return plan
     work = _Guards(plan)
     for node in plan.nodes.values():
-        if node.op.name == "Merge":
+        if node.op is merge:
             work.visit(node)
     if not work.changed:
         return plan
@@ -45,12 +48,12 @@ class _Guards:
         if pred is None:
             return
         cone = self._cone(merge, pred)
-        if cone is None or not any(self.nodes[n].op.name == "Assert" for n in cone):
+        if cone is None or not any(self.nodes[n].op is assert_ for n in cone):
             return
         self.changed = True
         for name in cone:
             node = self.nodes[name]
-            if node.op.name != "Switch":
+            if node.op is not switch:
                 inputs = [self._past_switch(e, cone) for e in node.inputs]
                 self.nodes[name] = node.with_inputs(inputs)
         first, *rest = merge.inputs
@@ -66,13 +69,13 @@ class _Guards:
 
     def _past_switch(self, edge: Edge, cone: set[str]) -> Edge:
         node = self.nodes[edge.node]
-        return node.inputs[0] if edge.node in cone and node.op.name == "Switch" else edge
+        return node.inputs[0] if edge.node in cone and node.op is switch else edge
 
     def _merged_pred(self, merge: PlanNode) -> Edge | None:
         """The predicate, where both sides of a Merge are the predicate itself."""
         sources = [self._root(e) for e in merge.inputs]
         switches = [self.nodes[e.node] for e in sources]
-        if any(s.op.name != "Switch" for s in switches) or {e.index for e in sources} != {0, 1}:
+        if any(s.op is not switch for s in switches) or {e.index for e in sources} != {0, 1}:
             return None
         roots = {self._root(e) for s in switches for e in s.inputs}
         index_used = (
@@ -88,7 +91,7 @@ class _Guards:
     def _root(self, edge: Edge) -> Edge:
         """Where a value comes from, past identities."""
         node = self.nodes[edge.node]
-        while node.op.name == "Identity":
+        while node.op is identity:
             edge = node.inputs[0]
             node = self.nodes[edge.node]
         return edge
@@ -102,14 +105,14 @@ class _Guards:
             node = self.nodes[name]
             if name in found:
                 continue
-            if node.op.name == "Switch":
+            if node.op is switch:
                 if self._root(node.inputs[1]) != pred:
                     return None
                 found.add(name)
                 continue
-            if node.op.name not in _INSIDE or name in self.kept:
+            if node.op not in _INSIDE or name in self.kept:
                 return None
-            if node.op.name == "Assert" and not self._asserts(node, pred):
+            if node.op is assert_ and not self._asserts(node, pred):
                 return None
             found.add(name)
             stack += [*(e.node for e in node.inputs), *node.control]
@@ -118,5 +121,5 @@ class _Guards:
 
     def _asserts(self, node: PlanNode, pred: Edge) -> bool:
         source = self._root(node.inputs[0])
-        switch = self.nodes[source.node]
-        return switch.op.name == "Switch" and self._root(switch.inputs[0]) == pred
+        node = self.nodes[source.node]
+        return node.op is switch and self._root(node.inputs[0]) == pred

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from headrace.ops.array.reshape import reshape
+from headrace.ops.array.transpose import transpose
+from headrace.ops.math.arithmetic import add, add_v2, mul, neg, sub
+from headrace.ops.math.cast import cast
+from headrace.ops.math.division import div, real_div
 from headrace.plan.plan import Plan
 from headrace.plan.rewrite import Match, apply_rules, rule
 
@@ -35,7 +40,7 @@ def _plain(match: Match, position: int) -> Any:
     return None if match.dtype(edge).is_ref else edge
 
 
-@rule("Mul")
+@rule(mul)
 def multiply_by_one(match: Match) -> Any:
     """x * 1 -> x"""
     if _is_all(match, 1, 1):
@@ -45,19 +50,19 @@ def multiply_by_one(match: Match) -> Any:
     return None
 
 
-@rule("RealDiv", "Div")
+@rule(real_div, div)
 def divide_by_one(match: Match) -> Any:
     """x / 1 -> x"""
     return _plain(match, 0) if _is_all(match, 1, 1) else None
 
 
-@rule("Sub")
+@rule(sub)
 def subtract_zero(match: Match) -> Any:
     """x - 0 -> x   (holds for -0.0 too)"""
     return _plain(match, 0) if _is_all(match, 1, 0) else None
 
 
-@rule("Add", "AddV2")
+@rule(add, add_v2)
 def add_zero(match: Match) -> Any:
     """x + 0 -> x   for integers"""
     if match.node.outputs[0].dtype.kind not in "iu":
@@ -69,22 +74,22 @@ def add_zero(match: Match) -> Any:
     return None
 
 
-@rule("Neg")
+@rule(neg)
 def double_negation(match: Match) -> Any:
     """-(-x) -> x"""
     inner = match.producer(match.inputs[0])
-    if inner.op.name == "Neg" and not inner.control and not match.node.control:
+    if inner.op is neg and not inner.control and not match.node.control:
         return inner.inputs[0] if not match.dtype(inner.inputs[0]).is_ref else None
     return None
 
 
-@rule("Reshape")
+@rule(reshape)
 def reshape_to_itself(match: Match) -> Any:
     """reshape(x, shape of x) -> x"""
     return _plain(match, 0)
 
 
-@rule("Transpose")
+@rule(transpose)
 def merge_transposes(match: Match) -> Any:
     """transpose(transpose(x, p), q) -> x   where q undoes p"""
     outer = match.constant(match.inputs[1])
@@ -93,7 +98,7 @@ def merge_transposes(match: Match) -> Any:
         return None
     if np.array_equal(outer, np.arange(outer.size)):
         return match.inputs[0] if not match.dtype(match.inputs[0]).is_ref else None
-    if inner.op.name != "Transpose" or inner.control:
+    if inner.op is not transpose or inner.control:
         return None
     first = match.constant(inner.inputs[1])
     if first is None or not np.array_equal(first[outer], np.arange(outer.size)):
@@ -101,7 +106,7 @@ def merge_transposes(match: Match) -> Any:
     return inner.inputs[0] if not match.dtype(inner.inputs[0]).is_ref else None
 
 
-@rule("Cast")
+@rule(cast)
 def cast_to_itself(match: Match) -> Any:
     """cast(x, type of x) -> x"""
     attrs = match.node.attrs

@@ -20,6 +20,7 @@ from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.graph.attrs import FunctionName, Literal
 from headrace.ops.array.constant import const
 from headrace.ops.array.source import identity, no_op
+from headrace.ops.control import function_call as calls
 from headrace.ops.control.control_flow import enter, exit_, loop_cond, merge, next_iteration, switch
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import Op
@@ -32,10 +33,10 @@ from headrace.plan.loops import exits, outside_loops
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.prune import prune
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall"})
-_IFS = frozenset({"If", "StatelessIf"})
-_WHILES = frozenset({"While", "StatelessWhile"})
-_CASE, _GRADIENT = "Case", "SymbolicGradient"
+_CALLS = frozenset({calls.partitioned_call, calls.stateful_partitioned_call, calls.remote_call})
+_IFS = frozenset({calls.if_, calls.stateless_if})
+_WHILES = frozenset({calls.while_, calls.stateless_while})
+_EXPANDED = _CALLS | _IFS | _WHILES | {calls.case, calls.symbolic_gradient}
 _BRANCHES = ("else_branch", "then_branch")
 
 
@@ -47,14 +48,7 @@ def inline(plan: Plan) -> Plan:
 
 
 def _may_expand(node: PlanNode) -> bool:
-    name = node.op.name
-    return (
-        hasattr(node.op, "function")
-        or name in _CALLS
-        or name in _IFS
-        or name in _WHILES
-        or name in (_CASE, _GRADIENT)
-    )
+    return hasattr(node.op, "function") or node.op in _EXPANDED
 
 
 class _Inliner:
@@ -115,14 +109,13 @@ class _Inliner:
 
     def _expand(self, node: PlanNode, chain: tuple[str, ...], strict: bool) -> bool:
         """Replace one call; False where it stays a call: recursive, or marked as not to be inlined."""
-        name = node.op.name
-        if name in _IFS:
+        if node.op in _IFS:
             return self._expand_if(node, chain)
-        if name == _CASE:
+        if node.op is calls.case:
             return self._expand_case(node, chain)
-        if name in _WHILES:
+        if node.op in _WHILES:
             return self._expand_while(node, chain)
-        if name == _GRADIENT:
+        if node.op is calls.symbolic_gradient:
             from headrace.autodiff.function_gradient import gradient_body
 
             f = node.attrs["f"]
@@ -136,7 +129,7 @@ class _Inliner:
         if function is None:
             f = node.attrs["f"]
             function, attrs = self._function(f.name), dict(f.attrs)
-            inputs = inputs[1:] if name == "RemoteCall" else inputs
+            inputs = inputs[1:] if node.op is calls.remote_call else inputs
         if function.name in chain or not function.is_inlined or node.attrs.get("_noinline"):
             return False
         body = function.body_graph(attrs)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headrace.ops.array.source import identity
-from headrace.ops.control.control_flow import ref_enter, ref_switch
+from headrace.ops.control.control_flow import enter, ref_enter, ref_switch, switch
 from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION
 from headrace.plan.frames import Path, frames_of
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
@@ -30,7 +30,7 @@ from headrace.plan.state_order import Variable, variables_of
 _BORDERS = frozenset({ENTER, EXIT, MERGE})  # where paths enter and leave iterations
 _Earlier = tuple[str, Path]  # a writer, and the outermost loop whose iterations lie between, or ()
 _NONE: frozenset[_Earlier] = frozenset()
-_LED = {"Switch": ref_switch, "Enter": ref_enter}
+_LED = {switch: ref_switch, enter: ref_enter}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class _LateReads:
         control: list[str] = []
         views: list[tuple[PlanNode, int, tuple[Edge, ...]]] = []
         for passed, index in alias.chain:
-            if passed.op.name in _LED:
+            if passed.op in _LED:
                 source = self._led(passed, index, source, control)
                 views = [(v, i, self._entered(passed, others)) for v, i, others in views]
                 control = []
@@ -203,7 +203,7 @@ class _LateReads:
             self.nodes[name] = replace(
                 passed,
                 name=name,
-                op=_LED[passed.op.name],
+                op=_LED[passed.op],
                 inputs=(source, *passed.inputs[1:]),
                 control=tuple(dict.fromkeys([*passed.control, *control])),
                 input_types=(passed.input_types[0].as_ref, *passed.input_types[1:]),
@@ -322,7 +322,7 @@ class _LateReads:
 
 def _leads_in(node: PlanNode) -> bool:
     """Is a way into a branch, or the same value in all iterations of a loop."""
-    return node.op.name in _LED and (ENTER not in node.op.traits or node.attrs["is_constant"])
+    return node.op in _LED and (ENTER not in node.op.traits or node.attrs["is_constant"])
 
 
 def _sources(node: PlanNode) -> Iterator[str]:

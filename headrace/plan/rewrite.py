@@ -1,6 +1,6 @@
 """Rules over plans: a pattern, and a small function that says what stands in its place.
 
-    @rule("Identity")                         # indexed by the op at the root
+    @rule(identity)                           # what may stand at the root: ops, or a trait of theirs
     def drop(match):
         '''identity(x) -> x'''
         return match.inputs[0]
@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.ops.array.source import identity
-from headrace.ops.declaration.traits import CONSTANT
+from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.traits import CONSTANT, Trait
 from headrace.plan.plan import Edge, Plan, PlanNode, needed, ordered
 
 Action = Callable[["Match"], Any]
@@ -25,15 +26,18 @@ Action = Callable[["Match"], Any]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    roots: tuple[str, ...]  # op names; () means any
+    roots: tuple[Op | Trait, ...]  # () means any
     action: Action
 
     @property
     def name(self) -> str:
         return self.action.__name__
 
+    def may_start_at(self, op: Op) -> bool:
+        return not self.roots or op in self.roots or not op.traits.isdisjoint(self.roots)
 
-def rule(*roots: str) -> Callable[[Action], Rule]:
+
+def rule(*roots: Op | Trait) -> Callable[[Action], Rule]:
     return lambda action: Rule(roots, action)
 
 
@@ -87,11 +91,7 @@ class Rewriter:
     def run(self, rules: Sequence[Rule]) -> None:
         """Offer each node to the rules for its op, in order; the first that answers replaces it.
         Nodes that rules add are not offered: the list of names is taken before."""
-        index: dict[str, list[Rule]] = {}
-        for r in rules:
-            for root in r.roots or ("*",):
-                index.setdefault(root, []).append(r)
-        anywhere = index.get("*", [])
+        index: dict[Op, list[Rule]] = {}
         for name in list(self.nodes):
             node = self.nodes[name]
             current = self._current(node)
@@ -99,7 +99,10 @@ class Rewriter:
                 node = self.nodes[name] = current
             if name in self.protected:
                 continue
-            for r in index.get(node.op.name, []) + anywhere:
+            offered = index.get(node.op)
+            if offered is None:
+                offered = index[node.op] = [r for r in rules if r.may_start_at(node.op)]
+            for r in offered:
                 match = Match(node, self)
                 result = r.action(match)
                 if result is not None:

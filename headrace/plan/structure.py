@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from headrace.core import options
 from headrace.ops.array.source import identity
+from headrace.ops.control.control_flow import loop_cond
 from headrace.ops.declaration.traits import (
     CONSTANT,
     CONTROL_FLOW,
@@ -211,7 +212,7 @@ class _Structure:
         return found
 
     def _condition(self, inside: list[PlanNode]) -> PlanNode:
-        found = [n for n in inside if n.op.name == "LoopCond"]
+        found = [n for n in inside if n.op is loop_cond]
         if len(found) != 1:
             raise Unstructured(f"a loop with {len(found)} conditions")
         return found[0]

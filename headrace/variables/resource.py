@@ -131,8 +131,8 @@ class ResourceVariable(BaseResourceVariable):
         )
         if variable_def.snapshot_name:
             snapshot = element(variable_def.snapshot_name)
-            self._cached_value = snapshot if snapshot.op.type != "ReadVariableOp" else None
-            while snapshot.op.type != "ReadVariableOp":
+            self._cached_value = snapshot if snapshot.op.declaration is not state.read_variable else None
+            while snapshot.op.declaration is not state.read_variable:
                 snapshot = snapshot.op.inputs[0]
             self._graph_element = snapshot
         else:

@@ -127,6 +127,34 @@ def _again(node: Any) -> Any:
     )
 
 
+def keeps_zero(op: Op, sample: Sample) -> None:
+    """Zeros for one input at a time."""
+    for place in range(len(sample.inputs)):
+        inputs = [np.zeros_like(v) if i == place else v for i, v in enumerate(sample.inputs)]
+        if all(np.isfinite(v).all() for v in inputs):
+            same(run(op, with_inputs(sample, inputs)), [np.zeros_like(v) for v in run(op, sample)])
+
+
+def pads(op: Op, sample: Sample) -> None:
+    """A border of zeros may as well be padding."""
+    images, attrs = np.array(sample.inputs[0]), dict(sample.attrs)
+    if attrs["padding"] != "VALID":
+        return
+    space = (2, 3) if attrs.get("data_format") == "NCHW" else (1, 2)
+    border, paddings = np.zeros(images.shape, bool), [0] * 8
+    for axis in space:
+        np.moveaxis(border, axis, 0)[[0, -1]] = True
+        paddings[2 * axis : 2 * axis + 2] = 1, 1
+    images[border] = 0
+    inner = images[tuple(slice(1, -1) if axis in space else slice(None) for axis in range(4))]
+    if 0 in inner.shape:
+        return
+    others = sample.inputs[1:]
+    explicit = Sample(inner, *others, **attrs | {"padding": "EXPLICIT", "explicit_paddings": paddings})
+    for a, b in zip(run(op, explicit), run(op, with_inputs(sample, [images, *others])), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
 # -- of state ------------------------------------------------------------------------------------
 def changes_state(op: Op, sample: Sample) -> None:
     before, after = _states(op, sample)
@@ -136,6 +164,20 @@ def changes_state(op: Op, sample: Sample) -> None:
 def leaves_state(op: Op, sample: Sample) -> None:
     before, after = _states(op, sample)
     same(after, before)
+
+
+def adds_rows(op: Op, sample: Sample) -> None:
+    """Zeros change nothing; and only the rows at `indices` change."""
+    sets_rows(op, sample)
+    variable, indices, updates = sample.inputs
+    leaves_state(op, with_inputs(sample, [variable, indices, np.zeros_like(updates)]))
+
+
+def sets_rows(op: Op, sample: Sample) -> None:
+    names = [argument.name for argument in op.signature.inputs]
+    indices = np.ravel(sample.inputs[names.index("indices")])
+    for old, new in zip(*_states(op, sample), strict=True):
+        same([np.delete(new, indices, 0)], [np.delete(old, indices, 0)])
 
 
 def _states(op: Op, sample: Sample) -> tuple[list[Any], list[Any]]:
@@ -164,6 +206,10 @@ OF_SAMPLES: dict[Trait, Check] = {
     Trait.REPLACEABLE: is_replaceable,
     Trait.DIFFERENT_EACH_TIME: stays_apart,
     Trait.STATEFUL: stays_apart,
+    Trait.KEEPS_ZERO: keeps_zero,
+    Trait.PADS: pads,
     Trait.READS: leaves_state,
+    Trait.ADDS_ROWS: adds_rows,
+    Trait.SETS_ROWS: sets_rows,
     Trait.HOST: runs_on_host,
 }

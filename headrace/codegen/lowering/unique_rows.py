@@ -13,13 +13,14 @@ from typing import Any
 
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.ops.array import reshape
+from headrace.ops.array.indexing.segment import unsorted_segment_sum
+from headrace.ops.array.slices.strided_slice import strided_slice
 from headrace.ops.declaration.emit import Decline
-from headrace.ops.declaration.traits import IDENTITY
+from headrace.ops.declaration.traits import ADDS_ROWS, IDENTITY, KEEPS_ZERO, SETS_ROWS
 from headrace.plan.plan import Edge, PlanNode
 
 OUTSIDE = "indices{at} = {value} is not in [0, {extent})"
-_ADDS = ("ScatterAdd", "ScatterSub", "ResourceScatterAdd", "ResourceScatterSub")
-_SETS = ("SparseApply", "ResourceSparseApply")
 
 
 def add(s: Any, node: PlanNode) -> None:
@@ -63,10 +64,10 @@ class _Uses:
             raise Decline("how many there are depends on values")
         sums = []
         for user, number in self.of(Edge(self.node.name, 1)):
-            self.must(user.op.name == "UnsortedSegmentSum" and number == 1)
+            self.must(user.op is unsorted_segment_sum and number == 1)
             sums.append(Edge(user.name, 0))
         for user, number in self.of(Edge(self.node.name, 0)):
-            if user.op.name == "Shape":
+            if user.op is reshape.shape:
                 self.sizes(Edge(user.name, 0), sums)
             else:
                 self.must(number == self.indices_of(user))
@@ -88,29 +89,28 @@ class _Uses:
     def sizes(self, edge: Edge, sums: list[Edge]) -> None:
         """The number of rows says how many sums there are, and nothing else."""
         for user, number in self.of(edge):
-            if user.op.name == "UnsortedSegmentSum" and number == 2:
+            if user.op is unsorted_segment_sum and number == 2:
                 self.must(Edge(user.name, 0) in sums)
             else:
-                self.must(user.op.name == "StridedSlice" and number == 0)
+                self.must(user.op is strided_slice and number == 0)
                 self.sizes(Edge(user.name, 0), sums)
 
     def indices_of(self, user: PlanNode) -> int:
         """The place of the indices among a table's update's inputs; -1: it is no such thing."""
-        name = user.op.name
-        if name.startswith(_SETS) or name in _ADDS:
+        if user.op.traits & {ADDS_ROWS, SETS_ROWS}:
             return [a.name for a in user.op.signature.inputs].index("indices")
         return -1
 
     def follow(self, edge: Edge) -> None:
         """Sums, or multiples of them, go into updates: zeros stay zeros on the way."""
         for user, number in self.of(edge):
-            if user.op.name in ("Mul", "Square", "Neg") or IDENTITY in user.op.traits:
+            if user.op.traits & {KEEPS_ZERO, IDENTITY}:
                 self.follow(Edge(user.name, 0))
             else:
                 at = self.indices_of(user)
                 own = Edge(self.node.name, 0)
                 self.must(at >= 0 and user.inputs[at] == own and number not in (0, at))
-                self.must(user.op.name in _ADDS or edge.node in self.direct)
+                self.must(ADDS_ROWS in user.op.traits or edge.node in self.direct)
 
     @property
     def direct(self) -> set[str]:

@@ -14,6 +14,7 @@ from headrace.functions.math.reduce import reduce_mean
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.ops.math.comparison import greater, less
+from headrace.ops.nn.activation import relu, relu6, softplus
 
 
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
@@ -33,9 +34,9 @@ def summarize_activation(op: Any) -> Any:
         cut = cast(test(inner, cast(limit, inner.dtype)), dtypes.float32)
         scalar(f"{node.name}/{what}", reduce_mean(cut))
 
-    if node.type in ("Relu", "Softplus", "Relu6"):
+    if node.declaration in (relu, softplus, relu6):
         share(less, 0.0, "zeros")
-    if node.type == "Relu6":
+    if node.declaration is relu6:
         share(greater, 6.0, "sixes")
     return histogram(f"{node.name}/activation", op)
 

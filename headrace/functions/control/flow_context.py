@@ -17,8 +17,10 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity, no_op
 from headrace.ops.control import control_flow as primitives
+from headrace.ops.control.function_call import symbolic_gradient
+from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.indexed_slices import IndexedSlices
-from headrace.ops.declaration.traits import EXIT, MERGE, NEXT_ITERATION
+from headrace.ops.declaration.traits import ENTER, EXIT, MERGE, NEXT_ITERATION, SWITCH
 
 
 def output_context(node: Node) -> Any:
@@ -88,14 +90,14 @@ class FlowContext:
     def has_node(self, node: Node) -> bool:
         return self.contains(output_context(node))
 
-    def check_use(self, source: Node, kind: str, user: str, current: Any) -> None:
+    def check_use(self, source: Node, kind: Op, user: str, current: Any) -> None:
         """May a node `user` of this kind, made in the context `current`, use what `source` gives?"""
         mine = output_context(source)
         mine = None if mine is None else mine.while_context()
         loop = None if current is None else current.while_context()
         if mine is None or is_around(mine, loop):
             return
-        if loop is None and kind in ("Enter", "RefEnter", "Switch", "RefSwitch"):
+        if loop is None and kind.traits & {ENTER, SWITCH}:
             return  # made outside, and given their context afterwards
         if loop is not None and loop.grad_state is not None:
             forward = loop.grad_state.forward_context
@@ -234,7 +236,7 @@ class CondContext(FlowContext):
                 if inside is not tensor:
                     node._update_input(index, inside)
             self._drop_outside_control(node)
-            if node.type in self.graph._functions or node.type == "SymbolicGradient":
+            if node.type in self.graph._functions or node.declaration is symbolic_gradient:
                 node._add_control_input(self._pivot.op)
         self._show(node.outputs)
         self._keep_private(node)

@@ -21,8 +21,9 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
 from headrace.ops.control import control_flow as primitives
+from headrace.ops.control.function_call import symbolic_gradient
 from headrace.ops.declaration.convert import convert_to_tensor
-from headrace.ops.declaration.traits import ENTER
+from headrace.ops.declaration.traits import ENTER, OF_SHAPE
 
 
 def is_constant_enter(node: Node) -> bool:
@@ -137,7 +138,7 @@ class WhileContext(FlowContext):
 
     # -- nodes ---------------------------------------------------------------------------------
     def AddOp(self, node: Node) -> None:
-        if node.type in ("Shape", "Size", "Rank") and self._moves_to_forward(node):
+        if OF_SHAPE in node.declaration.traits and len(node.inputs) == 1 and self._moves_to_forward(node):
             return
         self.add(node)
 
@@ -180,7 +181,7 @@ class WhileContext(FlowContext):
         """Depends on constants of the loop alone: without the pivot it would run once, not each time."""
         if node.control_inputs:
             return False
-        if node.type in self.graph._functions or node.type == "SymbolicGradient":
+        if node.type in self.graph._functions or node.declaration is symbolic_gradient:
             return True
         return all(is_constant_enter(t.op) for t in node.inputs)
 

@@ -224,7 +224,7 @@ def get_summary_description(node_def: Any) -> Any:
     """
     from google.protobuf import json_format
 
-    if node_def.op != "TensorSummary":
+    if node_def.op != ops.tensor_summary.name:
         raise ValueError(f"Can't get_summary_description on {node_def.op}")
     written = node_def.attr["description"].s.decode("utf-8", "replace")
     return json_format.Parse(written, proto.SummaryDescription())

@@ -88,7 +88,7 @@ def take_many_sparse_from_tensors_map(
     """
     if not isinstance(sparse_map_op, Node):
         raise TypeError("sparse_map_op be an Operation")
-    if sparse_map_op.type not in ("AddSparseToTensorsMap", "AddManySparseToTensorsMap"):
+    if sparse_map_op.declaration not in serialize.STORING:
         raise TypeError(
             "sparse_map_op must be one of AddSparseToTensorsMap or AddSparseToTensorsMap. "
             f"Instead, found `{sparse_map_op.type}`."

@@ -15,6 +15,8 @@ class Trait(Enum):
     ALIAS = "the elements of the first input, in the same order: TF passes its buffer on"
     OF_SHAPE = "depends on the shapes of its inputs alone"
     CONSTANT = "the output is the attribute `value`"
+    KEEPS_ZERO = "the output is 0 wherever an input is 0 and all others are finite"
+    PADS = "a convolution of its first input, or the gradient of its filter; takes `explicit_paddings`"
     STATIC = "`tf.get_static_value` computes it where its inputs are known"
     DIFFERENT_EACH_TIME = "may give other values at every run: only type and shape are certain"
     # -- of state ------------------------------------------------------------------------------
@@ -22,6 +24,8 @@ class Trait(Enum):
     VARIABLE = "the output leads to the state of a variable: a reference or a handle"
     READS = "only reads the state it touches"
     WRITES = "changes the state its first input points to"
+    ADDS_ROWS = "adds rows to those of its first input at `indices`, or subtracts them; nothing else changes"
+    SETS_ROWS = "computes the rows of variables at `indices` anew, from `grad` and what they were"
     ALLOWS_UNINITIALIZED = "may be given a reference to a variable without a value"
     # -- of running ----------------------------------------------------------------------------
     SOURCE = "the value comes from a feed"
@@ -42,9 +46,10 @@ class Trait(Enum):
 
 COMMUTATIVE, ELEMENTWISE, AGGREGATE = Trait.COMMUTATIVE, Trait.ELEMENTWISE, Trait.AGGREGATE
 IDENTITY, ALIAS, OF_SHAPE = Trait.IDENTITY, Trait.ALIAS, Trait.OF_SHAPE
-CONSTANT, STATIC = Trait.CONSTANT, Trait.STATIC
+CONSTANT, STATIC, PADS, KEEPS_ZERO = Trait.CONSTANT, Trait.STATIC, Trait.PADS, Trait.KEEPS_ZERO
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME
 STATEFUL, VARIABLE, READS, WRITES = Trait.STATEFUL, Trait.VARIABLE, Trait.READS, Trait.WRITES
+ADDS_ROWS, SETS_ROWS = Trait.ADDS_ROWS, Trait.SETS_ROWS
 ALLOWS_UNINITIALIZED = Trait.ALLOWS_UNINITIALIZED
 SOURCE, REPLACEABLE, HOST = Trait.SOURCE, Trait.REPLACEABLE, Trait.HOST
 BLOCKING, DEFERRED, CONTROL_FLOW = Trait.BLOCKING, Trait.DEFERRED, Trait.CONTROL_FLOW

@@ -24,7 +24,7 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration import precision
 from headrace.ops.declaration.families import binary, normal, pairs, unary
 from headrace.ops.declaration.samples import Sample
-from headrace.ops.declaration.traits import AGGREGATE, COMMUTATIVE
+from headrace.ops.declaration.traits import AGGREGATE, COMMUTATIVE, KEEPS_ZERO
 from headrace.ops.math import comparison
 from headrace.ops.math.complex import complex_abs, conjugate
 from headrace.ops.math.division import (
@@ -123,7 +123,7 @@ mul = binary(
     T=ARITHMETIC,
     doc="x * y.",
     emit=lambda e, x, y: x * y,
-    traits={COMMUTATIVE},
+    traits={COMMUTATIVE, KEEPS_ZERO},
     gradient=_mul_gradient,
     samples=pairs(),
 )
@@ -186,6 +186,7 @@ neg = unary(
     T=SIGNED,
     doc="-x.",
     emit=lambda e, x: -x,
+    traits={KEEPS_ZERO},
     gradient=lambda node, dy: -dy,
     samples=normal(3, 4),
 )

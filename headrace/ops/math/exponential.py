@@ -10,6 +10,7 @@ from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.families import binary, normal, of_output, pairs, positive, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
+from headrace.ops.declaration.traits import KEEPS_ZERO
 from headrace.ops.math.complex import conjugate
 from headrace.ops.math.division import reciprocal
 
@@ -41,6 +42,7 @@ square = unary(
     T=SIGNED,
     doc="x * x.",
     emit=lambda e, x: x * x,
+    traits={KEEPS_ZERO},
     gradient=_square_gradient,
     samples=normal(3, 4),
 )

@@ -325,6 +325,9 @@ def add_many_sparse_to_tensors_map(
     return handles
 
 
+STORING = (add_sparse_to_tensors_map, add_many_sparse_to_tensors_map)
+
+
 @add_many_sparse_to_tensors_map.samples
 def _(rng):
     yield Sample(*SMALL, grad=False)

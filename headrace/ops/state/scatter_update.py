@@ -18,7 +18,7 @@ from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import held_shape, merge
 from headrace.ops.declaration.signature import Type
-from headrace.ops.declaration.traits import STATEFUL, WRITES
+from headrace.ops.declaration.traits import ADDS_ROWS, STATEFUL, WRITES
 from headrace.ops.math.division import truncated_quotient
 
 
@@ -153,13 +153,14 @@ def _declare_scatter(kind):
 
     by_reference.__doc__ = by_handle.__doc__ = _DOCS[kind].format("rows")
     name = f"Scatter{kind.title()}"
+    adds = {ADDS_ROWS} if kind in ("add", "sub") else set()
     reference = op(
         name,
         "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
         T=types,
         Tindices=INDEX,
         use_locking=kind == "update",
-        traits={WRITES},
+        traits={WRITES} | adds,
         shape=_scatter_shape,
     )(by_reference)
     resource = op(
@@ -167,7 +168,7 @@ def _declare_scatter(kind):
         "resource: resource, indices: Tindices, updates: dtype ->",
         dtype=Type() if kind == "update" else NUMBERS,
         Tindices=INDEX,
-        traits={STATEFUL, WRITES},
+        traits={STATEFUL, WRITES} | adds,
         shape=_resource_scatter_shape,
     )(by_handle)
     for declared in (reference, resource):

@@ -27,7 +27,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.resources import Handle, Slot
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.shape_checks import held_shape, merge
-from headrace.ops.declaration.traits import STATEFUL, WRITES
+from headrace.ops.declaration.traits import SETS_ROWS, STATEFUL, WRITES
 from headrace.ops.state.update_rows import apply_to_rows
 
 Rule = Callable[..., tuple[Any, ...]]
@@ -145,7 +145,7 @@ def _declare(name: str, made: Update, by_handle: bool, is_sparse: bool, attrs: d
         name,
         _signature(made, by_handle, is_sparse),
         shape=_shape_rule(made, by_handle, is_sparse),
-        traits={STATEFUL, WRITES} if by_handle else {WRITES},
+        traits=({STATEFUL, WRITES} if by_handle else {WRITES}) | ({SETS_ROWS} if is_sparse else set()),
         attrs=types | {"use_locking": False} | attrs,
     )(body)
     declared.samples(_samples(made, is_sparse))

@@ -11,9 +11,12 @@ from headrace.core.shapes import Shape, make_shape, show
 from headrace.formats.checkpoints.checkpoint import open_checkpoint
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops.array.source import identity, no_op
 from headrace.ops.declaration.constants import constant
+from headrace.ops.io.checkpoint import restore_v2
+from headrace.ops.state.state import assign, assign_variable
 
-_ASSIGNMENTS = ("Assign", "AssignVariableOp")
+_ASSIGNMENTS = (assign, assign_variable)
 
 
 def check_shapes(restore_op: Node, save_path: Any) -> None:
@@ -50,18 +53,18 @@ def _assignments(node: Node) -> Iterator[Node]:
         if one in seen:
             continue
         seen.add(one)
-        if one.type in _ASSIGNMENTS:
+        if one.declaration in _ASSIGNMENTS:
             yield one
-        elif one.type == "NoOp":
+        elif one.declaration is no_op:
             pending += one.control_inputs
 
 
 def _stored_as(node: Node) -> tuple[str, bool] | None:
     """Under which name the value of an assignment is read, and whether only a slice of it."""
     value: Tensor = node.inputs[1]
-    while value.op.type == "Identity":
+    while value.op.declaration is identity:
         value = value.op.inputs[0]
-    if value.op.type != "RestoreV2":
+    if value.op.declaration is not restore_v2:
         return None  # a reshape, or something of the user's
     _, names, slices = (constant(tensor) for tensor in value.op.inputs)
     if names is None or slices is None:
@@ -71,7 +74,7 @@ def _stored_as(node: Node) -> tuple[str, bool] | None:
 
 def _variable_shape(node: Node) -> Shape:
     target = node.inputs[0]
-    if node.type == "Assign":
+    if node.declaration is assign:
         return target.shape if node.get_attr("validate_shape") else Shape(None)
     held = target.handle_data
     return held[1] if held is not None else Shape(None)

@@ -13,13 +13,12 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.traits import VARIABLE
 from headrace.ops.state import state
 from headrace.variables.partitioned import PartitionedVariable
 from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
 
-_BY_REFERENCE = ("Variable", "VariableV2", "AutoReloadVariable")
-_VARIABLE_OPS = (*_BY_REFERENCE, "VarHandleOp", "ReadVariableOp")
 _VALUE_KEY = "VARIABLE_VALUE"  # the attribute under which an object keeps its own name
 
 
@@ -185,7 +184,8 @@ def saveable_objects_for_op(op: Any, name: Any) -> Iterator[SaveableObject]:
 
 
 def _saveable(variable: Any, slice_spec: str, name: str) -> SaveableObject:
-    by_reference = variable.op.type in _BY_REFERENCE
+    node = variable.op
+    by_reference = VARIABLE in node.declaration.traits and node.outputs[0].dtype.is_ref
     kind = ReferenceVariableSaveable if by_reference else ResourceVariableSaveable
     return kind(variable, slice_spec, name)
 
@@ -205,7 +205,10 @@ def _slices(parts: list[Any], name: str) -> Iterator[SaveableObject]:
 
 
 def _is_variable(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.op.type in _VARIABLE_OPS
+    if not isinstance(value, Tensor):
+        return False
+    kind = value.op.declaration
+    return VARIABLE in kind.traits or kind is state.read_variable
 
 
 def op_list_to_dict(op_list: Any, convert_variable_to_tensor: bool = True) -> dict[str, Any]:
@@ -246,7 +249,7 @@ def _named_variable(var: Any, to_tensor: bool) -> tuple[str, Any]:
         var = var._graph_element if resource else convert_to_tensor(var, as_ref=True)
         if not _is_variable(var):
             raise TypeError(f"Variable to save is not a Variable: {var}")
-    is_read = var.op.type == "ReadVariableOp"
+    is_read = var.op.declaration is state.read_variable
     return (var.op.inputs[0].op.name if is_read else var.op.name), var
 
 

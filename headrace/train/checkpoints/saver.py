@@ -18,7 +18,9 @@ from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
+from headrace.ops.declaration.traits import CONSTANT
 from headrace.ops.graphdef.import_export import GraphTooLarge
+from headrace.ops.strings.basic import string_join
 from headrace.session.base import BaseSession
 from headrace.train.checkpoints import checkpoint_files, saveable
 from headrace.train.checkpoints.object_names import object_graph_key_mapping, saver_for_objects
@@ -317,7 +319,7 @@ class Saver:
         """Delete what a sharded save that failed has written beside: a full disk needs the room."""
         file = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
         for node in file.consumers():
-            if node.type == "StringJoin" and node.inputs[1].op.type == "Const":
+            if node.declaration is string_join and CONSTANT in node.inputs[1].op.declaration.traits:
                 suffix = node.inputs[1].op.attrs["value"].array.item().decode()
                 folder = f"{target}{suffix}".rpartition("/")[0]
                 if suffix.startswith("_temp_") and files.isdir(folder):

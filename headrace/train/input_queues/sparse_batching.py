@@ -22,8 +22,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import reshape
 from headrace.ops.array.constant import constant
-
-_MAP_OPS = ("AddSparseToTensorsMap", "AddManySparseToTensorsMap")
+from headrace.ops.sparse.serialize import STORING
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _stored(tensor: Any, shared: Any, enqueue_many: bool, keep_input: Tensor) ->
 def _map_node(handle: Tensor) -> Node:
     """The node that stores, behind a conditional perhaps."""
     for source in handle.op.inputs:
-        if source.op.type in _MAP_OPS:
+        if source.op.declaration in STORING:
             return source.op
     return handle.op
 

@@ -15,6 +15,7 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
+from headrace.ops.control.control_flow import enter, ref_enter
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
 from headrace.ops.declaration.messages.op_def import fill
@@ -106,7 +107,7 @@ def _add_node(graph_def: Any, node: Any, scope: str | None, unbound: list[str], 
         kept = [strip_scope(g, scope) for g in groups if g.split("@")[1].startswith(scope)]
         new.attr["_class"].Clear()
         fill(new.attr["_class"], "list(string)", kept)
-    if node.op in ("Enter", "RefEnter"):
+    if node.op in (enter.name, ref_enter.name):
         name = node.attr["frame_name"].s.decode()
         new.attr["frame_name"].s = strip_scope(name, scope).encode()
 

@@ -17,7 +17,6 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import catalog
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.state import state
@@ -31,10 +30,11 @@ def deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
     """Rows of equal indices summed: (values, indices)."""
     from headrace.functions.array.array import shape
     from headrace.ops.array.indexing.segment import unsorted_segment_sum
+    from headrace.ops.array.unique import unique
 
-    unique, places = catalog.find("Unique")(indices)
-    rows: Any = shape(unique)
-    return unsorted_segment_sum(values, places, rows[0]), unique
+    distinct, places = unique(indices)
+    rows: Any = shape(distinct)
+    return unsorted_segment_sum(values, places, rows[0]), distinct
 
 
 def _key(variable: Any) -> Any:

@@ -11,6 +11,7 @@ from headrace.core.errors import DataLossError
 from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
+from headrace.ops.declaration.traits import CONSTANT
 from headrace.train.saved_model import places
 from headrace.train.saved_model import saved_model_names as names
 
@@ -38,7 +39,7 @@ def collect(tensors: Any) -> dict[str, str]:
 def _path(tensor: Any) -> str:
     if not isinstance(tensor, Tensor):
         raise TypeError("Asset path tensor must be a Tensor.")
-    if tensor.op.type != "Const":
+    if CONSTANT not in tensor.op.declaration.traits:
         raise TypeError("Asset path tensor must be of type constant.")
     if tensor.dtype != string:
         raise TypeError("Asset path tensor must be of dtype string.")

@@ -17,7 +17,7 @@ from headrace.functions.values import nest, nest_paths
 from headrace.functions.values.tensor_spec import TensorSpec
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
-from headrace.ops.array.constant import constant
+from headrace.ops.array.constant import const, constant
 from headrace.ops.control import function_call
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.graphdef.function_library import Function
@@ -195,7 +195,7 @@ class _Loading:
 
     def __init__(self, export_dir: Any, meta_graph: Any) -> None:
         self.message, self.export_dir = meta_graph.object_graph_def, export_dir
-        self.constants = {n.name: n for n in meta_graph.graph_def.node if n.op == "Const"}
+        self.constants = {n.name: n for n in meta_graph.graph_def.node if n.op == const.name}
         self.assets = list(assets.found(export_dir, meta_graph).values())
         self.library = _renamed_library(meta_graph)
         self.keys = self._variable_keys()

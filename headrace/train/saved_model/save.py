@@ -26,6 +26,7 @@ from headrace.ops.array import source
 from headrace.ops.array.constant import constant
 from headrace.ops.control import function_call
 from headrace.ops.declaration.text import strings
+from headrace.ops.declaration.traits import CONSTANT
 from headrace.ops.io import checkpoint
 from headrace.ops.state import state
 from headrace.train.checkpoints.object_graph import VALUE, ObjectGraph, full_name, is_trackable
@@ -217,7 +218,7 @@ class _Model:
         """The node and the tensor of the exported graph for what a function took from outside."""
         if id(tensor) in self.handles:
             return self.ids[id(tensor)], self.handles[id(tensor)]
-        if tensor.op.type != "Const":
+        if CONSTANT not in tensor.op.declaration.traits:
             raise AssertionError(
                 f"Tried to export a function which references untracked object {tensor}: what a function "
                 "uses from outside must be an attribute of the exported object, or of one of its "

@@ -81,7 +81,7 @@ def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
 
     # One node passes on results, arguments and variables; its gradient is the one given.
     everything = outputs + inputs + [convert_to_tensor(v) for v in variables]
-    with graph.gradient_override_map({"IdentityN": name}):
+    with graph.gradient_override_map({identity_n.name: name}):
         passed = identity_n(everything)
     for old, new in zip(everything, passed):
         new.handle_data = old.handle_data

@@ -8,11 +8,13 @@ from typing import Any
 from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import catalog
+from headrace.ops.control.control_flow import ref_switch, switch
+from headrace.ops.control.function_call import if_
 from headrace.ops.declaration.building.build import make_node
 from headrace.ops.declaration.traits import VARIABLE
+from headrace.ops.state.state import is_variable_initialized, read_variable, var_is_initialized
 
-_KEPT = ("IsVariableInitialized", "VarIsInitializedOp", "ReadVariableOp", "If")
+_KEPT = (is_variable_initialized, var_is_initialized, read_variable, if_)
 
 
 def guarded(name: str, value: Any) -> Tensor:
@@ -53,7 +55,7 @@ def _safe_tensor(name: str, tensor: Tensor, done: dict[Node, Node]) -> Tensor:
 
 
 def _safe_node(name: str, node: Node, done: dict[Node, Node]) -> Node:
-    if node.type in _KEPT:
+    if node.declaration in _KEPT:
         return node
     if VARIABLE in node.declaration.traits:
         initialized = _initialized_value(node)
@@ -61,7 +63,7 @@ def _safe_node(name: str, node: Node, done: dict[Node, Node]) -> Node:
     inputs = [_safe_tensor(name, t, done) for t in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs)):
         return node
-    op = catalog.find("Switch") if node.type == "RefSwitch" else node.declaration
+    op = switch if node.declaration is ref_switch else node.declaration
     new_name = f"{node.name}_{name}".replace(":", "_")
     return make_node(node.graph, op, inputs, [t.base for t in node.inputs.types], dict(node.attrs), new_name)
 

@@ -12,6 +12,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline, LibraryCall, view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.signature import Ints, String
+from headrace.ops.declaration.traits import PADS
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
     conv_shape,
@@ -107,7 +108,7 @@ def conv2d_shape(input, filter, *, strides, padding, explicit_paddings, data_for
     )
 
 
-@op("Conv2D", "input: T, filter: T -> output: T", shape=conv2d_shape, attrs=ATTRS)
+@op("Conv2D", "input: T, filter: T -> output: T", shape=conv2d_shape, attrs=ATTRS, traits={PADS})
 def conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
     """Correlation of images with filters [height, width, channels, outputs]."""
     require(input.ndim == 4, f"input must be 4-dimensional{list(input.shape)}")
@@ -251,6 +252,7 @@ def _(rng):
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
     shape=lambda input, sizes, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
+    traits={PADS},
 )
 def conv2d_backprop_filter(
     input, filter_sizes, out_backprop, *, data_format, strides, padding, explicit_paddings, dilations
