@@ -184,33 +184,42 @@ def mfcc(
         bands >= 1 and rate > 0 and bins >= 2 and 0 <= low < high and 1 <= dct_coefficient_count <= bands,
         f"Mfcc initialization failed for channel count {bins} and sample rate {rate}",
     )
-    energy = mel_energy(spectrogram, rate, bands, low, high)
-    logs = np.log(np.maximum(energy, FLOOR))
-    angle = np.outer(np.arange(bands) + 0.5, np.arange(dct_coefficient_count)) * np.pi / bands
-    return logs @ (np.sqrt(2 / bands) * np.cos(angle))
+    band, energy = mel_energy(spectrogram, rate, bands, low, high)
+    # A band that no frequency lies in has the floor's logarithm; of what all bands have in common a
+    # cosine transform keeps the first coefficient alone.
+    above = np.log(np.maximum(energy, FLOOR)) - np.log(FLOOR)
+    angle = np.outer(band + 0.5, np.arange(dct_coefficient_count)) * np.pi / bands
+    result = above @ (np.sqrt(2 / bands) * np.cos(angle))
+    result[..., 0] += np.log(FLOOR) * np.sqrt(2 * bands)
+    return result
 
 
 def mel_energy(spectrogram, rate, bands, low, high):
-    """The magnitudes in each band: every frequency is shared between the two bands whose centers
-    enclose it.  What lies outside of the limits does not count, whatever it is."""
+    """The bands that frequencies lie in, and the magnitudes in each of them: every frequency is shared
+    between the two bands whose centers enclose it.  What lies outside of the limits does not count,
+    whatever it is.  The bands may be many more than the frequencies."""
 
     def mel(hertz):
         return 1127 * np.log1p(hertz / 700)
 
-    bins = spectrogram.shape[-1]
+    def center(band):  # band b rises from center(b) to center(b + 1) and falls to center(b + 2)
+        return mel(low) + step * band
+
+    bins, step = spectrogram.shape[-1], (mel(high) - mel(low)) / (bands + 1)
     width = 0.5 * rate / (bins - 1)
-    i = np.arange(int(1.5 + low / width), min(int(high / width), bins - 1) + 1)
+    i = np.arange(int(min(1.5 + low / width, bins)), int(min(high / width, bins - 1)) + 1)
     frequency = mel(i * width)
-    centers = mel(low) + (mel(high) - mel(low)) / (bands + 1) * np.arange(bands + 2)
-    # Band b rises from centers[b] to centers[b + 1] and falls to centers[b + 2].
-    left = np.clip(np.searchsorted(centers[1:], frequency), 0, bands)
-    falling = (centers[left + 1] - frequency) / (centers[left + 1] - centers[left])
+    left = np.clip(np.ceil((frequency - mel(low)) / step) - 1, 0, bands).astype(np.int64)
+    left += (left < bands) & (center(left + 1) < frequency)  # where the quotient was rounded
+    left -= (left > 0) & (center(left) >= frequency)
+    falling = (center(left + 1) - frequency) / step
     with np.errstate(invalid="ignore"):
         seen = np.sqrt(spectrogram[..., i].astype(np.float64))
-    energy = np.zeros((*spectrogram.shape[:-1], bands + 2))
-    np.add.at(energy, (..., left), seen * falling)
-    np.add.at(energy, (..., left + 1), seen * (1 - falling))
-    return energy[..., 1:-1]
+    found, place = np.unique(np.concatenate([left, left + 1]), return_inverse=True)
+    energy = np.zeros((*spectrogram.shape[:-1], found.size))
+    np.add.at(energy, (..., place), np.concatenate([seen * falling, seen * (1 - falling)], axis=-1))
+    is_band = (found >= 1) & (found <= bands)
+    return found[is_band] - 1, energy[..., is_band]
 
 
 @mfcc.samples
@@ -227,4 +236,15 @@ def _(rng):
     )
     outside = np.where(np.arange(257) > 200, np.float32(np.nan), spectrogram)
     yield Sample(outside, np.int32(16000), dtypes=False, grad=False, note="NaN outside")
+    yield Sample(
+        spectrogram[..., :4],
+        np.int32(2),
+        upper_frequency_limit=5.0,
+        lower_frequency_limit=1.0,
+        filterbank_channel_count=2**31 - 1,
+        dct_coefficient_count=1,
+        dtypes=False,
+        grad=False,
+        note="more bands than memory holds",
+    )
     yield ErrorSample(spectrogram, np.int32(-1), raises="Mfcc initialization failed")
