@@ -94,7 +94,7 @@ def _function_names(ops: tuple[str, ...]) -> dict[str, str]:
 
 
 def _generated(module: str, name: str, op: str) -> Callable[..., Any]:
-    from headrace.functions.values.raw_ops import RENAMED
+    from headrace.api.raw_ops import RENAMED
     from headrace.ops.declaration import catalog
 
     return catalog.find(op).as_function(module, name, RENAMED.get(op))

@@ -39,6 +39,7 @@ def imported(place: str, name: str):
         "tf.train.ClusterSpec",
         "tf.test.create_local_cluster",
         "tf.compat.v2",
+        "tf.raw_ops.SdcaOptimizer",
     ],
 )
 def test_an_absent_name_is_an_error_at_once(name):
@@ -56,6 +57,7 @@ def test_an_absent_name_is_an_error_at_once(name):
         ("tf.Placeholder", "tf.placeholder"),
         ("tf.placehodler", "tf.placeholder"),
         ("tf.AdamOptimizer", "tf.train.AdamOptimizer"),
+        ("tf.raw_ops.MatMull", "tf.raw_ops.MatMul"),
         ("tf.train.AdamOptimiser", "tf.train.AdamOptimizer"),
         ("tf.python.ops.math_ops.reduce_smu", "tensorflow.python.ops.math_ops.reduce_sum"),
     ],

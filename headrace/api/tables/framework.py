@@ -14,7 +14,7 @@ NAMES: dict[str, str] = {
         "container add_to_collection add_to_collections get_collection get_collection_ref is_tensor"
     ),
     "headrace.functions.control.init_scope": "init_scope",
-    "headrace.functions.values.raw_ops": "raw_ops=. registered_ops",
+    "headrace.api.raw_ops": "raw_ops=. registered_ops",
     "headrace.functions.io.graph_tools": (
         "graph_util.convert_variables_to_constants graph_util.extract_sub_graph "
         "graph_util.must_run_on_cpu graph_util.remove_training_nodes "

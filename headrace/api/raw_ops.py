@@ -8,9 +8,11 @@ A name resolves on first use.  A few arguments have other names here than in the
 from __future__ import annotations
 
 import functools
+import sys
 import typing  # "Any" here is an op
 from collections.abc import Callable
 
+from headrace.api import absent
 from headrace.core.errors import NotFoundError
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY, Op
@@ -33,11 +35,11 @@ def registered_ops() -> list[str]:
 
 def __getattr__(name: str) -> Callable[..., typing.Any]:
     if not name[:1].isupper():
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module 'headrace.raw_ops' has no attribute {name!r}")
     try:
         op = catalog.find(name)
     except NotFoundError:
-        raise AttributeError(f"no op is called {name!r}") from None
+        raise absent.error(sys.modules[__name__], "raw_ops", name) from None
     made = _keyword_only(op)
     globals()[name] = made
     return made
