@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from headrace.codegen.fusion.inlining import collect, dependencies
 from headrace.codegen.ir.kernel_ir import Compute, Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
 
 SURE = 0.9  # of the estimate
@@ -18,7 +19,7 @@ def at_least(roots: Iterable[Tensor], updates: list[Update]) -> int:
     order = collect(roots)
     late = {u.value for u in updates}
     given: set[Tensor] = set()
-    last: dict[Tensor, float] = {}
+    last: dict[Tensor, Moment] = {}
     for tensor in reversed(order):
         users = last.get(tensor)
         if users is None and isinstance(tensor.source, Compute):
@@ -28,11 +29,11 @@ def at_least(roots: Iterable[Tensor], updates: list[Update]) -> int:
         if isinstance(tensor.source, Called):
             given.update(tensor.source.inputs)
         for t in dependencies(tensor):
-            last.setdefault(t, tensor.serial)
-    changes: list[tuple[float, int]] = []
+            last.setdefault(t, tensor.moment)
+    changes: list[tuple[Moment, int]] = []
     for tensor in order:
         if tensor in last and (isinstance(tensor.source, Called) or tensor in given):
-            changes += [(tensor.serial, tensor.nbytes), (last[tensor], -tensor.nbytes)]
+            changes += [(tensor.moment, tensor.nbytes), (last[tensor], -tensor.nbytes)]
     alive = most = 0
     for _, change in sorted(changes, key=lambda c: c[0]):
         alive += change

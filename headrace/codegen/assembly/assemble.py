@@ -34,6 +34,7 @@ from headrace.codegen.fusion.updates import copied, in_place_updates, own_output
 from headrace.codegen.ir import text
 from headrace.codegen.ir.kernel import Kernel
 from headrace.codegen.ir.kernel_ir import Compute, Tensor
+from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.stages import Check, Temporary, Update
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
@@ -74,7 +75,12 @@ class Schedule:
     """What runs of one part of a program, in order.  `emit` adds its steps."""
 
     def __init__(
-        self, a: Assembly, roots: list[Tensor], updates: list[Update], checks: list[Check], first: float = 0
+        self,
+        a: Assembly,
+        roots: list[Tensor],
+        updates: list[Update],
+        checks: list[Check],
+        first: Moment = START,
     ) -> None:
         self.assembly, self.updates, self.checks = a, updates, checks
         self.fusion = Fusion(roots, updates, checks, first)

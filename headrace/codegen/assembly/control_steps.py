@@ -16,6 +16,7 @@ from headrace.codegen.fusion.fusion import CallItem, EffectItem, UnitItem
 from headrace.codegen.fusion.schedule import schedule_store
 from headrace.codegen.fusion.updates import own_values
 from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import (
     PLACED,
     BranchStage,
@@ -80,7 +81,7 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) ->
     moved = [Update(c, n) for c, n in zip(stage.carried, stage.nexts) if memory_of(n) is not c]
     updates = own_values(moved, stage.body.first)
     body = schedule(a, stage.body.roots, updates, stage.body.checks, stage.body.first)
-    shared = [t for t in outside(stage.body.roots, stage.body.first) if t.serial >= stage.condition.first]
+    shared = [t for t in outside(stage.body.roots, stage.body.first) if t.moment >= stage.condition.first]
     head = schedule(
         a, [stage.goes_on, *shared, *stage.condition.roots], [], stage.condition.checks, stage.condition.first
     )
@@ -133,14 +134,14 @@ def _place_variables(
     return found
 
 
-def hoist(a: Any, part: Any, first: float) -> None:
+def hoist(a: Any, part: Any, first: Moment) -> None:
     """Panels of operands that are the same in all iterations are made before the first one."""
     for item in part.items:
         if isinstance(item, CallItem):
             a.steps.extend(part.products.hoisted(item.called.call, first, Step))
 
 
-def outside(roots: list[Tensor], first: float) -> list[Tensor]:
+def outside(roots: list[Tensor], first: Moment) -> list[Tensor]:
     """The arrays from before `first` that these need."""
     from headrace.codegen.fusion.inlining import dependencies
 
@@ -152,7 +153,7 @@ def outside(roots: list[Tensor], first: float) -> list[Tensor]:
         if tensor in seen:
             continue
         seen.add(tensor)
-        if tensor.serial < first:
+        if tensor.moment < first:
             found[tensor] = None
         else:
             stack.extend(dependencies(tensor))
@@ -197,7 +198,7 @@ def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], sch
 def _is_own(value: Tensor, part: Part) -> bool:
     """Made here, in memory that may be chosen."""
     return (
-        value.serial >= part.first
+        value.moment >= part.first
         and isinstance(value.source, (Compute, Called))
         and memory_of(value) is value
         and not isinstance(value.source, PLACED)

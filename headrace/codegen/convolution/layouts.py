@@ -286,11 +286,11 @@ class _Rewriting:
         loops = (*source.vars[:axis], outer, inner, *source.vars[axis + 1 :])
         body = self.expression(source.body, split)
         made = Tensor([v.extent for v in loops], tensor.dtype, source=Compute(loops, body))
-        made.serial, made.name = tensor.serial - 0.5, tensor.name
+        made.moment, made.name = tensor.moment.before(), tensor.name
         tensor.source = ViewOf(made)
         if tensor in self.choice.wanted:
             seen = Tensor(tensor.shape, tensor.dtype, source=ViewOf(made))
-            seen.serial = tensor.serial - 0.25
+            seen.moment = tensor.moment.before()
             again = tuple(Var(n) for n in tensor.shape)
             tensor.source = Compute(again, seen[tuple(map(var, again))])
 
@@ -323,7 +323,7 @@ class _Rewriting:
         if tensor not in self.plain:
             order = self.orders[tensor]
             copy = Tensor(shape, tensor.dtype, name=tensor.name)
-            copy.serial = tensor.serial + 0.5
+            copy.moment = tensor.moment.after()
             call = LibraryCall("reorder", src=Blocked(tensor, order, block=self.block), dst=View(copy, order))
             copy.source = Called(call, (tensor,))
             self.plain[tensor] = copy

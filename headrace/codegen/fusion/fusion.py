@@ -21,6 +21,7 @@ from headrace.codegen.fusion.inlining import Inlining, collect, dependencies, ha
 from headrace.codegen.fusion.members import MAX_MEMBERS, MAX_WEIGHT, Member
 from headrace.codegen.fusion.split_reductions import split
 from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import (
     Assembled,
@@ -123,11 +124,11 @@ def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 class Fusion:
-    """One program's items, in order; or those of a part of it, whose arrays have numbers from
+    """One program's items, in order; or those of a part of it, whose arrays are made from
     `first` on."""
 
     def __init__(
-        self, outputs: list[Tensor], updates: list[Update], checks: list[Check], first: float = 0
+        self, outputs: list[Tensor], updates: list[Update], checks: list[Check], first: Moment = START
     ) -> None:
         self.updates = {u.value: u.variable for u in updates}
         checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
@@ -135,7 +136,7 @@ class Fusion:
         order = collect(roots, first)
         # What may fail comes before anything that can be seen is changed.
         checked += [t for t in order if isinstance(t.source, (Made, Cell, Row, Stacked))]
-        self.checked = [] if first else checked
+        self.checked = checked if first is START else []
         self.inlining = Inlining(order, {*roots, *scattered(self.updates)})
         self.bodies = self.inlining.bodies
         self.items: list[Item] = []

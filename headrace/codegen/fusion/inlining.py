@@ -13,6 +13,7 @@ from math import prod
 
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, const, var
+from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import Assembled, Called, Cell, Made, Row, Scatter, Stacked, ViewOf, memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
@@ -55,17 +56,17 @@ def dependencies(tensor: Tensor) -> list[Tensor]:
     return []
 
 
-def collect(roots: Iterable[Tensor], first: float = 0) -> list[Tensor]:
-    """Every stage that the roots need, in the order in which they were made; but for those with a
-    lower number than `first`."""
+def collect(roots: Iterable[Tensor], first: Moment = START) -> list[Tensor]:
+    """Every stage that the roots need, in the order in which they were made; but for those from
+    before `first`."""
     seen: set[Tensor] = set()
     stack = list(roots)
     while stack:
         tensor = stack.pop()
-        if tensor not in seen and tensor.serial >= first:
+        if tensor not in seen and tensor.moment >= first:
             seen.add(tensor)
             stack.extend(dependencies(tensor))
-    return sorted((t for t in seen if t.source is not None), key=lambda t: t.serial)
+    return sorted((t for t in seen if t.source is not None), key=lambda t: t.moment)
 
 
 def weight(body: Expr) -> int:

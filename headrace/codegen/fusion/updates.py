@@ -19,12 +19,13 @@ from headrace.codegen.fusion.in_place import pairs
 from headrace.codegen.fusion.inlining import dependencies
 from headrace.codegen.fusion.schedule import is_flat, schedule_group
 from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.stages import PLACED, Update
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.ir.traverse import loads
 
 
-def own_values(updates: list[Update], first: float = 0) -> list[Update]:
+def own_values(updates: list[Update], first: Moment = START) -> list[Update]:
     """Each variable's new value gets memory of its own: an input, a constant or a value that
     another variable takes too is copied; so is one from before `first`."""
     taken: set[Tensor] = set()
@@ -32,7 +33,7 @@ def own_values(updates: list[Update], first: float = 0) -> list[Update]:
     for u in updates:
         root = memory_of(u.value)
         shared = root.source is None or root in taken or root is not u.value
-        shared = shared or isinstance(root.source, PLACED) or root.serial < first
+        shared = shared or isinstance(root.source, PLACED) or root.moment < first
         value = copied(u.value) if shared else u.value
         taken.add(value)
         found.append(Update(u.variable, value))

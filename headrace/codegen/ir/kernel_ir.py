@@ -33,6 +33,7 @@ from headrace.codegen.ir.machine_types import U32 as U32
 from headrace.codegen.ir.machine_types import U64 as U64
 from headrace.codegen.ir.machine_types import Kind as Kind
 from headrace.codegen.ir.machine_types import kind_of as kind_of
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
@@ -377,7 +378,7 @@ _MOST_BYTES = 2**63 - 1
 class Tensor:
     """An array that expressions read: an input, or what a `source` makes."""
 
-    __slots__ = ("dtype", "kind", "name", "outer", "serial", "shape", "source", "value")
+    __slots__ = ("dtype", "kind", "moment", "name", "outer", "shape", "source", "value")
 
     outer: tuple[tuple[int, ...], DType] | None
 
@@ -397,7 +398,7 @@ class Tensor:
         self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
         self.outer = None  # shape and type outside of the program, where they differ
-        self.serial: float = next(_serial)  # passes put new ones between
+        self.moment = Moment.new()  # when it is made; passes move it
 
     @property
     def count(self) -> int:
@@ -429,7 +430,7 @@ class Tensor:
         raise TypeError("an operand is not iterable: index it")
 
     def __repr__(self) -> str:
-        return f"{self.name or 't'}{self.serial}:{self.kind}{list(self.shape)}"
+        return f"{self.name or 't'}{self.moment.number}:{self.kind}{list(self.shape)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var
+from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.emit import LibraryCall
 
 
@@ -95,10 +96,10 @@ class Stacked:
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """Stages that run together: a loop's condition or body, a side of a branch.  Arrays with a lower
-    serial number than `first` come from outside."""
+    """Stages that run together: a loop's condition or body, a side of a branch.  Arrays from before
+    `first` come from outside."""
 
-    first: float
+    first: Moment
     outputs: list[Tensor] = field(default_factory=list)
     effects: list[Tensor] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)

@@ -82,7 +82,7 @@ def _line(tensor: Tensor) -> str:
 
 
 def _label(tensor: Tensor) -> str:
-    return f"{tensor.name or 't'}{tensor.serial}"
+    return f"{tensor.name or 't'}{tensor.moment.number}"
 
 
 def _name(loop: Var, names: dict[Var, str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.codegen.assembly.control_steps import outside
 from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import BranchStage, Carried, LoopStage, Made, Part
 from headrace.codegen.lowering.loop_sums import LoopSum, take_out
 from headrace.codegen.lowering.trip_count import trips_of
@@ -34,11 +35,6 @@ def add(s: Any, node: PlanNode) -> None:
         _add_branch(s, node)
 
 
-def mark() -> float:
-    """A serial number between what was made and what will be."""
-    return Tensor((), "bool").serial
-
-
 @contextmanager
 def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
     """Walk another plan, to which `given` is fed."""
@@ -57,7 +53,7 @@ def part_of(s: Any) -> Iterator[Part]:
     """Collect what happens inside."""
     emitter = s.emitter
     saved = emitter.checks, emitter.effects
-    part = Part(mark())
+    part = Part(Moment.new())
     emitter.checks, emitter.effects = part.checks, part.effects
     try:
         yield part
@@ -115,7 +111,7 @@ class _Loop:
         values."""
         s = self.s
         before, arrays = dict(s.current), dict(s.arrays)
-        s.trips.append(trips_of(s, mark(), self.loop, self.starts, self.invariants))
+        s.trips.append(trips_of(s, Moment.new(), self.loop, self.starts, self.invariants))
         try:
             stage, results = self.walk()
         finally:
@@ -301,7 +297,7 @@ def _result(found: list[Given], place: int | None) -> Given:
 
 def _is_made_inside(value: Given, first: Part) -> bool:
     """Who uses a value of one side alone knows that this side ran: a constant stays one outside."""
-    return isinstance(value, Tensor) and value.serial >= first.first and value.value is None
+    return isinstance(value, Tensor) and value.moment >= first.first and value.value is None
 
 
 def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:

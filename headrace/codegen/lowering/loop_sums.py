@@ -20,8 +20,6 @@ from headrace.codegen.program.native_control import HOLES, PUT, REST
 from headrace.core import dtypes
 from headrace.ops.declaration.emit import LibraryCall, View
 
-_SMALL = 1e-4
-
 
 @dataclass(slots=True, eq=False)
 class LoopSum:
@@ -70,7 +68,7 @@ def take_out(
     instead."""
     users: dict[Tensor, int] = {}
     roots = [*body.roots, *nexts, *others]
-    for tensor in collect(roots, carried[0].serial if carried else body.first):
+    for tensor in collect(roots, carried[0].moment if carried else body.first):
         for used in dict.fromkeys(dependencies(tensor)):
             users[used] = users.get(used, 0) + 1
     for tensor in roots:
@@ -78,7 +76,7 @@ def take_out(
     found: dict[int, LoopSum] = {}
     for i, (start, leaf, following) in enumerate(zip(starts, carried, nexts)):
         product = _term(leaf, following, users)
-        if product is None or product.serial < body.first:
+        if product is None or product.moment < body.first:
             continue
         stacked = _stacked(product, body)
         if stacked is None:
@@ -87,8 +85,8 @@ def take_out(
         room = stacked.stack.shape[0]
         flags = Tensor((max(room, 1),), dtypes.uint8, source=Zeroed(), name="flags")
         kept = Tensor((room, *value.shape), value.dtype, source=Temporary(), name="terms")
-        flags.serial = carried[0].serial + _SMALL * (2 * i + 1)
-        kept.serial = flags.serial + _SMALL
+        flags.moment = carried[0].moment.after()
+        kept.moment = flags.moment.after()
         flags.source.held.append(kept)
         effect = Cell(kept, stacked.height, flags, PUT, value)
         body.effects.append(Tensor((), "bool", source=effect, name="term"))
@@ -122,7 +120,7 @@ def _stacked(product: Tensor, body: Part) -> Stacked | None:
     if src.sizes is not None or weights.sizes is not None or call.options.get("post_ops"):
         return None
     source = src.operand.source
-    if not isinstance(source, Stacked) or source.room is None or src.operand.serial < body.first:
+    if not isinstance(source, Stacked) or source.room is None or src.operand.moment < body.first:
         return None
     is_tall = src.order == (1, 0) and weights.order == (0, 1)
     return source if is_tall and len(src.operand.shape) == 2 else None

@@ -18,6 +18,7 @@ from headrace.codegen.convolution import layouts, library, packing
 from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir.complex_numbers import Planes, is_complex
 from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_rules, control, deep_products, fallback, unique_rows
 from headrace.codegen.lowering.lower import Emitter, lower, wanted
@@ -88,7 +89,7 @@ class Specializer:
         self.current: dict[Key, Tensor] = {}
         self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
         self.trips: list[Trips] = []  # of the loops around
-        self.branches: list[float] = []  # the serial numbers at which branches around begin
+        self.branches: list[Moment] = []  # when the branches around begin
         self.upper: dict[Tensor, int] = {}  # bounds of scalars
         self.planes: dict[Tensor, Planes] = {}  # complex arrays whose parts are known
 
@@ -241,23 +242,23 @@ class Specializer:
         found = self.keys if is_handle(self.plan.dtype(edge)) else self.values
         return found.get(edge)
 
-    def room_since(self, serial: float) -> int | None:
-        """How often something can happen in the loops around that began after `serial`."""
+    def room_since(self, moment: Moment) -> int | None:
+        """How often something can happen in the loops around that began after `moment`."""
         room = 1
         for trips in self.trips:
-            if trips.first > serial:
+            if trips.first > moment:
                 if trips.most is None:
                     return None
                 room *= trips.most
         return room
 
-    def times_since(self, serial: float) -> int | None:
-        """How often what stands here happens, if that is known: in loops that began after `serial`,
+    def times_since(self, moment: Moment) -> int | None:
+        """How often what stands here happens, if that is known: in loops that began after `moment`,
         of which there is one at least."""
-        around = [trips for trips in self.trips if trips.first > serial]
-        if not around or any(first > serial for first in self.branches):
+        around = [trips for trips in self.trips if trips.first > moment]
+        if not around or any(first > moment for first in self.branches):
             return None
-        return self.room_since(serial) if all(t.is_exact for t in around) else None
+        return self.room_since(moment) if all(t.is_exact for t in around) else None
 
     def note_bound(self, node: PlanNode, operands: list[Tensor], results: list[Tensor]) -> None:
         if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.traits import CONSTANT, IDENTITY
 from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import Loop
@@ -13,12 +14,12 @@ from headrace.plan.units import Loop
 class Trips(NamedTuple):
     """Of a loop that is being walked."""
 
-    first: float  # the serial number at which it begins
+    first: Moment  # when it begins
     most: int | None  # None where nothing is known
     is_exact: bool
 
 
-def trips_of(s: Any, first: float, loop: Loop, starts: list[Tensor], invariants: list[Any]) -> Trips:
+def trips_of(s: Any, first: Moment, loop: Loop, starts: list[Tensor], invariants: list[Any]) -> Trips:
     """What is known of the trip count before the loop runs; `s.upper` has upper bounds of scalars."""
     given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
     return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))

@@ -15,6 +15,7 @@ from math import ceil, prod
 from typing import Any
 
 from headrace.codegen.ir.kernel_ir import F32, F64, Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Temporary, memory
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.cache import kernel_address
@@ -224,11 +225,11 @@ class Products:
         alone = prod(call.views["weights"].shape[:-2]) == 1
         return few and alone and self.uses[self.key(call)] > 1
 
-    def hoisted(self, call: LibraryCall, first: float, step: Any) -> list[Any]:
-        """The panels of an operand from before a loop (with a lower number than `first`)."""
+    def hoisted(self, call: LibraryCall, first: Moment, step: Any) -> list[Any]:
+        """The panels of an operand from before a loop (made before `first`)."""
         if not supports(call) or any(0 in v.shape for v in call.views.values()):
             return []
-        if memory(call.views["weights"].operand).serial >= first:
+        if memory(call.views["weights"].operand).moment >= first:
             return []
         self.uses[self.key(call)] += 1  # in every iteration
         if not self.is_shared(call):

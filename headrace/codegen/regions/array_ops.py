@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Cell, Row, Stacked, Temporary, Zeroed
 from headrace.codegen.program.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
 from headrace.core import dtypes
@@ -21,8 +22,6 @@ from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.emit import Decline
 from headrace.plan.plan import Edge, PlanNode
-
-_SMALL = 1e-4  # between the serial numbers of what is made at one moment, afterwards
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +50,12 @@ class ArrayValue:
         """The gradient of an array from outside is itself from there."""
         return self.parent is not None and self.parent in known
 
-    def is_inside(self, serial: float) -> bool:
-        """Whether its memory is that of a value made after `serial`."""
-        return self.is_whole and self.memory is not None and self.memory.serial >= serial
+    def is_inside(self, moment: Moment) -> bool:
+        """Whether its memory is that of a value made after `moment`."""
+        return self.is_whole and self.memory is not None and self.memory.moment >= moment
 
-    def move_before(self, serial: float) -> None:
-        _move(self.flags, serial)
+    def move_before(self, moment: Moment) -> None:
+        _move(self.flags, moment)
 
     @property
     def how(self) -> int:
@@ -85,12 +84,12 @@ class StackValue:
     def check_in_loop(self, before: StackValue) -> None:
         """Nothing can be wrong."""
 
-    def is_inside(self, serial: float) -> bool:
+    def is_inside(self, moment: Moment) -> bool:
         same = self.same
-        return same is not None and same.value is None and same.serial >= serial
+        return same is not None and same.value is None and same.moment >= moment
 
-    def move_before(self, serial: float) -> None:
-        _move(self.height, serial)
+    def move_before(self, moment: Moment) -> None:
+        _move(self.height, moment)
 
     def outlives(self, known: dict[Any, Any]) -> bool:
         return False
@@ -120,17 +119,17 @@ def _zeros(count: int, dtype: DType) -> Tensor:
 def _hold(beside: Tensor, memory: Tensor) -> None:
     """Memory that is needed from the moment on at which `beside` is made."""
     assert isinstance(beside.source, Zeroed)
-    memory.serial = beside.serial + _SMALL
+    memory.moment = beside.moment.after()
     beside.source.held.append(memory)
 
 
-def _move(zeros: Tensor, serial: float) -> None:
+def _move(zeros: Tensor, moment: Moment) -> None:
     """Made earlier than it was, with the memory that it holds."""
     assert isinstance(zeros.source, Zeroed)
-    if zeros.serial >= serial:
-        zeros.serial = serial - 0.5
+    if zeros.moment >= moment:
+        zeros.moment = moment.before()
         for memory in zeros.source.held:
-            memory.serial = zeros.serial + _SMALL
+            memory.moment = zeros.moment.after()
 
 
 def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Tensor:
@@ -170,7 +169,7 @@ def _grown(s: Any, array: ArrayValue, node: PlanNode) -> ArrayValue:
     written once, and none behind the last."""
     if array.writer == node.name:
         return array
-    times = s.times_since(array.flags.serial)
+    times = s.times_since(array.flags.moment)
     if times is None or array.size or array.memory is not None or array.is_sum:
         raise Decline("a tensor array that grows")
     return replace(_sized(array, times), writer=node.name)
@@ -191,7 +190,7 @@ def _gradient(s: Any, node: PlanNode) -> None:
         raise Decline("the gradient of a gradient")
     if own not in s.arrays:
         flags = _zeros(array.size, dtypes.uint8)
-        flags.serial = array.flags.serial + _SMALL * (2 + 2 * len(array.gradients))
+        flags.moment = array.flags.moment.after()
         s.arrays[own] = ArrayValue(array.dtype, array.size, flags, array.shape, is_sum=True, parent=key)
         s.arrays[key] = replace(array, gradients=(*array.gradients, source))
     s.keys[Edge(node.name, 0)] = own
@@ -304,7 +303,7 @@ def _split(s: Any, node: PlanNode) -> None:
 
 def _size(s: Any, node: PlanNode) -> None:
     _, array = _array(s, node.inputs[0])
-    if array.grows and any(trips.first > array.flags.serial for trips in s.trips):
+    if array.grows and any(trips.first > array.flags.moment for trips in s.trips):
         raise Decline("the size of a tensor array that grows")
     s.values[Edge(node.name, 0)] = _number(array.size, dtypes.int32)
 
@@ -343,10 +342,10 @@ def _push(s: Any, node: PlanNode) -> None:
         return
     if stack.same is None and stack.memory is None:
         # What is the same in all iterations is not kept for each of them.
-        if value.value is not None or value.serial < stack.height.serial:
+        if value.value is not None or value.moment < stack.height.moment:
             s.arrays[key] = replace(stack, shape=value.shape, same=value)
             return
-        room = s.room_since(stack.height.serial)
+        room = s.room_since(stack.height.moment)
         count = 1 if room is None else room
         memory = Tensor((count, *value.shape), stack.dtype, source=Temporary(), name="stack")
         _hold(stack.height, memory)
