@@ -11,6 +11,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+NDArray = np.ndarray[
+    Any, Any
+]  # NumPy's, of any shape and type: what is known of a value before it is looked at
+NDType = np.dtype[Any]
+
 _REF_OFFSET = 100  # TF numbers a reference type 100 above its base
 
 

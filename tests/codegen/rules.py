@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
 from headrace.codegen.lowering.lower import Emitter, element
 from headrace.core import dtypes
 
 
-def operand(array: np.ndarray[Any, Any], known: bool = False) -> Tensor:
+def operand(array: np.ndarray[Any, Any], known: bool = False) -> Array:
     value = array if known else None
-    return Tensor(array.shape, dtypes.as_dtype(array.dtype), value=value)
+    return Array(array.shape, dtypes.as_dtype(array.dtype), value=value)
 
 
 def run(rule: Callable[..., Any], *arrays: Any, known: tuple[int, ...] = ()) -> list[Any]:
@@ -34,10 +34,10 @@ def run(rule: Callable[..., Any], *arrays: Any, known: tuple[int, ...] = ()) -> 
 def elements(rule: Callable[..., Any], *arrays: Any) -> Any:
     """rule(e, *scalars) at every index of the broadcast shape."""
 
-    def whole(e: Emitter, *operands: Tensor) -> Tensor:
+    def whole(e: Emitter, *operands: Array) -> Array:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
         loops = tuple(Var(n) for n in shape)
         body = rule(e, *(element(x, tuple(map(var, loops))) for x in operands))
-        return Tensor(shape, body.kind, source=Compute(loops, body))
+        return Array(shape, body.kind, source=Compute(loops, body))
 
     return run(whole, *arrays)[0]

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.fusion.fusion import Fusion, Group
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.lowering.lower import Emitter
 from headrace.core.errors import InvalidArgumentError
 from tests.codegen.rules import operand, run
@@ -37,7 +37,7 @@ def test_softmax(shape, dtype):
 
 
 def test_softmax_is_one_kernel():
-    x = Tensor((100, 10), np.float32)
+    x = Array((100, 10), np.float32)
     fusion = Fusion([softmax(Emitter(), x)], [], [])
     assert len(fusion.items) == 1 and isinstance(fusion.items[0], Group)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from headrace.core.dtypes import NDArray
 from headrace.formats.records import crc32c
 from headrace.ops.random import philox, sampling
-
-Array = np.ndarray[Any, Any]
 
 
 def install() -> None:
@@ -30,7 +27,7 @@ def _extend(crc: int, octets: Any) -> int:
     return crc32c.extend(crc, octets)
 
 
-def _words(key: int, counter: int, count: int) -> Array:
+def _words(key: int, counter: int, count: int) -> NDArray:
     from headrace.codegen.accelerate import random
     from headrace.codegen.machine import target
 
@@ -38,7 +35,7 @@ def _words(key: int, counter: int, count: int) -> Array:
     return philox.Philox.at(counter, key).blocks(-(-count // 4)).reshape(-1)[:count]
 
 
-def _log32(x: Array) -> Array:
+def _log32(x: NDArray) -> NDArray:
     from headrace.codegen.accelerate import random
     from headrace.codegen.machine import target
 
@@ -46,7 +43,7 @@ def _log32(x: Array) -> Array:
     return sampling.log32(x)
 
 
-def _truncated32(generator: philox.Philox, groups: int) -> Array:
+def _truncated32(generator: philox.Philox, groups: int) -> NDArray:
     from headrace.codegen.accelerate import random_truncated
     from headrace.codegen.machine import target
 

@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.lowering.lower import Emitter
 from headrace.codegen.machine.cache import kernel_address
-from headrace.codegen.program.program import Program
-from headrace.core.dtypes import uint64
+from headrace.codegen.program.program import NativeProgram
+from headrace.core.dtypes import NDArray, uint64
 from headrace.ops.random.draw_rules import lanes
 from headrace.ops.random.philox import Philox
 
-Array = np.ndarray[Any, Any]
 _SIZES = (1 << 14, 1 << 10)  # blocks per round
 
 
-def words(key: int, counter: int, count: int) -> Array:
+def words(key: int, counter: int, count: int) -> NDArray:
     """`count` words from here on."""
     blocks = -(-count // 4)
     out = np.empty((blocks, 4), np.uint32)
@@ -40,8 +39,8 @@ def words(key: int, counter: int, count: int) -> Array:
 
 
 @cache
-def _program(size: int) -> Program:
-    state = Tensor((3,), uint64)
+def _program(size: int) -> NativeProgram:
+    state = Array((3,), uint64)
     return assemble([state], lanes(Emitter(), state, size), [], [])
 
 
@@ -75,7 +74,7 @@ def _logs() -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
 
 
-def log32(x: Array) -> Array:
+def log32(x: NDArray) -> NDArray:
     """`logf` of every element, as `ops.random.sampling.log32`."""
     x = np.ascontiguousarray(x, np.float32)
     out = np.empty_like(x)

@@ -15,10 +15,10 @@ import numpy as np
 
 from headrace.codegen.emit.llvm_text import literal
 from headrace.codegen.machine.cache import kernel_address
+from headrace.core.dtypes import NDArray
 from headrace.ops.random.philox import MULTIPLIERS, WEYL, Philox
 from headrace.ops.random.sampling import RESERVED
 
-Array = np.ndarray[Any, Any]
 GROUP = 4  # outputs with a region of the stream of their own
 
 _TEXT = """
@@ -155,7 +155,7 @@ def _function() -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
 
 
-def truncated32(generator: Philox, groups: int) -> Array:
+def truncated32(generator: Philox, groups: int) -> NDArray:
     """float32 [groups, GROUP]: each row from its own region of the stream."""
     state = generator.state()
     out = np.empty((groups, GROUP), np.float32)

@@ -1,1 +1,1 @@
-"""Kernels and calls -> steps in order, with a place for every array."""
+"""Kernels and calls -> instructions in order, with a place for every array."""

@@ -2,9 +2,9 @@
 
 Kernels check each access (machine.checked_text) against a table of sizes themselves, and leave a report.
 Entries that call a library, or copy, must ask for no more bytes than their arrays have (`needs`).  Around
-every array lie fences, which nobody may change: blocks of the arena share no memory here, and arrays from
-outside are copied in and out.  What lies in a fence is NaN, so that a library that reads there shows it
-in its results.
+every array lie fences, which nobody may change: allocations of the arena share no memory here, and
+arrays from outside are copied in and out.  What lies in a fence is NaN, so that a library that reads
+there shows it in its results.
 """
 
 from __future__ import annotations
@@ -15,54 +15,54 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.assembly.assembly import Step
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.machine.checked_text import REPORT
 from headrace.codegen.machine.refusals import OutOfBounds
 from headrace.codegen.program import memory, native
-from headrace.codegen.program.program import Entry, Frame, Program
+from headrace.codegen.program.instruction import Instruction
+from headrace.codegen.program.program import Entry, Instance, NativeProgram
+from headrace.core.dtypes import NDArray
 
 FENCE = 1024  # bytes before and behind an array
 NAN = 0xFFFB  # of two, four or eight bytes
-Array = np.ndarray[Any, Any]
 
 
 # -- while a program is made ---------------------------------------------------------------------
 class Watch:
     """Over one program."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, instructions: list[Instruction]) -> None:
         """Give kernels their table and the report, before their own arrays."""
-        self.kernels = [s for s in steps if s.entry.kind == native.KERNEL]
-        self.report = Tensor((len(REPORT),), np.int64)
-        self.block = memory.Block(self.report.nbytes, 0, len(steps), "report")
-        self.blocks: list[memory.Block] = []
-        for number, step in enumerate(self.kernels):
-            sizes = [_size(step, i) for i in range(len(step.entry.places))]
+        self.kernels = [s for s in instructions if s.entry.kind == native.KERNEL]
+        self.report = Array((len(REPORT),), np.int64)
+        self.allocation = memory.Allocation(self.report.nbytes, 0, len(instructions), "report")
+        self.allocations: list[memory.Allocation] = []
+        for number, instruction in enumerate(self.kernels):
+            sizes = [_size(instruction, i) for i in range(len(instruction.entry.places))]
             numbers = np.array([number, *sizes], np.int64)
-            table = Tensor(numbers.shape, np.int64, value=numbers)
-            step.reads.append(table)
-            step.entry.places[:0] = [(table, False), (self.report, True)]
-            step.entry.head[5] += 2
+            table = Array(numbers.shape, np.int64, value=numbers)
+            instruction.reads.append(table)
+            instruction.entry.places[:0] = [(table, False), (self.report, True)]
+            instruction.entry.head[5] += 2
 
-    def plan(self, blocks: list[memory.Block]) -> int:
-        """A place of its own for every block, with fences; the size of the arena."""
-        at, self.blocks = FENCE, blocks
-        for block in blocks:
-            block.offset = at
-            at += memory.align(block.size) + FENCE
+    def plan(self, allocations: list[memory.Allocation]) -> int:
+        """A place of its own for every allocation, with fences; the size of the arena."""
+        at, self.allocations = FENCE, allocations
+        for allocation in allocations:
+            allocation.offset = at
+            at += memory.align(allocation.size) + FENCE
         return at
 
     def program(self, *parts: Any) -> WatchedProgram:
         return WatchedProgram(self, *parts)
 
 
-def _size(step: Step, place: int) -> int:
-    what, extra = step.entry.places[place]
+def _size(instruction: Instruction, place: int) -> int:
+    what, extra = instruction.entry.places[place]
     if what != "scratch":
         return int(what.nbytes)
-    later = [int(at) for other, at in step.entry.places if other == "scratch" and at > extra]
-    return min(later, default=step.scratch) - int(extra)
+    later = [int(at) for other, at in instruction.entry.places if other == "scratch" and at > extra]
+    return min(later, default=instruction.scratch) - int(extra)
 
 
 def needs(entry: Entry) -> Iterator[tuple[int, int]]:
@@ -90,11 +90,11 @@ def needs(entry: Entry) -> Iterator[tuple[int, int]]:
         case native.LIMIT:
             yield 0, head[1]
         case native.SGEMM:
-            _, turn_a, turn_b, m, n, k, *steps, _ = head
+            _, turn_a, turn_b, m, n, k, *pitches, _ = head
             shapes = [(k, m) if turn_a == ord("T") else (m, k)]
             shapes += [(n, k) if turn_b == ord("T") else (k, n), (m, n)]
-            for place, ((rows, columns), step) in enumerate(zip(shapes, steps)):
-                yield place, 4 * ((rows - 1) * step + columns)
+            for place, ((rows, columns), pitch) in enumerate(zip(shapes, pitches)):
+                yield place, 4 * ((rows - 1) * pitch + columns)
         case native.EXECUTE | native.REPEAT:
             first = entry.kind == native.REPEAT
             for place, (_, layout) in enumerate(entry.instantiate.arguments):  # type: ignore[union-attr]
@@ -112,28 +112,28 @@ def fault(entry: Entry) -> OutOfBounds | None:
 
 
 # -- while it runs -------------------------------------------------------------------------------
-class WatchedProgram(Program):
+class WatchedProgram(NativeProgram):
     """Runs with fences, and raises OutOfBounds where something was."""
 
     def __init__(self, watch: Watch, *parts: Any) -> None:
         super().__init__(*parts)
-        self.watch, self.report = watch, watch.block.offset
+        self.watch, self.report = watch, watch.allocation.offset
         self.fault = next(filter(None, map(fault, self.entries)), None)
         self.is_plain = False  # `run_checked` would take arrays as they are
         outside = np.ones(self.arena_bytes, bool)
-        for block in watch.blocks:
-            outside[block.offset : block.offset + block.size] = False
+        for allocation in watch.allocations:
+            outside[allocation.offset : allocation.offset + allocation.size] = False
         self.fences = np.flatnonzero(outside)
         self.intact = fence(self.arena_bytes)[outside]
 
-    def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
         if self.fault is not None:
             raise self.fault
         fenced = {id(a): Fenced(a) for a in arrays}
         inside = [fenced[id(a)].array for a in arrays]
         if how == native.RESUME:
-            frame.bind(inside)
-        found = super().call(frame, inside, how, cancel)
+            instance.bind(inside)
+        found = super().call(instance, inside, how, cancel)
         for number, (given, used) in enumerate(zip(arrays, inside)):
             if problem := fenced[id(given)].problem():
                 raise self.at_border(self.users(number), problem)
@@ -141,30 +141,30 @@ class WatchedProgram(Program):
                 np.copyto(given, used)
         return found
 
-    def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
-        arena = self.arena(frame)
+    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
+        arena = self.arena(instance)
         arena[self.fences] = self.intact
         words = arena[self.report :][: 8 * len(REPORT)].view(np.int64)
         words[:] = 0
         try:
-            return super().execute(frame, arrays, how, cancel)
+            return super().execute(instance, arrays, how, cancel)
         finally:
             self.look(arena, dict(zip(REPORT, words.tolist())))
 
-    def arena(self, frame: Frame) -> Array:
-        held = (ctypes.c_uint8 * self.arena_bytes).from_address(frame.bases[0])
+    def arena(self, instance: Instance) -> NDArray:
+        held = (ctypes.c_uint8 * self.arena_bytes).from_address(instance.bases[0])
         return np.ctypeslib.as_array(held)
 
-    def look(self, arena: Array, found: dict[str, int]) -> None:
+    def look(self, arena: NDArray, found: dict[str, int]) -> None:
         if found["found"]:
             raise self.explained(found)
         changed = arena[self.fences] != self.intact
         if not changed.any():
             return
         at = int(self.fences[changed.argmax()])
-        block = min(self.watch.blocks, key=lambda b: _distance(b, at))
-        users = [e for e in self.entries if [0, block.offset] in [e.pairs[i : i + 2] for i in _pairs(e)]]
-        problem = f"byte {at - block.offset} of {block.name}, which has {block.size}"
+        allocation = min(self.watch.allocations, key=lambda b: _distance(b, at))
+        users = [e for e in self.entries if [0, allocation.offset] in [e.pairs[i : i + 2] for i in _pairs(e)]]
+        problem = f"byte {at - allocation.offset} of {allocation.name}, which has {allocation.size}"
         raise self.at_border(users, problem)
 
     def explained(self, found: dict[str, int]) -> OutOfBounds:
@@ -189,7 +189,7 @@ class WatchedProgram(Program):
         return _error(libraries, f"writes {problem}")
 
 
-def fence(nbytes: int) -> Array:
+def fence(nbytes: int) -> NDArray:
     """Untouched memory."""
     return np.full(-(-nbytes // 2), NAN, np.uint16).view(np.uint8)[:nbytes]
 
@@ -197,7 +197,7 @@ def fence(nbytes: int) -> Array:
 class Fenced:
     """A copy of an array between two fences."""
 
-    def __init__(self, given: Array) -> None:
+    def __init__(self, given: NDArray) -> None:
         self.size = given.nbytes
         self.held = fence(self.size + 2 * FENCE + memory.ALIGNMENT)
         self.start = FENCE + -(self.held.ctypes.data + FENCE) % memory.ALIGNMENT
@@ -225,11 +225,13 @@ def _pairs(entry: Entry) -> range:
     return range(0, len(entry.pairs), 2)
 
 
-def _distance(block: memory.Block, at: int) -> int:
-    return block.offset - at if at < block.offset else at - (block.offset + block.size) + 1
+def _distance(allocation: memory.Allocation, at: int) -> int:
+    return (
+        allocation.offset - at if at < allocation.offset else at - (allocation.offset + allocation.size) + 1
+    )
 
 
-def _show(array: Tensor) -> str:
+def _show(array: Array) -> str:
     return f"{array.name or 'an unnamed array'}:{array.kind}{list(array.shape)}"
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from headrace.codegen.fusion.inlining import collect, dependencies, has_reduction
-from headrace.codegen.ir.kernel_ir import F32, INDEX, Compute, Expr, Tensor, Var, const, var
+from headrace.codegen.ir.kernel_ir import F32, INDEX, Array, Compute, Expr, Var, const, var
 from headrace.codegen.ir.stages import Assembled, Called, ViewOf
 from headrace.codegen.ir.traverse import loads, rewrite
 from headrace.codegen.onednn import onednn, onednn_conv, onednn_pool
@@ -28,7 +28,7 @@ CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
 POOLS = ("max_pool", "max_pool_data", "avg_pool", "avg_pool_data")
 
 
-def assign(roots: Iterable[Tensor]) -> None:
+def assign(roots: Iterable[Array]) -> None:
     """Change the stages below the roots.  The roots themselves, and inputs, stay plain."""
     wanted = set(roots)
     order = collect(wanted)
@@ -39,7 +39,7 @@ def assign(roots: Iterable[Tensor]) -> None:
         return
     absorb_biases(order, wanted)
     chosen = _Choice(collect(wanted), wanted, block)
-    if chosen.tensors:
+    if chosen.arrays:
         _Rewriting(chosen).run()
 
 
@@ -59,17 +59,17 @@ def preferred(convolutions: list[LibraryCall]) -> int:
 
 
 # -- biases --------------------------------------------------------------------------------------
-def absorb_biases(order: list[Tensor], wanted: set[Tensor]) -> None:
+def absorb_biases(order: list[Array], wanted: set[Array]) -> None:
     """convolution + bias, nobody else reading the convolution -> a convolution with a bias"""
     users = users_of(order)
-    for tensor in order:
-        source = tensor.source
-        if not isinstance(source, Called) or source.call.kind != "convolution" or tensor in wanted:
+    for array in order:
+        source = array.source
+        if not isinstance(source, Called) or source.call.kind != "convolution" or array in wanted:
             continue
-        after = users.get(tensor, [])
+        after = users.get(array, [])
         if "bias" in source.call.views or len(after) != 1 or not onednn.supports(source.call):
             continue
-        bias = bias_of(after[0], tensor, source.call.views["dst"].order[1])
+        bias = bias_of(after[0], array, source.call.views["dst"].order[1])
         if bias is None:
             continue
         dst = View(after[0], source.call.views["dst"].order)
@@ -82,26 +82,26 @@ def absorb_biases(order: list[Tensor], wanted: set[Tensor]) -> None:
         after[0].source = Called(call, (*source.inputs, bias))
 
 
-def bias_of(stage: Tensor, tensor: Tensor, axis: int) -> Tensor | None:
+def bias_of(stage: Array, array: Array, axis: int) -> Array | None:
     """b, if the stage is tensor[i] + b[channel of i]."""
     source = stage.source
-    if not isinstance(source, Compute) or source.body.op != "add" or stage.shape != tensor.shape:
+    if not isinstance(source, Compute) or source.body.op != "add" or stage.shape != array.shape:
         return None
     for x, b in (source.body.args, source.body.args[::-1]):
-        if x.op == b.op == "load" and x.extra is tensor and len(b.args) == 1:
-            is_vector = b.extra.shape == (tensor.shape[axis],)
+        if x.op == b.op == "load" and x.extra is array and len(b.args) == 1:
+            is_vector = b.extra.shape == (array.shape[axis],)
             is_bias = is_vector and b.args[0] is var(source.vars[axis])
             if is_bias and all(i is var(v) for i, v in zip(x.args, source.vars)):
-                found: Tensor = b.extra
+                found: Array = b.extra
                 return found
     return None
 
 
-def users_of(order: list[Tensor]) -> dict[Tensor, list[Tensor]]:
-    users: dict[Tensor, list[Tensor]] = {}
-    for tensor in order:
-        for t in dict.fromkeys(dependencies(tensor)):
-            users.setdefault(t, []).append(tensor)
+def users_of(order: list[Array]) -> dict[Array, list[Array]]:
+    users: dict[Array, list[Array]] = {}
+    for array in order:
+        for t in dict.fromkeys(dependencies(array)):
+            users.setdefault(t, []).append(array)
     return users
 
 
@@ -115,74 +115,74 @@ def images(call: LibraryCall) -> Iterator[View]:
 
 
 class _Choice:
-    """`tensors`: arrays that get blocks, with the order of their dimensions (batch, channels,
+    """`arrays`: those that get blocks, with the order of their dimensions (batch, channels,
     space...)."""
 
-    def __init__(self, order: list[Tensor], wanted: set[Tensor], block: int) -> None:
+    def __init__(self, order: list[Array], wanted: set[Array], block: int) -> None:
         self.order, self.wanted, self.block = order, wanted, block
         self.users = users_of(order)
-        self.tensors: dict[Tensor, tuple[int, ...]] = {}
+        self.arrays: dict[Array, tuple[int, ...]] = {}
         self.known: dict[tuple[int, frozenset[str]], bool] = {}
-        for tensor in order:
-            if isinstance(tensor.source, Called) and onednn.supports(tensor.source.call):
-                for found in images(tensor.source.call):
+        for array in order:
+            if isinstance(array.source, Called) and onednn.supports(array.source.call):
+                for found in images(array.source.call):
                     self.spread(found.operand, found.order)
-        while bad := [t for t in self.tensors if not self.fits(t)]:
-            for tensor in bad:
-                del self.tensors[tensor]
+        while bad := [t for t in self.arrays if not self.fits(t)]:
+            for array in bad:
+                del self.arrays[array]
 
-    def spread(self, tensor: Tensor, order: tuple[int, ...]) -> None:
+    def spread(self, array: Array, order: tuple[int, ...]) -> None:
         """Note an array, and those that stages read or write along with it."""
-        if tensor in self.tensors or len(tensor.shape) != 4 or tensor in self.wanted:
+        if array in self.arrays or len(array.shape) != 4 or array in self.wanted:
             return
-        if tensor.kind is not F32 or tensor.source is None or tensor.shape[order[1]] % self.block:
+        if array.kind is not F32 or array.source is None or array.shape[order[1]] % self.block:
             return
-        if not isinstance(tensor.source, (Called, Compute, Assembled)) or not tensor.count:
+        if not isinstance(array.source, (Called, Compute, Assembled)) or not array.count:
             return
-        self.tensors[tensor] = order
-        near = [] if isinstance(tensor.source, Called) else dependencies(tensor)
-        near += [t for t in self.users.get(tensor, ()) if isinstance(t.source, (Compute, Assembled))]
+        self.arrays[array] = order
+        near = [] if isinstance(array.source, Called) else dependencies(array)
+        near += [t for t in self.users.get(array, ()) if isinstance(t.source, (Compute, Assembled))]
         for other in near:
             self.spread(other, order)
 
-    def fits(self, tensor: Tensor) -> bool:
-        order, source = self.tensors[tensor], tensor.source
+    def fits(self, array: Array) -> bool:
+        order, source = self.arrays[array], array.source
         if isinstance(source, Called):
-            made = [v for v in images(source.call) if v.operand is tensor]
+            made = [v for v in images(source.call) if v.operand is array]
             if not made or any(v.order != order for v in made) or not self.is_fast(source.call):
                 return False
         elif isinstance(source, Assembled):
             starts = [offset[order[1]] for offset, _ in source.parts]
             if any(n % self.block for n in starts):
                 return False
-            if any(self.tensors.get(part) != order for _, part in source.parts):
+            if any(self.arrays.get(part) != order for _, part in source.parts):
                 return False
-        elif not self.is_harmless(tensor):
+        elif not self.is_harmless(array):
             return False
-        return all(self.may_read(user, tensor) for user in self.users.get(tensor, ()))
+        return all(self.may_read(user, array) for user in self.users.get(array, ()))
 
-    def may_read(self, user: Tensor, tensor: Tensor) -> bool:
+    def may_read(self, user: Array, array: Array) -> bool:
         source = user.source
         match source:
             case Called(call=call):
-                read = [v for v in call.views.values() if v.operand is tensor]
-                known = [v for v in images(call) if v.operand is tensor]
-                same = all(v.order == self.tensors[tensor] for v in read)
+                read = [v for v in call.views.values() if v.operand is array]
+                known = [v for v in images(call) if v.operand is array]
+                same = all(v.order == self.arrays[array] for v in read)
                 return len(read) == len(known) > 0 and same and self.is_fast(call)
             case Compute():
                 return self.is_harmless(user)
             case Assembled():
-                return user in self.tensors
+                return user in self.arrays
         return isinstance(source, ViewOf)
 
-    def is_harmless(self, stage: Tensor) -> bool:
+    def is_harmless(self, stage: Array) -> bool:
         """A stage whose loops can run over blocks."""
         source = stage.source
         assert isinstance(source, Compute)
-        order = self.tensors.get(stage)
+        order = self.arrays.get(stage)
         channel = None if order is None else source.vars[order[1]]
         for x in loads(source.body):
-            if x.extra in self.tensors:
+            if x.extra in self.arrays:
                 found = self.channel_of(x)
                 if found is None or found not in source.vars:
                     return False
@@ -196,14 +196,14 @@ class _Choice:
 
     def channel_of(self, load: Expr) -> Var | None:
         """The loop that runs over the channels of what is read, if it starts at a block."""
-        at = load.args[self.tensors[load.extra][1]]
+        at = load.args[self.arrays[load.extra][1]]
         if at.op == "add" and at.args[1].op == "const" and at.args[1].extra % self.block == 0:
             at = at.args[0]
         return at.extra if at.op == "var" else None
 
     def is_fast(self, call: LibraryCall) -> bool:
         """Does the library have code for these layouts?"""
-        key = (id(call), frozenset(k for k, v in call.views.items() if v.operand in self.tensors))
+        key = (id(call), frozenset(k for k, v in call.views.items() if v.operand in self.arrays))
         if key not in self.known:
             self.known[key] = onednn.supports(call) and self.has_code(call)
         return self.known[key]
@@ -211,9 +211,9 @@ class _Choice:
     def has_code(self, call: LibraryCall) -> bool:
         views: dict[str, View] = {}
         for name, v in call.views.items():
-            if v.operand in self.tensors:
+            if v.operand in self.arrays:
                 shape = physical(v.operand.shape, v.order, self.block)
-                views[name] = Blocked(Tensor(shape, v.operand.dtype), v.order, block=self.block)
+                views[name] = Blocked(Array(shape, v.operand.dtype), v.order, block=self.block)
             else:
                 views[name] = v
         try:
@@ -240,30 +240,30 @@ class _Split:
 
 class _Rewriting:
     def __init__(self, choice: _Choice) -> None:
-        self.choice, self.block, self.orders = choice, choice.block, choice.tensors
-        self.plain: dict[Tensor, Tensor] = {}  # copies for who needs them
+        self.choice, self.block, self.orders = choice, choice.block, choice.arrays
+        self.plain: dict[Array, Array] = {}  # copies for who needs them
 
     def run(self) -> None:
         shapes = {t: t.shape for t in self.orders}
-        for tensor, order in self.orders.items():
-            tensor.shape = physical(tensor.shape, order, self.block)
-        for tensor in self.choice.order:
-            match tensor.source:
+        for array, order in self.orders.items():
+            array.shape = physical(array.shape, order, self.block)
+        for array in self.choice.order:
+            match array.source:
                 case Called(call=call, inputs=inputs):
-                    self.change_call(tensor, call, inputs)
+                    self.change_call(array, call, inputs)
                 case Compute() as source:
                     read = any(x.extra in self.orders for x in loads(source.body))
-                    if tensor in self.orders:
-                        tensor.source = self.blocked(source, self.orders[tensor])
+                    if array in self.orders:
+                        array.source = self.blocked(source, self.orders[array])
                     elif read:
-                        self.change_reduction(tensor, source)
-                case Assembled(parts=parts) if tensor in self.orders:
-                    order = self.orders[tensor]
-                    tensor.source = Assembled(tuple((self.offset(at, order), part) for at, part in parts))
+                        self.change_reduction(array, source)
+                case Assembled(parts=parts) if array in self.orders:
+                    order = self.orders[array]
+                    array.source = Assembled(tuple((self.offset(at, order), part) for at, part in parts))
                 case ViewOf(base=base) if base in self.orders:
-                    tensor.source = ViewOf(self.copy_of(base, shapes[base]))
+                    array.source = ViewOf(self.copy_of(base, shapes[base]))
 
-    def change_call(self, tensor: Tensor, call: LibraryCall, inputs: tuple[Tensor, ...]) -> None:
+    def change_call(self, array: Array, call: LibraryCall, inputs: tuple[Array, ...]) -> None:
         if not any(v.operand in self.orders for v in call.views.values()):
             return
         for name, v in call.views.items():
@@ -277,7 +277,7 @@ class _Rewriting:
         n, _, *space = (source.vars[axis] for axis in order)
         return Compute((n, outer, *space, inner), self.expression(source.body, split))
 
-    def change_reduction(self, tensor: Tensor, source: Compute) -> None:
+    def change_reduction(self, array: Array, source: Compute) -> None:
         """The result per channel as blocks of results, seen as before."""
         channel = next(self.choice.channel_of(x) for x in loads(source.body) if x.extra in self.orders)
         assert channel is not None
@@ -285,14 +285,14 @@ class _Rewriting:
         split, outer, inner = self.split(channel)
         loops = (*source.vars[:axis], outer, inner, *source.vars[axis + 1 :])
         body = self.expression(source.body, split)
-        made = Tensor([v.extent for v in loops], tensor.dtype, source=Compute(loops, body))
-        made.moment, made.name = tensor.moment.before(), tensor.name
-        tensor.source = ViewOf(made)
-        if tensor in self.choice.wanted:
-            seen = Tensor(tensor.shape, tensor.dtype, source=ViewOf(made))
-            seen.moment = tensor.moment.before()
-            again = tuple(Var(n) for n in tensor.shape)
-            tensor.source = Compute(again, seen[tuple(map(var, again))])
+        made = Array([v.extent for v in loops], array.dtype, source=Compute(loops, body))
+        made.moment, made.name = array.moment.before(), array.name
+        array.source = ViewOf(made)
+        if array in self.choice.wanted:
+            seen = Array(array.shape, array.dtype, source=ViewOf(made))
+            seen.moment = array.moment.before()
+            again = tuple(Var(n) for n in array.shape)
+            array.source = Compute(again, seen[tuple(map(var, again))])
 
     def split(self, channel: Var) -> tuple[_Split, Var, Var]:
         outer, inner = Var(channel.extent // self.block), Var(self.block)
@@ -319,12 +319,12 @@ class _Rewriting:
         n, c, *space = (at[axis] for axis in order)
         return (n, c // self.block, *space, 0)
 
-    def copy_of(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-        if tensor not in self.plain:
-            order = self.orders[tensor]
-            copy = Tensor(shape, tensor.dtype, name=tensor.name)
-            copy.moment = tensor.moment.after()
-            call = LibraryCall("reorder", src=Blocked(tensor, order, block=self.block), dst=View(copy, order))
-            copy.source = Called(call, (tensor,))
-            self.plain[tensor] = copy
-        return self.plain[tensor]
+    def copy_of(self, array: Array, shape: tuple[int, ...]) -> Array:
+        if array not in self.plain:
+            order = self.orders[array]
+            copy = Array(shape, array.dtype, name=array.name)
+            copy.moment = array.moment.after()
+            call = LibraryCall("reorder", src=Blocked(array, order, block=self.block), dst=View(copy, order))
+            copy.source = Called(call, (array,))
+            self.plain[array] = copy
+        return self.plain[array]

@@ -1,7 +1,7 @@
 """Library calls behind one interface: products of matrices by kernels of our own or by oneDNN,
 the rest by oneDNN.
 
-In: a `LibraryCall`.  Out: the steps of a program.  `choose` says who does it, so that a region
+In: a `LibraryCall`.  Out: the instructions of a program.  `choose` says who does it, so that a region
 can be lowered accordingly: a call that nobody does is expressed in stages (codegen.lowering.fallback) or
 declined.
 """
@@ -9,11 +9,10 @@ declined.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from headrace.codegen.convolution import pools, winograd
 from headrace.codegen.fusion import costs
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.onednn import onednn, onednn_pool
@@ -22,6 +21,7 @@ from headrace.codegen.onednn.onednn_calls import work_of
 from headrace.codegen.products import gemm, gemv, limits
 from headrace.codegen.products.matrices import matrix
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall
 
@@ -45,34 +45,34 @@ def choose(call: LibraryCall) -> str | None:
     return "own" if gemm.supports(call) else None
 
 
-def steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
-    """The program steps of a call that `choose` accepted."""
-    found = _steps(called, outputs, step, products)
+def instructions(called: Called, outputs: list[Array], products: gemm.Products) -> list[Instruction]:
+    """The instructions of a call that `choose` accepted."""
+    found = _instructions(called, outputs, products)
     if limits.FLAGS in called.call.options and not is_empty(called.call):
-        found = limits.limited(found, called.call, step)
+        found = limits.limited(found, called.call)
     work = 0 if is_empty(called.call) else work_of(called.call)
     costs.note_products(found, work, {memory_of(t) for t in outputs})
     return found
 
 
-def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Products) -> list[Any]:
+def _instructions(called: Called, outputs: list[Array], products: gemm.Products) -> list[Instruction]:
     """Who does the call: own code where it is known to be faster or oneDNN can not, else oneDNN."""
     call = called.call
     if is_empty(call):
-        return [_zeros(memory_of(t), step) for t in outputs if t.count]
+        return [_zeros(memory_of(t)) for t in outputs if t.count]
     if gemv.prefers(call):
-        return gemv.steps(call, step, label(call))
+        return gemv.instructions(call, label(call))
     own = gemm.supports(call)
     if own and (products.prefers(call) or not onednn.supports(call)):
-        return products.steps(call, step, label(call))
+        return products.instructions(call, label(call))
     if pools.supports(call):
-        return pools.steps(call, step)
+        return pools.instructions(call)
     if onednn.supports(call):
         entry = onednn.product(call)
         if entry is not None:
-            return [_step(entry, label(call), step)]
+            return [of_entry(entry, label(call))]
         if limits.FLAGS in call.options:
-            return products.steps(call, step, label(call))
+            return products.instructions(call, label(call))
         try:
             made = onednn.executions(call)
         except LibraryError:
@@ -80,9 +80,9 @@ def _steps(called: Called, outputs: list[Tensor], step: Any, products: gemm.Prod
                 raise
         else:
             if winograd.prefers(call):
-                return winograd.steps(call, made, step)
-            return [_step(onednn.entry_of(e), e.label or label(call), step) for e in made]
-    return products.steps(call, step, label(call))
+                return winograd.instructions(call, made)
+            return [of_entry(onednn.entry_of(e), e.label or label(call)) for e in made]
+    return products.instructions(call, label(call))
 
 
 def label(call: LibraryCall) -> str:
@@ -97,12 +97,6 @@ def label(call: LibraryCall) -> str:
     return f"matmul {m}x{k}x{n} {turned}" + (f" x{prod(lead)}" if prod(lead) > 1 else "")
 
 
-def _zeros(tensor: Tensor, step: Any) -> Any:
+def _zeros(array: Array) -> Instruction:
     """A product over nothing."""
-    return step([], [tensor], Entry(native.FILL, [tensor.nbytes], [(tensor, True)], []))
-
-
-def _step(entry: Entry, name: str, step: Any) -> Any:
-    read = [t for t, written in entry.places if not written]
-    wrote = [t for t, written in entry.places if written]
-    return step(read, wrote, entry, name=name)
+    return Instruction([], [array], Entry(native.FILL, [array.nbytes], [(array, True)], []))

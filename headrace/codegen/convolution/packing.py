@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from headrace.codegen.convolution import winograd
 from headrace.codegen.fusion.inlining import collect, dependencies
-from headrace.codegen.ir.kernel_ir import F32, Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import F32, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Called, ViewOf
 from headrace.codegen.ir.traverse import loads, substitute
 from headrace.codegen.onednn import onednn, onednn_conv
@@ -30,9 +30,9 @@ from headrace.ops.declaration.emit import LibraryCall, View, view
 class Packed:
     """What the second program makes (`made`) and the first one reads (`given`)."""
 
-    made: list[Tensor]
-    given: list[Tensor]
-    weights: list[tuple[LibraryCall, Tensor, Tensor]]  # who reads them; as read; as made
+    made: list[Array]
+    given: list[Array]
+    weights: list[tuple[LibraryCall, Array, Array]]  # who reads them; as read; as made
 
     def measure(self) -> None:
         """How large they are, once all layouts are known."""
@@ -43,23 +43,23 @@ class Packed:
                 given.shape = made.shape = (onednn_conv.weights_layout(call).nbytes // 4,)
 
 
-def pack(roots: Iterable[Tensor], free: set[Tensor]) -> Packed:
+def pack(roots: Iterable[Array], free: set[Array]) -> Packed:
     """Change the convolutions below the roots whose weights are arrays of `free` (inputs that the
     program does not change) or constants."""
     wanted = list(roots)
     order = collect(wanted)
-    users: dict[Tensor, list[Tensor]] = {}
-    for tensor in order:
-        for t in dict.fromkeys(dependencies(tensor)):
-            users.setdefault(t, []).append(tensor)
+    users: dict[Array, list[Array]] = {}
+    for array in order:
+        for t in dict.fromkeys(dependencies(array)):
+            users.setdefault(t, []).append(array)
     found = Packed([], [], [])
     keeps = _Keeps(free)
-    for tensor in order:
-        source = tensor.source
-        if not isinstance(source, Called) or not tensor.count or not _is_packable(source.call):
+    for array in order:
+        source = array.source
+        if not isinstance(source, Called) or not array.count or not _is_packable(source.call):
             continue
         if keeps(source.call.views["weights"].operand):
-            _Convolution(tensor, source.call, keeps).pack(users, set(wanted), found)
+            _Convolution(array, source.call, keeps).pack(users, set(wanted), found)
     return found
 
 
@@ -77,28 +77,26 @@ def _is_packable(call: LibraryCall) -> bool:
 class _Keeps:
     """Whether an array is the same in every step, as long as the variables are."""
 
-    def __init__(self, free: set[Tensor]) -> None:
+    def __init__(self, free: set[Array]) -> None:
         self.known = dict.fromkeys(free, True)
 
-    def __call__(self, tensor: Tensor) -> bool:
-        if tensor not in self.known:
-            is_made = isinstance(tensor.source, (Compute, ViewOf))
-            self.known[tensor] = tensor.value is not None or (
-                is_made and all(map(self, dependencies(tensor)))
-            )
-        return self.known[tensor]
+    def __call__(self, array: Array) -> bool:
+        if array not in self.known:
+            is_made = isinstance(array.source, (Compute, ViewOf))
+            self.known[array] = array.value is not None or (is_made and all(map(self, dependencies(array))))
+        return self.known[array]
 
 
 class _Convolution:
     """One call, while what follows it is put into it."""
 
-    def __init__(self, tensor: Tensor, call: LibraryCall, keeps: Callable[[Tensor], bool]) -> None:
-        self.first = self.out = tensor
+    def __init__(self, array: Array, call: LibraryCall, keeps: Callable[[Array], bool]) -> None:
+        self.first = self.out = array
         self.call, self.keeps = call, keeps
         self.factor: Callable[[Expr], Expr] | None = None  # of a channel's number
         self.shift: Callable[[Expr], Expr] | None = None
 
-    def pack(self, users: dict[Tensor, list[Tensor]], wanted: set[Tensor], found: Packed) -> None:
+    def pack(self, users: dict[Array, list[Array]], wanted: set[Array], found: Packed) -> None:
         while "bias" not in self.call.views:
             after = users.get(self.out, [])
             if len(after) != 1 or self.out in wanted or not self.absorb(after[0]):
@@ -110,12 +108,12 @@ class _Convolution:
             return
         if layout == plain(given.views["weights"]) and self.out is self.first:
             return
-        weights, made = self.scaled(), Tensor((1,), "float32", name="weights")
-        packed = Tensor((1,), "float32", name="weights")
+        weights, made = self.scaled(), Array((1,), "float32", name="weights")
+        packed = Array((1,), "float32", name="weights")
         views, kept, read = {**given.views}, [made], [packed]
         if self.shift is not None:
             kept.append(self.vector(self.shift))
-            read.append(Tensor(kept[1].shape, "float32", name="bias"))
+            read.append(Array(kept[1].shape, "float32", name="bias"))
             views["bias"] = view(read[1])
         call = LibraryCall("convolution", **views, **given.options, packed=packed)
         self.out.source = Called(call, (given.views["src"].operand, *read))
@@ -134,25 +132,25 @@ class _Convolution:
         views = {**self.call.views, "dst": View(self.out, self.call.views["dst"].order)}
         if self.shift is not None:
             channels = self.call.views["weights"].shape[0]
-            views["bias"] = view(Tensor((channels,), "float32"))
+            views["bias"] = view(Array((channels,), "float32"))
         return LibraryCall("convolution", **views, **self.call.options)
 
-    def scaled(self) -> Tensor:
-        weights: Tensor = self.call.views["weights"].operand
+    def scaled(self) -> Array:
+        weights: Array = self.call.views["weights"].operand
         factor = self.factor
         if factor is None:
             return weights
         loops = tuple(Var(n) for n in weights.shape)
         index = tuple(map(var, loops))
         body = weights[index] * factor(index[self.order[0]])
-        return Tensor(weights.shape, weights.dtype, source=Compute(loops, body))
+        return Array(weights.shape, weights.dtype, source=Compute(loops, body))
 
-    def vector(self, rule: Callable[[Expr], Expr]) -> Tensor:
+    def vector(self, rule: Callable[[Expr], Expr]) -> Array:
         loop = Var(self.call.views["weights"].shape[0])
-        return Tensor((loop.extent,), "float32", source=Compute((loop,), rule(var(loop))))
+        return Array((loop.extent,), "float32", source=Compute((loop,), rule(var(loop))))
 
     # -- what follows ----------------------------------------------------------------------------
-    def absorb(self, stage: Tensor) -> bool:
+    def absorb(self, stage: Array) -> bool:
         """Take over a stage that multiplies and shifts channels."""
         source = stage.source
         if not isinstance(source, Compute) or stage.shape != self.out.shape:
@@ -219,7 +217,7 @@ def _at(x: Expr | None, channel: Var, c: Expr) -> Expr | None:
     return None if x is None else substitute(x, {channel: c})
 
 
-def places_of(made: Iterable[Tensor], inputs: Sequence[Tensor]) -> list[int]:
+def places_of(made: Iterable[Array], inputs: Sequence[Array]) -> list[int]:
     """Which of the inputs the stages read."""
-    read = {t for tensor in [*collect(made)] for t in dependencies(tensor)}
+    read = {t for array in [*collect(made)] for t in dependencies(array)}
     return [i for i, t in enumerate(inputs) if t in read]

@@ -1,6 +1,6 @@
 """The gradient of max pooling by a kernel of our own, where the library noted the maxima.
 
-In: a LibraryCall "max_pool_data" whose forward call wrote the places of its maxima.  Out: a step of
+In: a LibraryCall "max_pool_data" whose forward call wrote the places of its maxima.  Out: an instruction of
 a program.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from math import prod
-from typing import Any
 
 from headrace.codegen.convolution.llvm_pool import PoolWriter
 from headrace.codegen.ir.stages import memory
@@ -17,6 +16,7 @@ from headrace.codegen.machine.cache import kernel_address
 from headrace.codegen.machine.target import host
 from headrace.codegen.onednn.onednn_calls import Blocked
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -45,7 +45,7 @@ def _innermost(view: View) -> int:
     return found if found % host().lanes(32) == 0 else 0
 
 
-def steps(call: LibraryCall, step: Any) -> list[Any]:
+def instructions(call: LibraryCall) -> list[Instruction]:
     grad, target = call.views["diff_dst"], call.views["diff_src"]
     channels = _innermost(target)
     batch, depth, height, width = target.shape
@@ -67,4 +67,4 @@ def steps(call: LibraryCall, step: Any) -> list[Any]:
         uses_team=team > 1,
         kernel=writer.identity(),
     )
-    return [step(reads, writes, entry, name="max_pool_data")]
+    return [Instruction(reads, writes, entry, name="max_pool_data")]

@@ -1,6 +1,6 @@
 """Convolutions of 3x3 by Winograd's method: where it pays, how the work is cut, what happens to Inf.
 
-In: a LibraryCall "convolution", "convolution_data" or "convolution_weights".  Out: steps of a program.
+In: a LibraryCall "convolution", "convolution_data" or "convolution_weights".  Out: instructions of a program.
 The transforms turn an Inf into NaN next to it, so the kernels note whether all results are finite;
 where they are not, the library does the call again, directly.
 """
@@ -16,9 +16,9 @@ from typing import Any
 
 from headrace.codegen.convolution.winograd_filters import Filters, Gradient, Sums, TurnedFilters
 from headrace.codegen.convolution.winograd_images import Images
-from headrace.codegen.convolution.winograd_text import GAP, POSITIONS, RESULT, TAPS, WORDS, Form, Text
+from headrace.codegen.convolution.winograd_text import GAP, POSITIONS, RESULT, TAPS, WORDS, Text, Variant
 from headrace.codegen.fusion.generalize import strides
-from headrace.codegen.ir.kernel_ir import F32, Tensor
+from headrace.codegen.ir.kernel_ir import F32, Array
 from headrace.codegen.ir.stages import Temporary
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
@@ -27,6 +27,7 @@ from headrace.codegen.machine.target import host
 from headrace.codegen.onednn import onednn, onednn_conv
 from headrace.codegen.onednn.onednn_calls import Blocked, Execution, temporary
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.program import Entry
 from headrace.core import options
 from headrace.ops.declaration.emit import LibraryCall, View
@@ -156,47 +157,47 @@ def prefers(call: LibraryCall) -> bool:
     return fewest >= FEW_CHANNELS and size.tiles >= FEW_TILES
 
 
-# -- steps ---------------------------------------------------------------------------------------
-def steps(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
+# -- instructions ---------------------------------------------------------------------------------------
+def instructions(call: LibraryCall, direct: list[Execution]) -> list[Instruction]:
     """The convolution, and the library's (`direct`) in case that results are not finite."""
     if call.kind == "pack":
-        return _pack(call, direct, step)
+        return _pack(call, direct)
     size = size_of(call)
     assert size is not None
     flag = temporary(FLAG)
-    made = [step([], [flag], Entry(native.FILL, [FLAG], [(flag, True)], []), name="winograd flag")]
+    made = [Instruction([], [flag], Entry(native.FILL, [FLAG], [(flag, True)], []), name="winograd flag")]
     write = _gradient if call.kind == "convolution_weights" else _images
-    made += write(call, size, flag, step)
+    made += write(call, size, flag)
     for execution in direct:
         entry = onednn.entry_of(execution)
         entry.kind = native.REPEAT
         entry.places.insert(0, (flag, False))
-        made.append(_step(entry, f"{execution.label or call.kind} if not finite", step))
+        made.append(of_entry(entry, f"{execution.label or call.kind} if not finite"))
     return made
 
 
 def packed_words(call: LibraryCall) -> int:
-    """Elements of the weights that `steps` packs: the library's, then ours."""
+    """Elements of the weights that `instructions` packs: the library's, then ours."""
     size = size_of(call)
     assert size is not None
     return _skipped(call) + POSITIONS * size.filters
 
 
-def _pack(call: LibraryCall, direct: list[Execution], step: Any) -> list[Any]:
+def _pack(call: LibraryCall, direct: list[Execution]) -> list[Instruction]:
     """Weights to be kept for the convolution `whole`."""
     whole = call.options["whole"]
     size = size_of(whole)
     assert size is not None
-    made = [_step(onednn.entry_of(e), "pack", step) for e in direct]
+    made = [of_entry(onednn.entry_of(e), "pack") for e in direct]
     weights, place = (memory_of(call.views[name].operand) for name in ("src", "dst"))
-    return [*made, _filters_step(False, size, weights, place, _skipped(whole), step)]
+    return [*made, _filters_instruction(False, size, weights, place, _skipped(whole))]
 
 
 def _skipped(call: LibraryCall) -> int:
     return -(-onednn_conv.weights_layout(call).nbytes // 64) * 16
 
 
-def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
+def _images(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
     is_data = call.kind == "convolution_data"
     src, dst = (memory_of(call.views[name].operand) for name in ("src", "dst"))
     if is_data:
@@ -205,12 +206,12 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
     if weights is None:
         weights = _floats(POSITIONS * size.filters)
         given = memory_of(call.views["weights"].operand)
-        made.append(_filters_step(is_data, size, given, weights, 0, step))
+        made.append(_filters_instruction(is_data, size, given, weights, 0))
     else:
         skipped = _skipped(call)
     bias = [memory_of(call.views["bias"].operand)] if "bias" in call.views else []
-    form = Form("images", size.lanes, 6 if size.lanes == 8 else 12, 2, bool(bias))
-    cut = cut_images(size, form.rows)
+    variant = Variant("images", size.lanes, 6 if size.lanes == 8 else 12, 2, bool(bias))
+    cut = cut_images(size, variant.rows)
     group = min(GROUP, ceil(size.outs / cut.parts))
     v_step, m_step = (n * cut.block * size.lanes + GAP for n in (size.ins, group))
     scratch = _scratch(v_step + m_step, cut.block)
@@ -218,16 +219,16 @@ def _images(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]
     units = cut.blocks * cut.parts
     places = [(src, False), (weights, False), (dst, True), ("scratch", 0), (flag, True)]
     places += [(b, False) for b in bias]
-    entry = _entry(Images, form, params, units, cut.team, places)
-    made.append(_step(entry, f"winograd {call.kind}", step, scratch * cut.team))
+    entry = _entry(Images, variant, params, units, cut.team, places)
+    made.append(of_entry(entry, f"winograd {call.kind}", scratch * cut.team))
     return made
 
 
-def _gradient(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[Any]:
+def _gradient(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
     src, grad, target = (memory_of(call.views[name].operand) for name in ("src", "dst", "weights"))
     cut = cut_gradient(size)
     sums = _floats(cut.parts * POSITIONS * size.filters)
-    form = Form("gradient", size.lanes, size.lanes // 2, 3)
+    variant = Variant("gradient", size.lanes, size.lanes // 2, 3)
     v_step, d_step = (n * cut.block * size.lanes + GAP for n in (cut.in_group, cut.out_group))
     scratch = _scratch(v_step + d_step, cut.block)
     groups = [ceil(size.ins / cut.in_group), ceil(size.outs / cut.out_group)]
@@ -244,24 +245,24 @@ def _gradient(call: LibraryCall, size: Size, flag: Tensor, step: Any) -> list[An
     ]
     places = [(src, False), (grad, False), (sums, True), ("scratch", 0)]
     units = groups[0] * groups[1] * cut.parts
-    entry = _entry(Gradient, form, params, units, cut.team, places)
-    first = _step(entry, f"winograd {call.kind}", step, scratch * cut.team)
+    entry = _entry(Gradient, variant, params, units, cut.team, places)
+    first = of_entry(entry, f"winograd {call.kind}", scratch * cut.team)
     params = [size.ins, size.outs, size.filters, cut.parts]
     places = [(sums, False), (target, True), (flag, True)]
-    entry = _entry(Sums, Form("sums", size.lanes, 1, 1), params, size.outs, cut.team, places)
-    return [first, _step(entry, "winograd sums", step)]
+    entry = _entry(Sums, Variant("sums", size.lanes, 1, 1), params, size.outs, cut.team, places)
+    return [first, of_entry(entry, "winograd sums")]
 
 
-def _filters_step(
-    is_turned: bool, size: Size, weights: Tensor, target: Tensor, skipped: int, step: Any
-) -> Any:
-    form = Form("turned filters" if is_turned else "filters", size.lanes, 1, 1)
+def _filters_instruction(
+    is_turned: bool, size: Size, weights: Array, target: Array, skipped: int
+) -> Instruction:
+    variant = Variant("turned filters" if is_turned else "filters", size.lanes, 1, 1)
     ins, outs = (size.outs, size.ins) if is_turned else (size.ins, size.outs)
     units = ins if is_turned else outs
     writer: type[Text] = TurnedFilters if is_turned else Filters
     places = [(weights, False), (target, True)]
-    entry = _entry(writer, form, [ins, outs, size.filters, skipped], units, threads.count(), places)
-    return _step(entry, "winograd filters", step)
+    entry = _entry(writer, variant, [ins, outs, size.filters, skipped], units, threads.count(), places)
+    return of_entry(entry, "winograd filters")
 
 
 # -- how the work is cut -------------------------------------------------------------------------
@@ -320,15 +321,15 @@ def _gradient_cut(size: Size, wide: int) -> GradientCut:
 
 # -- entries -------------------------------------------------------------------------------------
 def _entry(
-    writer: Callable[[Form], Text],
-    form: Form,
+    writer: Callable[[Variant], Text],
+    variant: Variant,
     params: list[int],
     units: int,
     team: int,
     places: list[tuple[Any, Any]],
 ) -> Entry:
-    kernel: Any = writer(form)
-    identity = form.identity()
+    kernel: Any = writer(variant)
+    identity = variant.identity()
     address = kernel_address(identity, partial(_write, kernel))
     table = (ctypes.c_int64 * len(params))(*params)
     team = min(team, units)
@@ -341,14 +342,8 @@ def _write(kernel: Any, symbol: str) -> str:
     return text
 
 
-def _step(entry: Entry, name: str, step: Any, scratch: int = 0) -> Any:
-    arrays = [(t, written) for t, written in entry.places if isinstance(t, Tensor)]
-    read = [t for t, written in arrays if not written]
-    return step(read, [t for t, written in arrays if written], entry, scratch, name=name)
-
-
-def _floats(count: int) -> Tensor:
-    return Tensor((count,), "float32", source=Temporary(), name="winograd")
+def _floats(count: int) -> Array:
+    return Array((count,), "float32", source=Temporary(), name="winograd")
 
 
 def _scratch(elements: int, block: int) -> int:

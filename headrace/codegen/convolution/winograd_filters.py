@@ -202,7 +202,7 @@ class Gradient(Text):
 
                 def channels(c: Value) -> None:
                     left = self.at(v, self.mul(self.sub(c, c0), line))
-                    for r in range(0, lanes, self.form.rows):
+                    for r in range(0, lanes, self.variant.rows):
                         at = self.mul(self.add(self.mul(c, lanes), r), lanes)
                         places = [self.at(x, at) for x in lines]
                         self.tile_of_product(self.at(left, i64(r)), right, places, count, is_first)
@@ -218,7 +218,7 @@ class Gradient(Text):
     def tile_of_product(
         self, left: Value, right: list[Value], places: list[Value], count: Value, is_first: Value
     ) -> None:
-        b, lanes, rows, vectors = self.b, self.lanes, self.form.rows, len(right)
+        b, lanes, rows, vectors = self.b, self.lanes, self.variant.rows, len(right)
         lines = [[self.at(x, i64(r * lanes)) for x in places] for r in range(rows)]
 
         def tile(_: Value, a: Value, *rest: Value) -> list[Value]:

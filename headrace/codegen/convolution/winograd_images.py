@@ -24,7 +24,7 @@ class Images(Text):
 
     def write(self, symbol: str) -> str:
         b = self.b
-        src, weights, dst, scratch, flag, *bias = self.begin(5 + self.form.has_bias, PARAMS)
+        src, weights, dst, scratch, flag, *bias = self.begin(5 + self.variant.has_bias, PARAMS)
         p = self.p
         self.bias = bias[0] if bias else None
         self.weights = self.at(weights, p["skipped"])
@@ -57,7 +57,7 @@ class Images(Text):
         b, p = self.b, self.p
         depth = self.mul(p["ins"], self.lanes * self.lanes)
         line = self.mul(p["block"], self.lanes)
-        pairs = self.sub(k1, b.op("urem", self.sub(k1, k0), i64(self.form.vectors)))
+        pairs = self.sub(k1, b.op("urem", self.sub(k1, k0), i64(self.variant.vectors)))
 
         def position(at: Value) -> None:
             v = self.at(self.v, self.mul(at, p["v_step"]))
@@ -72,9 +72,9 @@ class Images(Text):
                     at = self.mul(t, self.lanes)
                     self.tile_of_product(self.at(v, at), right, [self.at(x, at) for x in outs], line)
 
-                self.loop(i64(0), count, self.form.rows, tile)
+                self.loop(i64(0), count, self.variant.rows, tile)
 
-            self.loop(k0, pairs, self.form.vectors, lambda k: panel(k, self.form.vectors))
+            self.loop(k0, pairs, self.variant.vectors, lambda k: panel(k, self.variant.vectors))
             self.loop(pairs, k1, 1, lambda k: panel(k, 1))
 
         self.loop(i64(0), i64(POSITIONS), 1, position)
@@ -82,7 +82,7 @@ class Images(Text):
     def tile_of_product(self, a: Value, right: list[Value], outs: list[Value], line: Value) -> None:
         """`rows` tiles of images times a few vectors of outputs.  Rows behind the last tile are
         computed from whatever lies there, and read by nobody."""
-        b, lanes, rows, vectors = self.b, self.lanes, self.form.rows, len(right)
+        b, lanes, rows, vectors = self.b, self.lanes, self.variant.rows, len(right)
 
         def channels(_: Value, a: Value, *rest: Value) -> list[Value]:
             lines, sums = rest[:vectors], list(rest[vectors:])

@@ -34,7 +34,7 @@ Grid = list[list[Value]]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Variant:
     """What the code depends on."""
 
     role: str
@@ -51,9 +51,9 @@ class Form:
 class Text(Copies):
     """Parts that kernels share.  Elements are floats, an index counts elements."""
 
-    def __init__(self, form: Form) -> None:
-        super().__init__(Shape("float", form.lanes, form.rows, form.vectors, ROWS, PANELS))
-        self.form, self.lanes = form, form.lanes
+    def __init__(self, variant: Variant) -> None:
+        super().__init__(Shape("float", variant.lanes, variant.rows, variant.vectors, ROWS, PANELS))
+        self.variant, self.lanes = variant, variant.lanes
         self.zero = Value("zeroinitializer", self.wide)
 
     # -- short words -------------------------------------------------------------------------

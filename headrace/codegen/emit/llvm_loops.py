@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.codegen.emit.llvm_scope import Scope
-from headrace.codegen.emit.llvm_text import Block, Builder, Value, constant
+from headrace.codegen.emit.llvm_text import BasicBlock, Builder, Value, constant
 
 
 class LoopWriter:
@@ -57,7 +57,7 @@ class LoopWriter:
         self.close(scope, head, [(name, first, moved)])
         b.block = scope.block = after
 
-    def close(self, outside: Scope, head: Block, phis: list[tuple[str, Value, Value]]) -> None:
+    def close(self, outside: Scope, head: BasicBlock, phis: list[tuple[str, Value, Value]]) -> None:
         """End a loop.  Only now is it known which block leads into it: code that was hoisted out of
         the body may have split the one that did at first."""
         before, last = outside.block, self.b.block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.codegen.emit.llvm_text import Block, Value
+from headrace.codegen.emit.llvm_text import BasicBlock, Value
 from headrace.codegen.ir.kernel_ir import INDEX, LANE, Expr, Kind, const, make
 
 PTR = Kind("ptr", 64, "p")
@@ -23,7 +23,7 @@ class Pack:
 class Scope:
     """A loop body under construction."""
 
-    def __init__(self, parent: Scope | None, block: Block) -> None:
+    def __init__(self, parent: Scope | None, block: BasicBlock) -> None:
         self.parent, self.block = parent, block
         self.known: set[tuple[str, int]] = set()
         self.loops: dict[int, Value] = {}

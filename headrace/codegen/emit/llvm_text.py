@@ -57,7 +57,7 @@ def constant(value: float | int | bool, type: str) -> Value:
     return Value(f"splat ({shape.element} {text})" if shape.lanes > 1 else text, type)
 
 
-class Block:
+class BasicBlock:
     """Straight code; `end` is its terminator."""
 
     __slots__ = ("end", "label", "lines")
@@ -71,14 +71,14 @@ class Builder:
     """One function under construction."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[BasicBlock] = []
         self.declarations: dict[str, str] = {}
         self._count = 0
         self.block = self.new_block()
 
     # -- structure ---------------------------------------------------------------------------
-    def new_block(self) -> Block:
-        block = Block(f"b{len(self.blocks)}")
+    def new_block(self) -> BasicBlock:
+        block = BasicBlock(f"b{len(self.blocks)}")
         self.blocks.append(block)
         return block
 
@@ -87,7 +87,7 @@ class Builder:
         return f"%x{self._count}"
 
     @contextmanager
-    def at(self, block: Block) -> Iterator[None]:
+    def at(self, block: BasicBlock) -> Iterator[None]:
         """Add code to another block for a while."""
         saved, self.block = self.block, block
         try:
@@ -106,10 +106,10 @@ class Builder:
         if self.block is block and len({len(p) for p in pieces}) == 1:
             block.lines[start:] = [line for row in zip(*pieces) for line in row]
 
-    def branch(self, target: Block) -> None:
+    def branch(self, target: BasicBlock) -> None:
         self.block.end = f"br label %{target.label}"
 
-    def branch_if(self, condition: Value, yes: Block, no: Block) -> None:
+    def branch_if(self, condition: Value, yes: BasicBlock, no: BasicBlock) -> None:
         self.block.end = f"br i1 {condition.text}, label %{yes.label}, label %{no.label}"
 
     def body(self) -> str:

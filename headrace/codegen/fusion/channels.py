@@ -13,7 +13,7 @@ from math import prod
 
 from headrace.codegen.fusion.inlining import has_reduction
 from headrace.codegen.fusion.members import MAX_MEMBERS, MAX_WEIGHT, Member
-from headrace.codegen.ir.kernel_ir import BOOL, F32, INDEX, Compute, Expr, Tensor, Var, lane, var
+from headrace.codegen.ir.kernel_ir import BOOL, F32, INDEX, Array, Compute, Expr, Var, lane, var
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
 from headrace.codegen.machine import threads
@@ -23,7 +23,7 @@ FEW_BLOCKS = 8  # or fewer than threads: such a kernel would leave some idle
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ChannelStage:
     """A stage as such a kernel sees it: its first loop runs over blocks.  `image` are the sizes of
     the images that it makes or sums, none where it only has numbers per channel."""
 
@@ -45,53 +45,53 @@ class ChannelGroup:
     def row_rank(self) -> int:
         return 1
 
-    def join(self, form: Form) -> bool:
-        if form.blocks != self.blocks or form.image not in (None, self.image):
+    def join(self, stage: ChannelStage) -> bool:
+        if stage.blocks != self.blocks or stage.image not in (None, self.image):
             return False
-        if len(self.members) >= MAX_MEMBERS or self.weight + form.member.weight > MAX_WEIGHT:
+        if len(self.members) >= MAX_MEMBERS or self.weight + stage.member.weight > MAX_WEIGHT:
             return False
-        self.members.append(form.member)
-        self.weight += form.member.weight
+        self.members.append(stage.member)
+        self.weight += stage.member.weight
         return True
 
 
-def group_of(forms: list[Form]) -> ChannelGroup | None:
+def group_of(stages: list[ChannelStage]) -> ChannelGroup | None:
     """A new group of these stages."""
-    image = next((f.image for f in forms if f.image is not None), None)
-    if image is None or forms[0].blocks < max(FEW_BLOCKS, threads.count()):
+    image = next((s.image for s in stages if s.image is not None), None)
+    if image is None or stages[0].blocks < max(FEW_BLOCKS, threads.count()):
         return None
-    group = ChannelGroup(forms[0].blocks, image)
-    return group if all(map(group.join, forms)) else None
+    group = ChannelGroup(stages[0].blocks, image)
+    return group if all(map(group.join, stages)) else None
 
 
-def form_of(tensor: Tensor, made: Compute) -> Form | None:
+def stage_of(array: Array, made: Compute) -> ChannelStage | None:
     """None where a stage is not of this kind."""
     width = host().lanes(32)
-    shape = tensor.shape
-    if tensor.kind is not F32 or width < 2:
+    shape = array.shape
+    if array.kind is not F32 or width < 2:
         return None
     if len(shape) == 5 and shape[-1] == width and not has_reduction(made.body):
-        return _image(tensor, made, width)
+        return _image(array, made, width)
     if len(shape) == 2 and shape[-1] == width and has_reduction(made.body):
-        return _sums(tensor, made, width)
+        return _sums(array, made, width)
     if len(shape) == 1 and shape[0] % width == 0 and not has_reduction(made.body):
-        return _numbers(tensor, made, width)
+        return _numbers(array, made, width)
     return None
 
 
-def _image(tensor: Tensor, made: Compute, width: int) -> Form | None:
+def _image(array: Array, made: Compute, width: int) -> ChannelStage | None:
     n, block, h, w, inner = made.vars
     body = substitute(made.body, {inner: lane(width)})
-    place = _Place(block, width, (n, h, w), tensor.shape)
+    place = _Place(block, width, (n, h, w), array.shape)
     found = place.rewritten(body)
     space = tuple(v for v in (n, h, w) if v.extent != 1)
     if found is None or not space:
         return None
-    member = Member(tensor, (block, *space), found, False)
-    return Form(member, block.extent, place.space)
+    member = Member(array, (block, *space), found, False)
+    return ChannelStage(member, block.extent, place.space)
 
 
-def _sums(tensor: Tensor, made: Compute, width: int) -> Form | None:
+def _sums(array: Array, made: Compute, width: int) -> ChannelStage | None:
     block, inner = made.vars
     body = substitute(made.body, {inner: lane(width)})
     folds = [x for x in walk(body) if x.op == "reduce"]
@@ -103,15 +103,15 @@ def _sums(tensor: Tensor, made: Compute, width: int) -> Form | None:
     found = place.rewritten(body)
     if found is None:
         return None
-    return Form(Member(tensor, (block,), found, True), block.extent, place.space)
+    return ChannelStage(Member(array, (block,), found, True), block.extent, place.space)
 
 
-def _numbers(tensor: Tensor, made: Compute, width: int) -> Form | None:
+def _numbers(array: Array, made: Compute, width: int) -> ChannelStage | None:
     (channel,) = made.vars
     block = Var(channel.extent // width)
     body = substitute(made.body, {channel: var(block) * width + lane(width)})
     found = _Place(block, width, (), ()).rewritten(body)
-    return None if found is None else Form(Member(tensor, (block,), found, False), block.extent, None)
+    return None if found is None else ChannelStage(Member(array, (block,), found, False), block.extent, None)
 
 
 class _Place:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from headrace.codegen.fusion.generalize import linear, strides
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel import Action, Store
-from headrace.codegen.ir.kernel_ir import Expr, Tensor, Var, const, var
+from headrace.codegen.ir.kernel_ir import Array, Expr, Var, const, var
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import ViewOf, memory
 from headrace.codegen.ir.traverse import rewrite, walk
@@ -22,9 +22,9 @@ from headrace.codegen.ir.traverse import rewrite, walk
 class _Access:
     """A load or store whose index is provably inside: steps per loop, other terms, a start."""
 
-    def __init__(self, tensor: Tensor, index: tuple[Expr, ...]) -> None:
-        self.tensor = tensor
-        terms, self.start = linear(index, strides(tensor.shape))
+    def __init__(self, array: Array, index: tuple[Expr, ...]) -> None:
+        self.array = array
+        terms, self.start = linear(index, strides(array.shape))
         self.steps = {t.extra: f for t, f in terms if t.op == "var"}
         self.rest = [(t, f) for t, f in terms if t.op != "var"]
 
@@ -45,7 +45,7 @@ def collapse(
         if isinstance(action, Store):
             for i in action.index:
                 _examine_index(i, accesses, pinned, keep)
-            _note(id(action), action.tensor, action.index, accesses, pinned)
+            _note(id(action), action.array, action.index, accesses, pinned)
             keep.append(action)
     merged: dict[Var, Var] = {}
     result = [_merge(list(group), list(accesses.values()), pinned, merged) for group in loops]
@@ -70,10 +70,10 @@ def _examine_index(root: Expr, accesses: dict[int, _Access], pinned: set[Var], k
 
 
 def _note(
-    key: int, tensor: Tensor, index: tuple[Expr, ...], accesses: dict[int, _Access], pinned: set[Var]
+    key: int, array: Array, index: tuple[Expr, ...], accesses: dict[int, _Access], pinned: set[Var]
 ) -> None:
-    if all(in_bounds(index, tensor.shape)):
-        access = accesses[key] = _Access(tensor, index)
+    if all(in_bounds(index, array.shape)):
+        access = accesses[key] = _Access(array, index)
         pinned |= access.pinned()
     else:
         pinned |= {v for i in index for v in i.free}
@@ -143,7 +143,7 @@ def _rewrite(action: Action, accesses: dict[int, _Access], merged: dict[Var, Var
 
     def change(x: Expr, args: tuple[Expr, ...]) -> Expr | None:
         access = accesses.get(id(x)) if x.op == "load" else None
-        return None if access is None else flat_view(access.tensor)[flat(access)]
+        return None if access is None else flat_view(access.array)[flat(access)]
 
     if not merged:
         return action
@@ -154,11 +154,11 @@ def _rewrite(action: Action, accesses: dict[int, _Access], merged: dict[Var, Var
     if access is None:
         index = tuple(rewrite(i, change) for i in action.index)
         return replace(action, value=value, index=index)
-    return replace(action, tensor=flat_view(access.tensor), index=(flat(access),), value=value)
+    return replace(action, array=flat_view(access.array), index=(flat(access),), value=value)
 
 
-def flat_view(tensor: Tensor) -> Tensor:
+def flat_view(array: Array) -> Array:
     """The same memory as a vector."""
-    if len(tensor.shape) == 1:
-        return tensor
-    return Tensor((tensor.count,), tensor.dtype, source=ViewOf(memory(tensor)))
+    if len(array.shape) == 1:
+        return array
+    return Array((array.count,), array.dtype, source=ViewOf(memory(array)))

@@ -17,7 +17,7 @@ from headrace.codegen.fusion.generalize import linear, strides
 from headrace.codegen.fusion.inlining import weight
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel import Kernel, Store, Sweep
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.traverse import loads, substitute
 from headrace.codegen.machine.target import host
 
@@ -69,7 +69,7 @@ def longest_stretch(term: Expr) -> int:
     return ADDED * TOGETHER[0] if weight(term) <= LIGHT else ADDED
 
 
-def schedule_columns(part: Tensor, how: Columns, lanes: int) -> Kernel:
+def schedule_columns(part: Array, how: Columns, lanes: int) -> Kernel:
     """A kernel with one row per stretch."""
     rows, own = (_loops(group) for group in (how.stretches, how.own))
     down, term = _several(how)

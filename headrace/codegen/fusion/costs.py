@@ -1,4 +1,4 @@
-"""How long steps take on one thread, roughly: enough to tell small from large.
+"""How long instructions take on one thread, roughly: enough to tell small from large.
 
 The rates are of the measured machine (docs/decisions/0014-branches.md); they matter by their order
 of magnitude.
@@ -7,12 +7,13 @@ of magnitude.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from headrace.codegen.fusion.inlining import weight
 from headrace.codegen.ir.kernel import Kernel
+from headrace.codegen.ir.kernel_ir import Array, Expr
 from headrace.codegen.ir.traverse import walk
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 
 OPERATION = 0.03  # ns of one operation on one element, in a vector
 PRODUCT = 0.016  # ns of a multiplication or addition of a product or convolution
@@ -29,21 +30,21 @@ def operations(kernel: Kernel) -> int:
     return cost * prod(v.extent for v in kernel.rows) * kernel.width
 
 
-def _folded(value: Any) -> int:
+def _folded(value: Expr) -> int:
     return sum(2 * prod(v.extent for v in x.extra[1]) for x in walk(value) if x.op == "reduce")
 
 
-def of_kernel(kernel: Kernel, step: Any) -> float:
-    return operations(kernel) * OPERATION + _bytes(step) * BYTE
+def of_kernel(kernel: Kernel, instruction: Instruction) -> float:
+    return operations(kernel) * OPERATION + _bytes(instruction) * BYTE
 
 
-def note_products(steps: list[Any], products: int, outputs: set[Any]) -> None:
-    """The cost of a library call's steps: most of it where its outputs are written."""
-    main = [s for s in steps if not outputs.isdisjoint(s.writes)] or steps
-    for s in steps:
+def note_products(instructions: list[Instruction], products: int, outputs: set[Array]) -> None:
+    """The cost of a library call's instructions: most of it where its outputs are written."""
+    main = [s for s in instructions if not outputs.isdisjoint(s.writes)] or instructions
+    for s in instructions:
         share = products * PRODUCT / len(main) if s in main else 0.0
         s.cost = 0.0 if s.entry.kind == native.REPEAT else share + _bytes(s) * BYTE
 
 
-def _bytes(step: Any) -> int:
-    return sum(t.nbytes for t in {*step.reads, *step.writes})
+def _bytes(instruction: Instruction) -> int:
+    return sum(t.nbytes for t in {*instruction.reads, *instruction.writes})

@@ -20,7 +20,7 @@ from headrace.codegen.fusion.generalize import linear, strides
 from headrace.codegen.fusion.inlining import Inlining, collect, dependencies, has_reduction
 from headrace.codegen.fusion.members import MAX_MEMBERS, MAX_WEIGHT, Member
 from headrace.codegen.fusion.split_reductions import split
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import (
@@ -48,17 +48,17 @@ class Group:
     """Stages that run in one kernel."""
 
     members: list[Member] = field(default_factory=list)
-    by_tensor: dict[Tensor, Member] = field(default_factory=dict)
+    by_array: dict[Array, Member] = field(default_factory=dict)
     weight: int = 0
     exact: int | None = None  # how many dimensions are rows, if a member fixes that
     limit: int = 1 << 30  # and at most how many may be
 
-    def find(self, tensor: Tensor) -> Member | None:
-        return self.by_tensor.get(tensor)
+    def find(self, array: Array) -> Member | None:
+        return self.by_array.get(array)
 
     def append(self, member: Member) -> None:
         self.members.append(member)
-        self.by_tensor[member.tensor] = member
+        self.by_array[member.array] = member
         self.weight += member.weight
 
     @property
@@ -70,7 +70,7 @@ class Group:
 class ScatterItem:
     """Fill an array, then change it place by place."""
 
-    tensor: Tensor
+    array: Array
     scatter: Scatter
     start: Compute | None  # how to fill it; None: a copy of `into`
 
@@ -79,19 +79,19 @@ class ScatterItem:
 class ColumnsItem:
     """Sums down the columns, row by row."""
 
-    tensor: Tensor
+    array: Array
     how: Columns
 
 
 @dataclass(slots=True, eq=False)
 class AssembleItem:
-    tensor: Tensor
+    array: Array
     parts: list[tuple[tuple[int, ...], Compute]]
 
 
 @dataclass(slots=True, eq=False)
 class CallItem:
-    outputs: list[Tensor]
+    outputs: list[Array]
     called: Called
 
 
@@ -99,7 +99,7 @@ class CallItem:
 class UnitItem:
     """A loop or a branch, with items of its own."""
 
-    outputs: list[Tensor]
+    outputs: list[Array]
     stage: LoopStage | BranchStage
 
 
@@ -107,18 +107,18 @@ class UnitItem:
 class EffectItem:
     """Something that is done to memory, at this moment: see stages."""
 
-    tensor: Tensor
+    array: Array
 
 
 Item = Group | ChannelGroup | ScatterItem | ColumnsItem | AssembleItem | CallItem | UnitItem | EffectItem
 
 
-def scattered(updates: Iterable[Tensor]) -> Iterator[Tensor]:
+def scattered(updates: Iterable[Array]) -> Iterator[Array]:
     """What a scatter into a variable writes is stored before: it may come from the variable itself,
     which then could not be changed in place."""
-    for tensor in updates:
-        if isinstance(tensor.source, Scatter):
-            for load in loads(tensor.source.value, *tensor.source.place):
+    for array in updates:
+        if isinstance(array.source, Scatter):
+            for load in loads(array.source.value, *array.source.place):
                 if load.extra.source is not None:
                     yield load.extra
 
@@ -128,7 +128,7 @@ class Fusion:
     `first` on."""
 
     def __init__(
-        self, outputs: list[Tensor], updates: list[Update], checks: list[Check], first: Moment = START
+        self, outputs: list[Array], updates: list[Update], checks: list[Check], first: Moment = START
     ) -> None:
         self.updates = {u.value: u.variable for u in updates}
         checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
@@ -140,46 +140,46 @@ class Fusion:
         self.inlining = Inlining(order, {*roots, *scattered(self.updates)})
         self.bodies = self.inlining.bodies
         self.items: list[Item] = []
-        self.place: dict[Tensor, int] = {}  # where an array is made
-        self.readers: dict[Tensor, list[int]] = {}  # items that read it from memory
+        self.place: dict[Array, int] = {}  # where an array is made
+        self.readers: dict[Array, list[int]] = {}  # items that read it from memory
         self.required = {memory(t) for t in self.inlining.required}
         calls: dict[int, CallItem] = {}
-        for tensor in self.inlining.order:
-            self.add(tensor, calls)
+        for array in self.inlining.order:
+            self.add(array, calls)
 
     # -- items -------------------------------------------------------------------------------
-    def add(self, tensor: Tensor, calls: dict[int, CallItem]) -> None:
+    def add(self, array: Array, calls: dict[int, CallItem]) -> None:
         """The next stage, by the kind of its source.  All outputs of one call belong to one item."""
-        source = tensor.source
-        if tensor in self.bodies:
-            self.add_compute(tensor, self.bodies[tensor])
+        source = array.source
+        if array in self.bodies:
+            self.add_compute(array, self.bodies[array])
         elif isinstance(source, Called):
             item = calls.get(id(source.call))
             if item is None:
                 item = calls[id(source.call)] = CallItem([], source)
                 self.append(item, [], source.inputs)
-            item.outputs.append(tensor)
-            self.place[tensor] = self.items.index(item)
+            item.outputs.append(array)
+            self.place[array] = self.items.index(item)
         elif isinstance(source, Made):
-            self.add_unit(tensor, source)
+            self.add_unit(array, source)
         elif isinstance(source, (Zeroed, Cell, Row, Stacked)):
-            held = source.held if isinstance(source, Zeroed) else dependencies(tensor)
-            self.append(EffectItem(tensor), [tensor], held)
+            held = source.held if isinstance(source, Zeroed) else dependencies(array)
+            self.append(EffectItem(array), [array], held)
         elif isinstance(source, Scatter):
-            self.add_scatter(tensor, source)
+            self.add_scatter(array, source)
         elif isinstance(source, Assembled):
-            self.add_assembled(tensor, source)
+            self.add_assembled(array, source)
 
-    def add_unit(self, tensor: Tensor, source: Made) -> None:
+    def add_unit(self, array: Array, source: Made) -> None:
         made = (i for i in self.items if isinstance(i, UnitItem) and i.stage is source.stage)
         item = next(made, None)
         if item is None:
             item = UnitItem([], source.stage)
             self.append(item, [], source.stage.reads)
-        item.outputs.append(tensor)
-        self.place[tensor] = self.items.index(item)
+        item.outputs.append(array)
+        self.place[array] = self.items.index(item)
 
-    def append(self, item: Item, made: list[Tensor], read: object) -> None:
+    def append(self, item: Item, made: list[Array], read: object) -> None:
         self.items.append(item)
         position = len(self.items) - 1
         for t in made:
@@ -190,7 +190,7 @@ class Fusion:
         for t in read:  # type: ignore[attr-defined]
             self.readers.setdefault(memory(t), []).append(position)
 
-    def add_scatter(self, tensor: Tensor, source: Scatter) -> None:
+    def add_scatter(self, array: Array, source: Scatter) -> None:
         expand = self.inlining.expand
         place = tuple(expand(p) for p in source.place)
         value = expand(source.value)
@@ -198,83 +198,83 @@ class Fusion:
         read = [x.extra for x in loads(value, *place)]
         read += [x.extra for x in loads(start.body)] if start else [source.into]
         scatter = Scatter(source.into, source.vars, place, value, source.how)
-        self.append(ScatterItem(tensor, scatter, start), [tensor], read)
+        self.append(ScatterItem(array, scatter, start), [array], read)
 
-    def add_assembled(self, tensor: Tensor, source: Assembled) -> None:
+    def add_assembled(self, array: Array, source: Assembled) -> None:
         parts = []
         for offset, part in source.parts:
             made = self.inlining.inlined.get(part) or _copy(part)
             parts.append((offset, made))
         read = [x.extra for _, made in parts for x in loads(made.body)]
-        self.append(AssembleItem(tensor, parts), [tensor], read)
+        self.append(AssembleItem(array, parts), [array], read)
 
-    def add_compute(self, tensor: Tensor, made: Compute) -> None:
-        if tensor not in self.updates and self.add_to_channels(tensor, made):
+    def add_compute(self, array: Array, made: Compute) -> None:
+        if array not in self.updates and self.add_to_channels(array, made):
             return
         is_down = goes_down_columns(made.body, tuple(v for v in made.vars if v.extent != 1))
-        made, parts = split(tensor, made, is_down)
+        made, parts = split(array, made, is_down)
         for part, how in parts:
             if isinstance(how, Columns):
                 self.append(ColumnsItem(part, how), [part], [x.extra for x in loads(how.term)])
             else:
                 self.add_stage(part, how)
-        self.add_stage(tensor, made)
+        self.add_stage(array, made)
 
-    def add_to_channels(self, tensor: Tensor, made: Compute) -> bool:
+    def add_to_channels(self, array: Array, made: Compute) -> bool:
         """Into a kernel that goes block by block of channels: sums, with what they add up, and what
         is made from them."""
-        form = channels.form_of(tensor, made)
-        if form is None:
+        stage = channels.stage_of(array, made)
+        if stage is None:
             return False
-        read = [x.extra for x in form.member.loads]
+        read = [x.extra for x in stage.member.loads]
         latest = max((self.place[t] for t in map(memory, read) if t in self.place), default=-1)
         item = self.items[latest] if latest >= 0 else None
         if isinstance(item, ChannelGroup):
-            position = latest if item.join(form) else None
+            position = latest if item.join(stage) else None
         else:
-            position = self.start_channels(item, latest, form) if form.member.is_row else None
+            position = self.start_channels(item, latest, stage) if stage.member.is_row else None
         if position is None:
             return False
-        self.place[tensor] = position
+        self.place[array] = position
         self.note_reads(position, read)
         return True
 
-    def start_channels(self, item: Item | None, position: int, form: channels.Form) -> int | None:
+    def start_channels(self, item: Item | None, position: int, stage: channels.ChannelStage) -> int | None:
         """With the stages that make what is added up, where they are the last thing needed."""
-        if isinstance(item, Group) and not any(m.tensor in self.updates for m in item.members):
-            stages = [(m.tensor, self.bodies[m.tensor]) for m in item.members if m.tensor in self.bodies]
-            forms = [f for t, made in stages if (f := channels.form_of(t, made)) and f.image]
-            group = channels.group_of([*forms, form])
-            if group is not None and len(forms) == len(item.members):
+        if isinstance(item, Group) and not any(m.array in self.updates for m in item.members):
+            stages = [(m.array, self.bodies[m.array]) for m in item.members if m.array in self.bodies]
+            images = [s for t, made in stages if (s := channels.stage_of(t, made)) and s.image]
+            group = channels.group_of([*images, stage])
+            if group is not None and len(images) == len(item.members):
                 self.items[position] = group
                 return position
-        group = channels.group_of([form])
+        group = channels.group_of([stage])
         if group is None:
             return None
         self.items.append(group)
         return len(self.items) - 1
 
-    def add_stage(self, tensor: Tensor, made: Compute) -> None:
+    def add_stage(self, array: Array, made: Compute) -> None:
         """Into the first group that may hold it, else into one of its own.  Loops of extent 1 do
         not count, so that [n, 1] and [n] share a loop."""
         loops = tuple(v for v in made.vars if v.extent != 1)
         is_row = has_reduction(made.body) and not goes_down_columns(made.body, loops)
-        member = Member(tensor, loops, made.body, is_row)
+        member = Member(array, loops, made.body, is_row)
         read = [x.extra for x in member.loads]
         for position in self.candidates(member, read):
             group = self.items[position]
             assert isinstance(group, Group)
-            if self.may_write(tensor, position) and self.join(group, member):
-                self.place[tensor] = position
+            if self.may_write(array, position) and self.join(group, member):
+                self.place[array] = position
                 self.note_reads(position, read)
                 return
         group = Group()
         joined = self.join(group, member)
         assert joined
-        self.append(group, [tensor], read)
+        self.append(group, [array], read)
 
     # -- choosing a group --------------------------------------------------------------------
-    def candidates(self, member: Member, read: list[Tensor]) -> list[int]:
+    def candidates(self, member: Member, read: list[Array]) -> list[int]:
         """Groups that this stage could join: the latest one it depends on, or, if it depends on
         none, one that reads the same array."""
         places = [self.place[t] for t in map(memory, read) if t in self.place]
@@ -286,7 +286,7 @@ class Fusion:
                 found.append(position)
         return found
 
-    def shares(self, group: Group, member: Member, read: list[Tensor]) -> bool:
+    def shares(self, group: Group, member: Member, read: list[Array]) -> bool:
         """The group reads an array that this stage reads, over the same loops."""
         mine = {memory(t) for t in read if t.count > 1}
         for other in group.members:
@@ -295,10 +295,10 @@ class Fusion:
                     return True
         return False
 
-    def may_write(self, tensor: Tensor, position: int) -> bool:
+    def may_write(self, array: Array, position: int) -> bool:
         """An update comes after the checks, and after whatever reads the old value: then it can
         happen in place."""
-        variable = self.updates.get(tensor)
+        variable = self.updates.get(array)
         if variable is None:
             return True
         if any(self.place.get(t, position) >= position for t in self.checked):
@@ -365,7 +365,7 @@ class Fusion:
 def _matched(load: Expr, other: Member, member: Member) -> int:
     """How many leading dimensions of `other` are read at the reader's own index; -1 if it may be read
     outside in a dimension of one element, which has no loop that would tell."""
-    shape = other.tensor.shape
+    shape = other.array.shape
     if any(n == 1 and not ok for n, ok in zip(shape, in_bounds(load.args, shape))):
         return -1
     index = [i for i, n in zip(load.args, shape) if n != 1]
@@ -377,9 +377,9 @@ def _matched(load: Expr, other: Member, member: Member) -> int:
     return matched
 
 
-def _copy(tensor: Tensor) -> Compute:
-    loops = tuple(Var(n) for n in tensor.shape)
-    return Compute(loops, tensor[tuple(map(var, loops))])
+def _copy(array: Array) -> Compute:
+    loops = tuple(Var(n) for n in array.shape)
+    return Compute(loops, array[tuple(map(var, loops))])
 
 
 def goes_down_columns(body: Expr, loops: tuple[Var, ...]) -> bool:

@@ -1,6 +1,6 @@
 """Kernel -> shape-generic kernel: extents, strides and other numbers from shapes become arguments.
 
-In: a Kernel over tensors with concrete shapes.  Out: `Lifted`, whose text is its identity (two
+In: a Kernel over arrays with concrete shapes.  Out: `Lifted`, whose text is its identity (two
 kernels of equal text share native code) and whose `params` are this use's numbers.  Strides 0 and
 1 stay in the text, because they decide how memory is read.
 """
@@ -12,7 +12,7 @@ from math import prod
 
 from headrace.codegen.ir.float_ranges import BOUNDED, FloatRanges, coarse
 from headrace.codegen.ir.kernel import Acc, Accumulate, Kernel, Store, Sweep
-from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Expr, Kind, Tensor, Var, const, make
+from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Expr, Kind, Var, const, make
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import walk
@@ -57,7 +57,7 @@ class Lifted:
     rows: tuple[int, ...] = ()
     sweeps: list[LiftedSweep] = field(default_factory=list)
     extents: dict[int, int] = field(default_factory=dict)  # loop -> param
-    buffers: list[Tensor] = field(default_factory=list)
+    buffers: list[Array] = field(default_factory=list)
     written: set[int] = field(default_factory=set)
     temporaries: dict[int, int] = field(default_factory=dict)  # buffer -> param: bytes per thread
     params: list[int] = field(default_factory=list)
@@ -80,7 +80,7 @@ class _Lift:
         self.out = Lifted(kernel.name, kernel.lanes, kernel.unroll, kernel.is_ranged)
         self.loops: dict[Var, int] = {}
         self.accs: dict[Acc, int] = {}
-        self.buffers: dict[Tensor, int] = {}
+        self.buffers: dict[Array, int] = {}
         self.ranges = FloatRanges()
         self.memo: dict[int, Expr] = {}
         self.keep: list[Expr] = []  # keeps ids in `memo` valid
@@ -111,24 +111,24 @@ class _Lift:
     def acc(self, acc: Acc) -> int:
         return self.accs.setdefault(acc, len(self.accs))
 
-    def buffer(self, shown: Tensor) -> int:
-        tensor = memory(shown)
-        number = self.buffers.get(tensor)
+    def buffer(self, shown: Array) -> int:
+        array = memory(shown)
+        number = self.buffers.get(array)
         if number is None:
-            number = self.buffers[tensor] = len(self.buffers)
-            self.out.buffers.append(tensor)
-            if tensor in self.kernel.temporaries:
-                self.out.temporaries[number] = self.param(-(-tensor.nbytes // 64) * 64)
+            number = self.buffers[array] = len(self.buffers)
+            self.out.buffers.append(array)
+            if array in self.kernel.temporaries:
+                self.out.temporaries[number] = self.param(-(-array.nbytes // 64) * 64)
         return number
 
     def action(self, action: Store | Accumulate) -> LiftedStore | LiftedAccumulate:
         if isinstance(action, Accumulate):
             value = self.expr(action.value)
             return LiftedAccumulate(self.acc(action.acc), action.acc.how, value)
-        number = self.buffer(action.tensor)
+        number = self.buffer(action.array)
         self.out.written.add(number)
         value = self.expr(action.value)
-        offset, guard = self.address(action.tensor, action.index)
+        offset, guard = self.address(action.array, action.index)
         return LiftedStore(number, offset, guard, value, action.how)
 
     def is_long(self, sweep: Sweep) -> bool:
@@ -186,17 +186,17 @@ class _Lift:
         args = (offset,) if guard is None else (offset, guard)
         return make("fetch", args, x.kind, number)
 
-    def address(self, tensor: Tensor, index: tuple[Expr, ...]) -> tuple[Expr, Expr | None]:
+    def address(self, array: Array, index: tuple[Expr, ...]) -> tuple[Expr, Expr | None]:
         """The offset in elements, and where not all of it is provably inside, the test for that."""
         guard: Expr | None = None
-        for i, n, inside in zip(index, tensor.shape, in_bounds(index, tensor.shape)):
+        for i, n, inside in zip(index, array.shape, in_bounds(index, array.shape)):
             if not inside:
                 at = self.expr(i)
                 low = make("ge", (at, const(0, INDEX)), BOOL)
                 high = make("lt", (at, self.number(n, always=True)), BOOL)
                 both = make("and", (low, high), BOOL)
                 guard = both if guard is None else make("and", (guard, both), BOOL)
-        terms, start = linear(index, strides(tensor.shape))
+        terms, start = linear(index, strides(array.shape))
         total: Expr | None = None
         for atom, factor in terms:
             term = self.expr(atom)
@@ -251,9 +251,9 @@ def describe(k: Lifted) -> str:
                 lines.append(f"  {names[id(x)]}:{x.kind} = {x.op}{extra} {args}".rstrip())
         return names[id(root)]
 
-    for number, tensor in enumerate(k.buffers):
+    for number, array in enumerate(k.buffers):
         role = "row" if number in k.temporaries else "out" if number in k.written else "in"
-        lines.append(f"buffer {number} {tensor.kind} {role} {k.temporaries.get(number, '')}".rstrip())
+        lines.append(f"buffer {number} {array.kind} {role} {k.temporaries.get(number, '')}".rstrip())
     extents = " ".join(f"{loop}<p{p}" for loop, p in k.extents.items())
     lines.append(f"rows {k.rows} loops {extents}")
     for sweep in k.sweeps:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from headrace.codegen.fusion.generalize import linear, strides
 from headrace.codegen.ir.kernel import Kernel, Store
-from headrace.codegen.ir.kernel_ir import Expr, Tensor, Var
+from headrace.codegen.ir.kernel_ir import Array, Expr, Var
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads
-
-Pair = tuple[Tensor, Tensor]  # the operand, and the result in its place
+from headrace.codegen.program.instruction import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,8 @@ def pairs(kernel: Kernel) -> list[Pair]:
     if any(s.tile is not None for s in kernel.sweeps):
         return []  # squares are read whole before they are turned and stored
     keep: list[Expr] = []  # ids of expressions stay theirs
-    read: dict[Tensor, list[_Place]] = {}
-    stored: dict[Tensor, list[_Place]] = {}
+    read: dict[Array, list[_Place]] = {}
+    stored: dict[Array, list[_Place]] = {}
     for number, sweep in enumerate(kernel.sweeps):
         inside = frozenset(sweep.loops)
         for action in sweep.actions:
@@ -51,10 +50,10 @@ def pairs(kernel: Kernel) -> list[Pair]:
                 place = _place(number, x.extra, x.args, inside, keep)
                 read.setdefault(memory(x.extra), []).append(place)
             if isinstance(action, Store):
-                place = _place(number, action.tensor, action.index, inside, keep)
-                stored.setdefault(memory(action.tensor), []).append(place)
+                place = _place(number, action.array, action.index, inside, keep)
+                stored.setdefault(memory(action.array), []).append(place)
                 if action.how != "set":
-                    stored[memory(action.tensor)].append(place)  # it reads what it changes
+                    stored[memory(action.array)].append(place)  # it reads what it changes
     mine = kernel.temporaries
     return [
         (operand, result)
@@ -73,9 +72,9 @@ def _is_harmless(read: _Place, stored: _Place) -> bool:
 
 
 def _place(
-    sweep: int, tensor: Tensor, index: tuple[Expr, ...], inside: frozenset[Var], keep: list[Expr]
+    sweep: int, array: Array, index: tuple[Expr, ...], inside: frozenset[Var], keep: list[Expr]
 ) -> _Place:
-    terms, start = linear(index, strides(tensor.shape))
+    terms, start = linear(index, strides(array.shape))
     keep += [x for x, _ in terms]
     within = [(x, step) for x, step in terms if x.op == "var" and x.extra in inside]
     walked = Counter((step, x.extra.extent) for x, step in within)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from math import prod
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, const, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, const, var
 from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import Assembled, Called, Cell, Made, Row, Scatter, Stacked, ViewOf, memory
@@ -32,9 +32,9 @@ RECOMPUTE, LARGE = 30, 1 << 20  # the cost of one element, and bytes
 MAX_INLINE = 80  # expressions of a body that is put into another one
 
 
-def dependencies(tensor: Tensor) -> list[Tensor]:
+def dependencies(reader: Array) -> list[Array]:
     """The arrays that a stage reads."""
-    match tensor.source:
+    match reader.source:
         case Compute(body=body):
             return [x.extra for x in loads(body)]
         case Scatter(into=into, place=place, value=value):
@@ -56,16 +56,16 @@ def dependencies(tensor: Tensor) -> list[Tensor]:
     return []
 
 
-def collect(roots: Iterable[Tensor], first: Moment = START) -> list[Tensor]:
+def collect(roots: Iterable[Array], first: Moment = START) -> list[Array]:
     """Every stage that the roots need, in the order in which they were made; but for those from
     before `first`."""
-    seen: set[Tensor] = set()
+    seen: set[Array] = set()
     stack = list(roots)
     while stack:
-        tensor = stack.pop()
-        if tensor not in seen and tensor.moment >= first:
-            seen.add(tensor)
-            stack.extend(dependencies(tensor))
+        array = stack.pop()
+        if array not in seen and array.moment >= first:
+            seen.add(array)
+            stack.extend(dependencies(array))
     return sorted((t for t in seen if t.source is not None), key=lambda t: t.moment)
 
 
@@ -78,59 +78,59 @@ def has_reduction(body: Expr) -> bool:
     return any(x.op == "reduce" for x in walk(body))
 
 
-def domain(tensor: Tensor, body: Expr | None = None) -> int:
+def domain(array: Array, body: Expr | None = None) -> int:
     """How many times the innermost expression of a stage is evaluated."""
-    source = tensor.source
+    source = array.source
     if isinstance(source, Scatter):
         return prod(v.extent for v in source.vars)
-    largest = tensor.count
+    largest = array.count
     if isinstance(source, Compute):
         for x in walk(body if body is not None else source.body):
             if x.op == "reduce":
-                largest = max(largest, tensor.count * prod(v.extent for v in x.extra[1]))
+                largest = max(largest, array.count * prod(v.extent for v in x.extra[1]))
     return largest
 
 
-def reads_of(user: Tensor, tensor: Tensor) -> int:
+def reads_of(user: Array, array: Array) -> int:
     """At how many places one evaluation of a stage reads an array."""
     if not isinstance(user.source, Compute):
         return 1
-    return max(sum(x.extra is tensor for x in loads(user.source.body)), 1)
+    return max(sum(x.extra is array for x in loads(user.source.body)), 1)
 
 
 class Inlining:
     """The decision for one program.  `bodies` has an entry for each Compute that stays."""
 
-    def __init__(self, order: list[Tensor], required: set[Tensor]) -> None:
+    def __init__(self, order: list[Array], required: set[Array]) -> None:
         self.order, self.required = order, set(required)
-        self.users: dict[Tensor, list[Tensor]] = {}
-        self.inlined: dict[Tensor, Compute] = {}
-        self.bodies: dict[Tensor, Compute] = {}
-        for tensor in order:
-            for dep in dict.fromkeys(dependencies(tensor)):
-                self.users.setdefault(dep, []).append(tensor)
-        for tensor in order:
-            self.require_inputs(tensor)
-        for tensor in order:
-            self.decide(tensor)
+        self.users: dict[Array, list[Array]] = {}
+        self.inlined: dict[Array, Compute] = {}
+        self.bodies: dict[Array, Compute] = {}
+        for array in order:
+            for dep in dict.fromkeys(dependencies(array)):
+                self.users.setdefault(dep, []).append(array)
+        for array in order:
+            self.require_inputs(array)
+        for array in order:
+            self.decide(array)
 
-    def require_inputs(self, tensor: Tensor) -> None:
+    def require_inputs(self, array: Array) -> None:
         """Library calls read memory; a view of what cannot be recomputed shows memory."""
-        if isinstance(tensor.source, (Called, Made, Cell, Row, Stacked)):
-            self.required.update(dependencies(tensor))
+        if isinstance(array.source, (Called, Made, Cell, Row, Stacked)):
+            self.required.update(dependencies(array))
 
-    def decide(self, tensor: Tensor) -> None:
-        match tensor.source:
+    def decide(self, array: Array) -> None:
+        match array.source:
             case Compute() as source:
-                self.settle(tensor, self.clean(source))
+                self.settle(array, self.clean(source))
             case ViewOf(base=base):
-                self.decide_view(tensor, base)
+                self.decide_view(array, base)
 
-    def settle(self, tensor: Tensor, made: Compute) -> None:
-        if tensor not in self.required and self.is_worth(tensor, made.body):
-            self.inlined[tensor] = made
+    def settle(self, array: Array, made: Compute) -> None:
+        if array not in self.required and self.is_worth(array, made.body):
+            self.inlined[array] = made
         else:
-            self.bodies[tensor] = made
+            self.bodies[array] = made
 
     def clean(self, source: Compute) -> Compute:
         """Without loops of one round, and with other stages put in."""
@@ -149,7 +149,7 @@ class Inlining:
 
         return rewrite(body, change)
 
-    def is_worth(self, tensor: Tensor, body: Expr) -> bool:
+    def is_worth(self, array: Array, body: Expr) -> bool:
         """Whether readers compute the value again instead of reading it from memory: where that is
         hardly more work than the loads it saves.  A reader that is no loop (a call) needs it in
         memory."""
@@ -159,35 +159,35 @@ class Inlining:
         if reads == 0 and cost < 10:
             return True
         # What is read along with a row or a column costs little.
-        reads = sum(4 * x.extra.count > tensor.count for x in loads(body))
-        users = self.users.get(tensor, [])
-        evaluations = sum(domain(u) * reads_of(u, tensor) for u in users)
+        reads = sum(4 * x.extra.count > array.count for x in loads(body))
+        users = self.users.get(array, [])
+        evaluations = sum(domain(u) * reads_of(u, array) for u in users)
         if any(not isinstance(u.source, (Compute, Scatter, ViewOf)) for u in users):
             return len(users) == 1 and isinstance(users[0].source, Assembled)
         if len(users) == 1:
-            return evaluations <= tensor.count or (cost <= CHEAP and reads <= 1)
-        if cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(tensor.count, 1):
+            return evaluations <= array.count or (cost <= CHEAP and reads <= 1)
+        if cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(array.count, 1):
             return True
-        return cost <= RECOMPUTE and evaluations <= 4 * tensor.count and self.is_far(tensor, body)
+        return cost <= RECOMPUTE and evaluations <= 4 * array.count and self.is_far(array, body)
 
-    def is_far(self, tensor: Tensor, body: Expr) -> bool:
+    def is_far(self, array: Array, body: Expr) -> bool:
         """Too large for a cache, and made from one array of its size: computing it again takes less
         time than memory does.  Not where a reduction reads it: a row of it then stays close."""
-        if tensor.nbytes < LARGE:
+        if array.nbytes < LARGE:
             return False
-        for user in self.users.get(tensor, ()):
+        for user in self.users.get(array, ()):
             if not isinstance(user.source, Compute) or has_reduction(user.source.body):
                 return False
-        wide = {memory(x.extra) for x in loads(body) if 4 * x.extra.count > tensor.count}
+        wide = {memory(x.extra) for x in loads(body) if 4 * x.extra.count > array.count}
         return len(wide) <= 1
 
     # -- reshapes ----------------------------------------------------------------------------
-    def decide_view(self, tensor: Tensor, base: Tensor) -> None:
+    def decide_view(self, array: Array, base: Array) -> None:
         made = self.inlined.get(base)
-        pushed = None if made is None else reshaped(made, tensor.shape)
+        pushed = None if made is None else reshaped(made, array.shape)
         if pushed is not None:
-            tensor.source = pushed
-            self.settle(tensor, self.clean(pushed))
+            array.source = pushed
+            self.settle(array, self.clean(pushed))
         elif made is not None:  # its memory is needed after all
             del self.inlined[base]
             self.bodies[base] = made
@@ -222,7 +222,7 @@ def reshaped(made: Compute, shape: tuple[int, ...]) -> Compute | None:
             root = memory(x.extra)
             if root.shape == shape:
                 return root[index]
-            return Tensor(shape, root.dtype, value=root.value, source=ViewOf(root))[index]
+            return Array(shape, root.dtype, value=root.value, source=ViewOf(root))[index]
         return None
 
     return Compute(loops, rewrite(made.body, change))

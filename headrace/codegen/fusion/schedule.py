@@ -18,7 +18,7 @@ from headrace.codegen.fusion.inlining import CHEAP, weight
 from headrace.codegen.fusion.members import Member
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel import Acc, Accumulate, Action, Kernel, Store, Sweep
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Scatter, memory
 from headrace.codegen.ir.traverse import loads, rebuild, rewrite, substitute, walk
 from headrace.codegen.machine.target import host
@@ -59,12 +59,12 @@ class RowSchedule:
 
     is_wide = False  # a result of a row is one number
 
-    def __init__(self, group: Group | ChannelGroup, stored: set[Tensor]) -> None:
+    def __init__(self, group: Group | ChannelGroup, stored: set[Array]) -> None:
         self.group, self.stored, self.rank = group, stored, group.row_rank
         self.rows = tuple(Var(n) for n in group.members[0].extents[: self.rank])
         self.passes: list[_Pass] = []
-        self.made: dict[Tensor, _Made] = {}
-        self.kept: dict[Tensor, Tensor] = {}  # member -> its temporary
+        self.made: dict[Array, _Made] = {}
+        self.kept: dict[Array, Array] = {}  # member -> its temporary
         self.final: list[Action] = []
         self.results: dict[Acc, int] = {}  # reduction -> the first level that may use it
         for member in group.members:
@@ -87,18 +87,18 @@ class RowSchedule:
         home = self.pass_for(level, tuple(v.extent for v in inner))
         value = self.resolve(body, dict(zip(inner, home.index)), home)
         home.values[member] = value
-        self.made[member.tensor] = _Made(value, level, home)
-        if member.tensor in self.stored:
+        self.made[member.array] = _Made(value, level, home)
+        if member.array in self.stored:
             index = self.full_index(member, home.index)
-            home.actions.append(Store(member.tensor, index, value))
+            home.actions.append(Store(member.array, index, value))
 
     def add_row_value(self, member: Member, body: Expr) -> None:
         value, level = self.reductions(body) if member.is_row else (body, 0)
         level = max(level, self.level_of(value, ()))
         value = self.resolve(value, {}, None)
-        self.made[member.tensor] = _Made(value, level, None)
-        if member.tensor in self.stored:
-            self.final.append(Store(member.tensor, self.full_index(member, ()), value))
+        self.made[member.array] = _Made(value, level, None)
+        if member.array in self.stored:
+            self.final.append(Store(member.array, self.full_index(member, ()), value))
 
     def reductions(self, body: Expr) -> tuple[Expr, int]:
         """Reductions over the row become accumulators of a pass, used above it."""
@@ -144,8 +144,8 @@ class RowSchedule:
         same = home.extents == tuple(v.extent for v in inner)
         return same and len(at) == len(inner) and all(i is var(v) for i, v in zip(at, inner))
 
-    def inner_index(self, args: tuple[Expr, ...], tensor: Tensor) -> tuple[Expr, ...]:
-        return tuple(i for i, n in zip(args, tensor.shape) if n != 1)[self.rank :]
+    def inner_index(self, args: tuple[Expr, ...], array: Array) -> tuple[Expr, ...]:
+        return tuple(i for i, n in zip(args, array.shape) if n != 1)[self.rank :]
 
     def pass_for(self, level: int, extents: tuple[int, ...]) -> _Pass:
         for p in self.passes:
@@ -177,25 +177,25 @@ class RowSchedule:
 
         return rewrite(body, change)
 
-    def is_cheap(self, tensor: Tensor, value: Expr) -> bool:
+    def is_cheap(self, array: Array, value: Expr) -> bool:
         """Computed again rather than read again."""
         return weight(value) <= CHEAP
 
     def from_memory(self, load: Expr, args: tuple[Expr, ...], at: tuple[Expr, ...], made: _Made) -> Expr:
-        tensor = load.extra
-        if tensor in self.stored:
-            return tensor[args]  # type: ignore[no-any-return]
+        array = load.extra
+        if array in self.stored:
+            return array[args]  # type: ignore[no-any-return]
         assert made.home is not None
-        kept = self.kept.get(tensor)
+        kept = self.kept.get(array)
         if kept is None:
-            kept = self.kept[tensor] = Tensor([v.extent for v in made.home.loops], tensor.dtype)
+            kept = self.kept[array] = Array([v.extent for v in made.home.loops], array.dtype)
             made.home.actions.append(Store(kept, made.home.index, made.value))
         return kept[at]
 
     def full_index(self, member: Member, inner: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The member's index, loops of one round included."""
         own = iter((*map(var, self.rows), *inner))
-        return tuple(next(own) if n != 1 else ir.const(0, ir.INDEX) for n in member.tensor.shape)
+        return tuple(next(own) if n != 1 else ir.const(0, ir.INDEX) for n in member.array.shape)
 
 
 class ChannelSchedule(RowSchedule):
@@ -212,18 +212,18 @@ class ChannelSchedule(RowSchedule):
         width = host().lanes(32)
         return Kernel(merged[0], tuple(sweeps), 1, ROUNDS, name=name, width=width)
 
-    def inner_index(self, args: tuple[Expr, ...], tensor: Tensor) -> tuple[Expr, ...]:
+    def inner_index(self, args: tuple[Expr, ...], array: Array) -> tuple[Expr, ...]:
         if len(args) != 5:
             return ()
-        return tuple(args[axis] for axis in (0, 2, 3) if tensor.shape[axis] != 1)
+        return tuple(args[axis] for axis in (0, 2, 3) if array.shape[axis] != 1)
 
-    def is_cheap(self, tensor: Tensor, value: Expr) -> bool:
+    def is_cheap(self, array: Array, value: Expr) -> bool:
         """What is in memory has just been there: it is in a cache."""
-        return tensor not in self.stored
+        return array not in self.stored
 
     def full_index(self, member: Member, inner: tuple[Expr, ...]) -> tuple[Expr, ...]:
         (block,), lane = map(var, self.rows), ir.lane(host().lanes(32))
-        shape = member.tensor.shape
+        shape = member.array.shape
         if len(shape) == 1:
             return (block * lane.extra + lane,)
         if len(shape) == 2:
@@ -244,20 +244,20 @@ def substitute_loops(body: Expr, values: dict[Var, Expr]) -> Expr:
     return rewrite(body, lambda x, args: values.get(x.extra) if x.op == "var" else None)
 
 
-def flat_kernel(group: Group, stored: set[Tensor], name: str) -> Kernel:
+def flat_kernel(group: Group, stored: set[Array], name: str) -> Kernel:
     """All members element by element over the same loops."""
     loops = tuple(Var(n) for n in group.members[0].extents)
     index = tuple(map(var, loops))
-    values: dict[Tensor, Expr] = {}
+    values: dict[Array, Expr] = {}
     actions: list[Action] = []
     for m in group.members:
         body = substitute_loops(m.body, dict(zip(m.loops, index)))
         value = rewrite(body, lambda x, args: values.get(x.extra) if x.op == "load" else None)
-        values[m.tensor] = value
-        if m.tensor in stored:
+        values[m.array] = value
+        if m.array in stored:
             own = iter(index)
-            at = tuple(next(own) if n != 1 else ir.const(0, ir.INDEX) for n in m.tensor.shape)
-            actions.append(Store(m.tensor, at, value))
+            at = tuple(next(own) if n != 1 else ir.const(0, ir.INDEX) for n in m.array.shape)
+            actions.append(Store(m.array, at, value))
     return finish_flat(loops, actions, name)
 
 
@@ -275,7 +275,7 @@ def is_flat(group: Group) -> bool:
     return True
 
 
-def schedule_group(group: Group | ChannelGroup, stored: set[Tensor], name: str = "kernel") -> Kernel:
+def schedule_group(group: Group | ChannelGroup, stored: set[Array], name: str = "kernel") -> Kernel:
     if isinstance(group, ChannelGroup):
         return ChannelSchedule(group, stored).kernel(name)
     if is_flat(group):
@@ -284,14 +284,14 @@ def schedule_group(group: Group | ChannelGroup, stored: set[Tensor], name: str =
 
 
 def schedule_store(
-    tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, name: str = "store"
+    array: Array, made: Compute, offset: tuple[int, ...] | None, name: str = "store"
 ) -> Kernel:
     """One stage written into an array, at an offset."""
     loops = tuple(v for v in made.vars if v.extent != 1)
-    return finish_flat(loops, [stored_at(tensor, made, offset, loops)], name)
+    return finish_flat(loops, [stored_at(array, made, offset, loops)], name)
 
 
-def stored_at(tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, loops: tuple[Var, ...]) -> Store:
+def stored_at(array: Array, made: Compute, offset: tuple[int, ...] | None, loops: tuple[Var, ...]) -> Store:
     """The stage over these loops, which are as long as its own."""
     own = iter(loops)
     at = [var(next(own)) if v.extent != 1 else ir.const(0, ir.INDEX) for v in made.vars]
@@ -299,7 +299,7 @@ def stored_at(tensor: Tensor, made: Compute, offset: tuple[int, ...] | None, loo
     body = substitute(made.body, changed) if changed else made.body
     if offset is not None:
         at = [i + start for i, start in zip(at, offset)]
-    return Store(tensor, tuple(at), body)
+    return Store(array, tuple(at), body)
 
 
 TOGETHER = 64  # parts that share a kernel: single elements
@@ -307,7 +307,7 @@ ALIKE = 8  # and larger ones
 Part = tuple[tuple[int, ...], Compute]  # an offset, and what is stored from there on
 
 
-def schedule_parts(tensor: Tensor, parts: list[Part], name: str = "assemble") -> list[Kernel]:
+def schedule_parts(array: Array, parts: list[Part], name: str = "assemble") -> list[Kernel]:
     """Blocks side by side.  Columns share a kernel, and so do single elements: a stack of scalars is
     common, and columns often have much in common.  Larger blocks do if they read the same arrays,
     such as the gradients of a cell's gates."""
@@ -319,7 +319,7 @@ def schedule_parts(tensor: Tensor, parts: list[Part], name: str = "assemble") ->
         is_column = all(n == 1 for n in extents[-1:])
         for group in [members] if is_column else _sharing(members):
             loops = tuple(v for v in group[0][1].vars if v.extent != 1)
-            actions: list[Action] = [stored_at(tensor, made, at, loops) for at, made in group]
+            actions: list[Action] = [stored_at(array, made, at, loops) for at, made in group]
             most = ALIKE if loops else TOGETHER
             for start in range(0, len(actions), most):
                 kernels.append(finish_flat(loops, actions[start : start + most], name))
@@ -328,7 +328,7 @@ def schedule_parts(tensor: Tensor, parts: list[Part], name: str = "assemble") ->
 
 def _sharing(parts: list[Part]) -> list[list[Part]]:
     """Parts that read an array of each other's."""
-    found: list[tuple[set[Tensor], list[Part]]] = []
+    found: list[tuple[set[Array], list[Part]]] = []
     for part in parts:
         read = {memory(x.extra) for x in loads(part[1].body)}
         for arrays, group in found:
@@ -341,7 +341,7 @@ def _sharing(parts: list[Part]) -> list[list[Part]]:
     return [group for _, group in found]
 
 
-def schedule_scatter(tensor: Tensor, scatter: Scatter, name: str = "scatter") -> Kernel:
+def schedule_scatter(array: Array, scatter: Scatter, name: str = "scatter") -> Kernel:
     """One place after the other; only a last loop that walks along the array is vectorised."""
     loops = tuple(v for v in scatter.vars if v.extent != 1)
     ones = {v: ir.const(0, ir.INDEX) for v in scatter.vars if v.extent == 1}
@@ -354,7 +354,7 @@ def schedule_scatter(tensor: Tensor, scatter: Scatter, name: str = "scatter") ->
         and place[-1] is var(last)
         and not any(last in p.free for p in place[:-1])
     )
-    store = Store(tensor, place, value, scatter.how)
+    store = Store(array, place, value, scatter.how)
     sweep = Sweep(loops, (store,), is_vector=along)
     lanes, unroll = shape_of_code([sweep])
     return Kernel((), (sweep,), lanes, unroll, name=name)
@@ -399,7 +399,7 @@ def crossing_loop(loops: tuple[Var, ...], actions: list[Action]) -> Var | None:
                 for v in loops[:-1]:
                     if steps.get(v) == 1:
                         found[v] = found.get(v, 0) + 1
-        if isinstance(action, Store) and _steps(action.index, action.tensor).get(loops[-1]) != 1:
+        if isinstance(action, Store) and _steps(action.index, action.array).get(loops[-1]) != 1:
             return None
     best = max(found, key=found.__getitem__, default=None)
     if best is None or min(best.extent, loops[-1].extent) < 8:
@@ -407,12 +407,12 @@ def crossing_loop(loops: tuple[Var, ...], actions: list[Action]) -> Var | None:
     return best
 
 
-def _steps(index: tuple[Expr, ...], tensor: Tensor) -> dict[Var, int]:
-    terms, _ = linear(index, strides(tensor.shape))
+def _steps(index: tuple[Expr, ...], array: Array) -> dict[Var, int]:
+    terms, _ = linear(index, strides(array.shape))
     return {t.extra: f for t, f in terms if t.op == "var"}
 
 
-def finish(rows: tuple[Var, ...], sweeps: list[Sweep], temporaries: frozenset[Tensor], name: str) -> Kernel:
+def finish(rows: tuple[Var, ...], sweeps: list[Sweep], temporaries: frozenset[Array], name: str) -> Kernel:
     parts, actions = collapse([rows, *(s.loops for s in sweeps)], [[], *(list(s.actions) for s in sweeps)])
     done = [
         Sweep(loops, tuple(acts), s.is_vector and bool(loops))
@@ -426,7 +426,7 @@ def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
     """Lanes per vector and copies per round.  The narrowest of the wide kinds fills a register."""
     values = [a.value for s in sweeps for a in s.actions]
     kinds = [x.kind for x in walk(*values) if x.kind not in (ir.BOOL, ir.INDEX)]
-    kinds += [a.tensor.kind for s in sweeps for a in s.actions if isinstance(a, Store)]
+    kinds += [a.array.kind for s in sweeps for a in s.actions if isinstance(a, Store)]
     bits = min((max(k.bits, 32) for k in kinds), default=32)
     if kinds and all(k.bits == 8 or k is ir.BOOL for k in kinds):
         bits = 8

@@ -17,7 +17,7 @@ from math import prod
 
 from headrace.codegen.fusion.columns import Columns, is_wide, longest_stretch
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.traverse import rewrite, substitute, walk
 
 # Results that a thread computes side by side count as one; rows can be shared one by one.
@@ -27,7 +27,7 @@ SMALL = 16  # a rest is at most this part of a loop
 EVEN = 4  # rows that are best added at a time
 _COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or", "all": "and"}
 
-Parts = list[tuple[Tensor, Compute | Columns]]
+Parts = list[tuple[Array, Compute | Columns]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,33 +49,33 @@ class Cut:
         return self.loop.extent - self.done
 
 
-def split(tensor: Tensor, made: Compute, is_down: bool) -> tuple[Compute, Parts]:
+def split(array: Array, made: Compute, is_down: bool) -> tuple[Compute, Parts]:
     """The stage with its long reductions replaced, and the stages that do their parts, in order.
     `is_down`: they run down the columns."""
     by_rows = is_down and is_wide(made)
-    if not by_rows and tensor.count > (FEW_COLUMNS if is_down else FEW_ROWS):
+    if not by_rows and array.count > (FEW_COLUMNS if is_down else FEW_ROWS):
         return made, []
     changed: dict[int, Expr] = {}
     parts: Parts = []
     for x in walk(made.body):
-        if x.op != "reduce" or not _is_long(x, tensor):
+        if x.op != "reduce" or not _is_long(x, array):
             continue
         is_added = by_rows and x.extra[0] == "sum" and x.kind.is_float
         cut = _short_stretches(x) if is_added else _few_stretches(x)
         if cut is not None:
-            changed[id(x)], part = _in_parts(x, tensor, made, cut, is_added)
+            changed[id(x)], part = _in_parts(x, array, made, cut, is_added)
             parts.append(part)
     if not parts:
         return made, []
     body = rewrite(made.body, lambda old, args: changed.get(id(old)))
     again = any(isinstance(how, Columns) and how.is_many for _, how in parts)
-    made, more = split(tensor, Compute(made.vars, body), is_down) if again else (Compute(made.vars, body), [])
+    made, more = split(array, Compute(made.vars, body), is_down) if again else (Compute(made.vars, body), [])
     return made, parts + more
 
 
-def _is_long(x: Expr, tensor: Tensor) -> bool:
+def _is_long(x: Expr, array: Array) -> bool:
     how, loops = x.extra
-    total = prod(v.extent for v in loops) * max(tensor.count, 1)
+    total = prod(v.extent for v in loops) * max(array.count, 1)
     inner = any(y.op == "reduce" for y in walk(x.args[0]))
     outside = all(isinstance(v, Var) for v in x.free)
     return how in _COMBINE and total >= LONG and not inner and outside
@@ -111,8 +111,8 @@ def _short_stretches(x: Expr) -> Cut | None:
 
 
 def _in_parts(
-    x: Expr, tensor: Tensor, made: Compute, cut: Cut, is_added: bool
-) -> tuple[Expr, tuple[Tensor, Compute | Columns]]:
+    x: Expr, array: Array, made: Compute, cut: Cut, is_added: bool
+) -> tuple[Expr, tuple[Array, Compute | Columns]]:
     """A reduction as two: partial results of stretches, which threads share, then the reduction of
     these.  Partial sums of half-precision floats are kept as float32."""
     how, loops = x.extra
@@ -129,7 +129,7 @@ def _in_parts(
     values |= {v: zero for v in made.vars if v.extent == 1}
     term = ir.cast(substitute(x.args[0], values), kind)
     extents = tuple(v.extent for v in stretches)
-    part = Tensor((*extents, *tensor.shape), kind, name="part")
+    part = Array((*extents, *array.shape), kind, name="part")
     place = tuple(var(v) if v.extent != 1 else zero for v in made.vars)
     total = ir.reduce(how, extents, lambda *c: part[(*c, *place)])
     if cut.rest:

@@ -18,7 +18,7 @@ from headrace.codegen.fusion.fusion import (
 from headrace.codegen.fusion.in_place import pairs
 from headrace.codegen.fusion.inlining import dependencies
 from headrace.codegen.fusion.schedule import is_flat, schedule_group
-from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
 from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.stages import PLACED, Update
 from headrace.codegen.ir.stages import memory as memory_of
@@ -28,7 +28,7 @@ from headrace.codegen.ir.traverse import loads
 def own_values(updates: list[Update], first: Moment = START) -> list[Update]:
     """Each variable's new value gets memory of its own: an input, a constant or a value that
     another variable takes too is copied; so is one from before `first`."""
-    taken: set[Tensor] = set()
+    taken: set[Array] = set()
     found = []
     for u in updates:
         root = memory_of(u.value)
@@ -40,38 +40,38 @@ def own_values(updates: list[Update], first: Moment = START) -> list[Update]:
     return found
 
 
-def own_outputs(outputs: list[Tensor], updates: list[Update]) -> list[Tensor]:
+def own_outputs(outputs: list[Array], updates: list[Update]) -> list[Array]:
     """Outputs in memory that still holds them when the program has ended: a value in borrowed
     memory is copied, and so is the old value of a variable that changes, however it is named (the
     variable itself, a reshape of it)."""
     changing = {u.variable for u in updates}
 
-    def is_lost(tensor: Tensor) -> bool:
-        root = memory_of(tensor)
+    def is_lost(array: Array) -> bool:
+        root = memory_of(array)
         return root in changing or isinstance(root.source, PLACED)
 
     return [copied(t) if is_lost(t) else t for t in outputs]
 
 
-def copied(tensor: Tensor) -> Tensor:
-    loops = tuple(Var(n) for n in tensor.shape)
-    source = Compute(loops, tensor[tuple(map(var, loops))])
-    return tensor.like(source, tensor.name)
+def copied(array: Array) -> Array:
+    loops = tuple(Var(n) for n in array.shape)
+    source = Compute(loops, array[tuple(map(var, loops))])
+    return array.like(source, array.name)
 
 
-def in_place_updates(updates: list[Update], items: list[Item], stored: set[Tensor]) -> dict[Tensor, bool]:
+def in_place_updates(updates: list[Update], items: list[Item], stored: set[Array]) -> dict[Array, bool]:
     """Per variable: is its old value read by nobody after the update, and beside it only at the
     same index?  `stored` are the arrays that the items leave in memory."""
-    made: dict[Tensor, int] = {}
-    last: dict[Tensor, int] = {}
+    made: dict[Array, int] = {}
+    last: dict[Array, int] = {}
     for position, item in enumerate(items):
         match item:
             case Group(members=members):
-                made |= {m.tensor: position for m in members}
-            case ScatterItem(tensor=tensor):
-                made[tensor] = position
-        for tensor in reads_of(item):
-            last[tensor] = position
+                made |= {m.array: position for m in members}
+            case ScatterItem(array=array):
+                made[array] = position
+        for array in reads_of(item):
+            last[array] = position
     found = {}
     for u in updates:
         at = made.get(u.value)
@@ -82,7 +82,7 @@ def in_place_updates(updates: list[Update], items: list[Item], stored: set[Tenso
     return found
 
 
-def is_harmless(update: Update, item: Item, stored: set[Tensor]) -> bool:
+def is_harmless(update: Update, item: Item, stored: set[Array]) -> bool:
     """Within one item, the update does not overwrite what is still to be read."""
     if isinstance(item, ScatterItem):
         read = loads(item.scatter.value, *item.scatter.place)
@@ -100,7 +100,7 @@ def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
     return len(at) == len(loops) and all(i is var(v) for i, v in zip(at, loops))
 
 
-def reads_of(item: Item) -> set[Tensor]:
+def reads_of(item: Item) -> set[Array]:
     """The arrays in memory that the item reads.  An update in place must come behind every one that
     reads the old value."""
     match item:
@@ -117,5 +117,5 @@ def reads_of(item: Item) -> set[Tensor]:
             return {memory_of(t) for t in called.inputs}
         case UnitItem(stage=stage):
             return {memory_of(t) for t in stage.reads}
-        case EffectItem(tensor=tensor):
-            return {memory_of(t) for t in dependencies(tensor)}
+        case EffectItem(array=array):
+            return {memory_of(t) for t in dependencies(array)}

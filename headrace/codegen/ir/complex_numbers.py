@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import F64, Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import F64, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Assembled, ViewOf
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
@@ -126,7 +126,7 @@ class Planes:
 
     __slots__ = ("dtype", "im", "name", "re", "shape", "value", "whole")
 
-    def __init__(self, re: Tensor, im: Tensor, whole: Tensor | None = None, value: Any = None) -> None:
+    def __init__(self, re: Array, im: Array, whole: Array | None = None, value: Any = None) -> None:
         self.re, self.im, self.shape, self.value = re, im, re.shape, value
         self.dtype = dtypes.complex128 if re.kind is F64 else dtypes.complex64
         self.name = re.name
@@ -143,16 +143,16 @@ class Planes:
         raise TypeError("an operand is not iterable: index it")
 
 
-def boundary(shape: Sequence[int], dtype: DType, name: str = "") -> Tensor:
+def boundary(shape: Sequence[int], dtype: DType, name: str = "") -> Array:
     """An array from outside of a region, as its kernels see it."""
     if not is_complex(dtype):
-        return Tensor(shape, dtype.base, name=name)
-    tensor = Tensor((*shape, 2), part_type(dtype), name=name)
-    tensor.outer = (tuple(shape), dtype.base)
-    return tensor
+        return Array(shape, dtype.base, name=name)
+    array = Array((*shape, 2), part_type(dtype), name=name)
+    array.outer = (tuple(shape), dtype.base)
+    return array
 
 
-def show(whole: Tensor, dtype: DType) -> Tensor:
+def show(whole: Array, dtype: DType) -> Array:
     """Say that outside of the region this array is one of complex numbers."""
     if is_complex(dtype):
         whole.outer = (whole.shape[:-1], dtype.base)
@@ -164,14 +164,14 @@ def known(value: Any, dtype: DType, name: str = "") -> Planes:
     array = np.asarray(value, dtype.base.numpy)
     part = part_type(dtype)
     re, im = (
-        Tensor(array.shape, part, value=np.ascontiguousarray(p), name=name) for p in (array.real, array.imag)
+        Array(array.shape, part, value=np.ascontiguousarray(p), name=name) for p in (array.real, array.imag)
     )
     both = np.stack((array.real, array.imag), axis=-1)
-    whole = Tensor(both.shape, part, value=both, name=name)
+    whole = Array(both.shape, part, value=both, name=name)
     return Planes(re, im, whole, array)
 
 
-def split(whole: Tensor) -> Planes:
+def split(whole: Array) -> Planes:
     """The parts of an array in which they stand side by side."""
     if whole.value is not None:
         value = whole.value[..., 0] + 1j * whole.value[..., 1]
@@ -183,21 +183,21 @@ def split(whole: Tensor) -> Planes:
     for k in (0, 1):
         loops = tuple(Var(n) for n in shape)
         body = whole[(*map(var, loops), k)]
-        parts.append(Tensor(shape, whole.dtype, source=Compute(loops, body), name=whole.name))
+        parts.append(Array(shape, whole.dtype, source=Compute(loops, body), name=whole.name))
     return Planes(parts[0], parts[1], whole)
 
 
-def _joined(x: Planes) -> Tensor:
+def _joined(x: Planes) -> Array:
     """Both parts side by side; made only where somebody reads it."""
     shape = (*x.shape, 2)
     start = (0,) * len(x.shape)
     blocks = tuple(
-        ((*start, k), Tensor((*x.shape, 1), part.dtype, source=ViewOf(_base(part))))
+        ((*start, k), Array((*x.shape, 1), part.dtype, source=ViewOf(_base(part))))
         for k, part in enumerate((x.re, x.im))
         if part.count
     )
-    return Tensor(shape, x.re.dtype, source=Assembled(blocks))
+    return Array(shape, x.re.dtype, source=Assembled(blocks))
 
 
-def _base(tensor: Tensor) -> Tensor:
-    return tensor.source.base if isinstance(tensor.source, ViewOf) else tensor
+def _base(array: Array) -> Array:
+    return array.source.base if isinstance(array.source, ViewOf) else array

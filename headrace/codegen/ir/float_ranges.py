@@ -12,7 +12,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from headrace.codegen.ir.kernel_ir import BOOL, F32, Expr, Tensor, constant_value
+from headrace.codegen.ir.kernel_ir import BOOL, F32, Array, Expr, constant_value
 from headrace.codegen.ir.traverse import walk
 
 Bounds = tuple[float, float]
@@ -84,9 +84,9 @@ def _power(x: float, up: bool) -> float:
     return math.copysign(2.0 ** max(exponent, -20 if up else -100), x)
 
 
-def _constant(tensor: Tensor) -> Bounds:
+def _constant(array: Array) -> Bounds:
     """Of an array whose value is part of the plan."""
-    value = tensor.value
+    value = array.value
     if value is None or not 0 < value.size <= _FEW:
         return ANYTHING
     return (float(value.min()), float(value.max()))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from headrace.codegen.ir.kernel_ir import Expr, Kind, Tensor, Var, make
+from headrace.codegen.ir.kernel_ir import Array, Expr, Kind, Var, make
 
 _serial = itertools.count()
 
@@ -43,7 +43,7 @@ class Acc:
 class Store:
     """tensor[index] = value; or += and the like, one after the other."""
 
-    tensor: Tensor
+    array: Array
     index: tuple[Expr, ...]
     value: Expr
     how: str = "set"
@@ -78,7 +78,7 @@ class Kernel:
     lanes: int
     unroll: int = 1
     is_ranged: bool = False  # begin and end restrict the only loop instead of the rows
-    temporaries: frozenset[Tensor] = field(default_factory=frozenset)  # one row each, per thread
+    temporaries: frozenset[Array] = field(default_factory=frozenset)  # one row each, per thread
     name: str = "kernel"
     width: int = 1  # numbers per value; then `unroll` counts rounds of a sweep's last loop
 

@@ -2,7 +2,7 @@
 
 Expressions are immutable and interned, so equal ones are the same object.  A `Var` is a loop; an
 expression of kind INDEX computes with loops and shapes, all other kinds compute with data.
-`Tensor` is an array that expressions read; `Compute` says how one is made.
+`Array` is what expressions read; `Compute` says how one is made.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headrace.codegen.ir.machine_types import kind_of as kind_of
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.ranges import interval as interval
 from headrace.core import dtypes
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, NDArray, NDType
 from headrace.ops.declaration.emit import Decline
 
 _serial = itertools.count()
@@ -178,7 +178,7 @@ class Expr:
 def make(op: str, args: tuple[Expr, ...], kind: Kind, extra: Hashable = None) -> Expr:
     """The interned expression."""
     # An array by its id: an expression that is alive holds it, and the entry of a dead one must not.
-    named = id(extra) if type(extra) is Tensor else extra
+    named = id(extra) if type(extra) is Array else extra
     key = (op, tuple(map(id, args)), kind.name, named, type(extra))
     known = _interned.get(key)
     found = None if known is None else known()
@@ -375,7 +375,7 @@ def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Any]) -> Expr:
 _MOST_BYTES = 2**63 - 1
 
 
-class Tensor:
+class Array:
     """An array that expressions read: an input, or what a `source` makes."""
 
     __slots__ = ("dtype", "kind", "moment", "name", "outer", "shape", "source", "value")
@@ -387,7 +387,7 @@ class Tensor:
         shape: Iterable[int],
         dtype: Any,
         *,
-        value: np.ndarray[Any, Any] | None = None,
+        value: NDArray | None = None,
         source: Any = None,
         name: str = "",
     ) -> None:
@@ -409,14 +409,14 @@ class Tensor:
         return self.count * self.kind.bytes
 
     @property
-    def face(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    def face(self) -> tuple[tuple[int, ...], NDType]:
         """Shape and type of the array that the program gets or gives."""
         shape, dtype = self.outer or (self.shape, self.dtype)
         return shape, dtype.numpy
 
-    def like(self, source: Any, name: str) -> Tensor:
+    def like(self, source: Any, name: str) -> Array:
         """Another array of this shape and type."""
-        made = Tensor(self.shape, self.dtype, source=source, name=name)
+        made = Array(self.shape, self.dtype, source=source, name=name)
         made.outer = self.outer
         return made
 

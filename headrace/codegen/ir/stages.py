@@ -1,6 +1,6 @@
 """What an op's rule turns into: arrays, each with the way it is made.
 
-`Tensor.source` is one of these, or None for an input of the program.  A stage is made in its own
+`Array.source` is one of these, or None for an input of the program.  A stage is made in its own
 loop or as part of another one: that is decided by fusion.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var
 from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.emit import LibraryCall
 
@@ -18,7 +18,7 @@ from headrace.ops.declaration.emit import LibraryCall
 class Scatter:
     """A copy of `into`, changed at `place` for every index of the loops, in order."""
 
-    into: Tensor
+    into: Array
     vars: tuple[Var, ...]
     place: tuple[Expr, ...]
     value: Expr
@@ -29,14 +29,14 @@ class Scatter:
 class ViewOf:
     """The elements of `base` in the same order."""
 
-    base: Tensor
+    base: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
     """Blocks side by side; each has its own offset."""
 
-    parts: tuple[tuple[tuple[int, ...], Tensor], ...]
+    parts: tuple[tuple[tuple[int, ...], Array], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Called:
     """Output of a library call.  One call may make several arrays: `call` is the same object."""
 
     call: LibraryCall
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[Array, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +61,26 @@ class Carried:
 class Zeroed:
     """Zeros; `held` is memory that is taken along with them, for as long."""
 
-    held: list[Tensor] = field(default_factory=list)
+    held: list[Array] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
     """A cell of an array: its memory where it is read (no `value`), else an effect."""
 
-    array: Tensor
-    index: Tensor
-    flags: Tensor
+    array: Array
+    index: Array
+    flags: Array
     how: int  # see codegen.program.native_control
-    value: Tensor | None = None
+    value: Array | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """All cells of an array at once: read, or (how = PUT) said to be written."""
 
-    array: Tensor
-    flags: Tensor
+    array: Array
+    flags: Array
     how: int
 
 
@@ -88,10 +88,10 @@ class Row:
 class Stacked:
     """The place of a stack that a value goes to (an effect), or that the last one is in."""
 
-    stack: Tensor
-    height: Tensor
+    stack: Array
+    height: Array
     room: int | None  # None: it grows
-    value: Tensor | None = None
+    value: Array | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -100,34 +100,34 @@ class Part:
     `first` come from outside."""
 
     first: Moment
-    outputs: list[Tensor] = field(default_factory=list)
-    effects: list[Tensor] = field(default_factory=list)
+    outputs: list[Array] = field(default_factory=list)
+    effects: list[Array] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
 
     @property
-    def roots(self) -> list[Tensor]:
+    def roots(self) -> list[Array]:
         checked = [t for c in self.checks for t in (c.bad, c.value) if t is not None]
         return [*self.outputs, *self.effects, *checked]
 
 
 @dataclass(slots=True, eq=False)
 class LoopStage:
-    starts: list[Tensor]
-    carried: list[Tensor]
+    starts: list[Array]
+    carried: list[Array]
     condition: Part
-    goes_on: Tensor
+    goes_on: Array
     body: Part
-    nexts: list[Tensor]
-    reads: list[Tensor]
+    nexts: list[Array]
+    reads: list[Array]
 
 
 @dataclass(slots=True, eq=False)
 class BranchStage:
-    predicate: Tensor
+    predicate: Array
     sides: tuple[Part, Part]  # false, true
     # Per output: of the false side, of the true one; None where that side does not give it.
-    values: list[tuple[Tensor | None, Tensor | None]]
-    reads: list[Tensor]
+    values: list[tuple[Array | None, Array | None]]
+    reads: list[Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,10 @@ PLACED = (Carried, Cell, Row, Stacked, Made, Temporary)  # sources of arrays in 
 class Check:
     """The step fails unless `bad`, the first place where something does not hold, is NO_PLACE."""
 
-    bad: Tensor  # an int64 scalar: a flat place in `shape`
+    bad: Array  # an int64 scalar: a flat place in `shape`
     shape: tuple[int, ...]
     message: str
-    value: Tensor | None = None  # the number found there, for the message
+    value: Array | None = None  # the number found there, for the message
     extent: int = 0
     node: Any = None  # who asked
 
@@ -163,12 +163,12 @@ class Check:
 class Update:
     """A variable gets a new value."""
 
-    variable: Tensor
-    value: Tensor
+    variable: Array
+    value: Array
 
 
-def memory(tensor: Tensor) -> Tensor:
+def memory(array: Array) -> Array:
     """The array whose memory a reshape shows; the array itself if it is none."""
-    while isinstance(tensor.source, ViewOf):
-        tensor = tensor.source.base
-    return tensor
+    while isinstance(array.source, ViewOf):
+        array = array.source.base
+    return array

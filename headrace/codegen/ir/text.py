@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, constant_value
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, constant_value
 from headrace.codegen.ir.stages import (
     Assembled,
     BranchStage,
@@ -23,31 +23,31 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "gt": ">", 
 _LONG = 300  # characters of a formula: what is longer is cut, since shared parts are written out
 
 
-def describe(roots: Iterable[Tensor], updates: Iterable[Update]) -> str:
+def describe(roots: Iterable[Array], updates: Iterable[Update]) -> str:
     """The stages below `roots`, then which arrays are new values of variables."""
     lines = [_line(t) for t in _reached(roots) if t.source is not None]
     lines += [f"update {u.variable!r} <- {u.value!r}" for u in updates]
     return "\n".join(lines)
 
 
-def _reached(roots: Iterable[Tensor]) -> list[Tensor]:
+def _reached(roots: Iterable[Array]) -> list[Array]:
     """Every array that the roots need, operands first.  A stack, not recursion: regions are deep."""
-    found: dict[Tensor, None] = {}
+    found: dict[Array, None] = {}
     stack = [(t, False) for t in roots]
     stack.reverse()
     while stack:
-        tensor, is_done = stack.pop()
+        array, is_done = stack.pop()
         if is_done:
-            found.setdefault(tensor)
-        elif tensor not in found:
-            stack.append((tensor, True))
-            stack.extend((t, False) for t in _operands(tensor) if t not in found)
+            found.setdefault(array)
+        elif array not in found:
+            stack.append((array, True))
+            stack.extend((t, False) for t in _operands(array) if t not in found)
     return list(found)
 
 
-def _operands(tensor: Tensor) -> Iterator[Tensor]:
+def _operands(array: Array) -> Iterator[Array]:
     """The arrays that the array's source reads."""
-    match tensor.source:
+    match array.source:
         case Compute(body=body):
             yield from (x.extra for x in loads(body))
         case Scatter(into=into, place=place, value=value):
@@ -65,24 +65,24 @@ def _operands(tensor: Tensor) -> Iterator[Tensor]:
             yield from (stage.predicate, *stage.reads)
 
 
-def _line(tensor: Tensor) -> str:
-    match tensor.source:
+def _line(array: Array) -> str:
+    match array.source:
         case Compute(vars=own, body=body):
             names: dict[Var, str] = {}
             index = ", ".join(f"{_name(v, names)}<{v.extent}" for v in own)
-            return f"{_label(tensor)}[{index}] = {_formula(body, names)}"
+            return f"{_label(array)}[{index}] = {_formula(body, names)}"
         case Scatter(into=into, how=how):
-            return f"{tensor!r} = {_label(into)} with places changed ({how})"
+            return f"{array!r} = {_label(into)} with places changed ({how})"
         case ViewOf(base=base):
-            return f"{tensor!r} = {_label(base)} in another shape"
+            return f"{array!r} = {_label(base)} in another shape"
         case Called(call=call, inputs=inputs):
-            return f"{tensor!r} = {call.kind}({', '.join(map(_label, inputs))})"
-    operands = ", ".join(map(_label, _operands(tensor)))
-    return f"{tensor!r} = {type(tensor.source).__name__}({operands})"
+            return f"{array!r} = {call.kind}({', '.join(map(_label, inputs))})"
+    operands = ", ".join(map(_label, _operands(array)))
+    return f"{array!r} = {type(array.source).__name__}({operands})"
 
 
-def _label(tensor: Tensor) -> str:
-    return f"{tensor.name or 't'}{tensor.moment.number}"
+def _label(array: Array) -> str:
+    return f"{array.name or 't'}{array.moment.number}"
 
 
 def _name(loop: Var, names: dict[Var, str]) -> str:

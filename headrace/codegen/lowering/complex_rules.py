@@ -15,7 +15,7 @@ from headrace.codegen.convolution import library
 from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.complex_numbers import Complex, Planes, is_complex, part_type
-from headrace.codegen.ir.kernel_ir import Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_functions as functions
 from headrace.codegen.lowering import deep_products, fallback
@@ -133,12 +133,12 @@ class ComplexEmitter(functions.Functions):
 
 def _stage(shape: Sequence[int], loops: tuple[Var, ...], body: Any) -> Any:
     if isinstance(body, Complex):
-        parts = (Tensor(shape, p.kind, source=Compute(loops, p)) for p in (body.re, body.im))
+        parts = (Array(shape, p.kind, source=Compute(loops, p)) for p in (body.re, body.im))
         return Planes(*parts)
     if not isinstance(body, Expr):
         raise TypeError(f"a stage must compute an expression, not {body!r}")
     body = ir.cast(body, ir.I64) if body.kind is ir.INDEX else body
-    return Tensor(shape, body.kind, source=Compute(loops, body))
+    return Array(shape, body.kind, source=Compute(loops, body))
 
 
 # -- ops -----------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _element(x: Any, index: tuple[Expr, ...]) -> Any:
 
 
 def _flat(results: Any) -> list[Any]:
-    if isinstance(results, (Tensor, Planes)):
+    if isinstance(results, (Array, Planes)):
         return [results]
     return [x for r in results or () for x in _flat(r)]
 
@@ -207,8 +207,8 @@ def product(
         for a, name in zip(arguments, ("adj_x", "adj_y"))
     )
 
-    def times(a: Tensor, b: Tensor) -> Tensor:
-        out = Tensor(shape, a.dtype)
+    def times(a: Array, b: Array) -> Array:
+        out = Array(shape, a.dtype)
         for rule in op.library_rules.values():
             call = rule(a, b, out, **{name: attrs[name] for name in real.wanted(rule, op)})
             if not isinstance(call, LibraryCall):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.lowering import control
 from headrace.functions.array.array import zeros
 from headrace.functions.control.tensor_array import TensorArray
@@ -26,7 +26,7 @@ from headrace.plan.structure import structured
 KNOWN_LIMIT = 64  # elements of an operand that the graph knows
 
 
-def compose(s: Any, rule: Callable[..., Any], operands: Sequence[Tensor]) -> list[Tensor]:
+def compose(s: Any, rule: Callable[..., Any], operands: Sequence[Array]) -> list[Array]:
     """The results of rule(build, *tensors); `s` is the Specializer."""
     outer = s.emitter.node
     graph, fed, given = Graph(), [], []

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.codegen.assembly.control_steps import outside
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.assembly.control_flow import outside
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import BranchStage, Carried, LoopStage, Made, Part
 from headrace.codegen.lowering.loop_sums import LoopSum, take_out
@@ -24,7 +24,7 @@ from headrace.plan.units import LOOP, branch_of, loop_of
 
 ROUNDS = 12  # walks of one body
 
-Given = Any  # a Tensor, or the key of something that a handle names
+Given = Any  # an Array, or the key of something that a handle names
 
 
 def add(s: Any, node: PlanNode) -> None:
@@ -41,7 +41,7 @@ def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
     saved = s.plan, s.values, s.keys
     s.plan, s.values, s.keys = plan, {}, {}
     for name, value in zip(plan.feeds, given):
-        (s.values if isinstance(value, Tensor) else s.keys)[Edge(name, 0)] = value
+        (s.values if isinstance(value, Array) else s.keys)[Edge(name, 0)] = value
     try:
         yield
     finally:
@@ -83,7 +83,7 @@ def _add_loop(s: Any, node: PlanNode) -> None:
     loop = loop_of(node)
     given = [s.given(e) for e in node.inputs]
     starts = given[: loop.carried]
-    if not all(isinstance(t, Tensor) for t in starts):
+    if not all(isinstance(t, Array) for t in starts):
         raise Decline("a loop that carries handles")
     work = _Loop(s, node, starts, given[loop.carried :])
     for _ in range(ROUNDS):
@@ -98,7 +98,7 @@ def _add_loop(s: Any, node: PlanNode) -> None:
 class _Loop:
     """One loop, until its walks agree."""
 
-    def __init__(self, s: Any, node: PlanNode, starts: list[Tensor], invariants: list[Any]) -> None:
+    def __init__(self, s: Any, node: PlanNode, starts: list[Array], invariants: list[Any]) -> None:
         self.s, self.node, self.loop = s, node, loop_of(node)
         self.starts, self.invariants = starts, invariants
         # Flows of tensor arrays are zeros that nobody computes.
@@ -125,13 +125,13 @@ class _Loop:
         if stage is None:  # known not to run at all
             self.deliver(self.starts)
             return
-        s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="loop"))
+        s.emitter.effects.append(Array((), "bool", source=Made(stage, -1), name="loop"))
         made = iter([t.result(s) if isinstance(t, LoopSum) else t for t in results])
         self.deliver([t if i in self.same else next(made) for i, t in enumerate(self.starts)])
         for key in self.states:
             s.current[key] = next(made)
 
-    def walk(self) -> tuple[LoopStage | None, list[Tensor | LoopSum]]:
+    def walk(self) -> tuple[LoopStage | None, list[Array | LoopSum]]:
         """Lower condition and body with leaves for what is carried.  Shapes must not change between
         iterations. Sums that nothing in the loop reads are taken out (`loop_sums`): they become
         one reduction behind the loop."""
@@ -167,7 +167,7 @@ class _Loop:
         made = (t.like(Made(stage, i), t.name) for i, t in enumerate(initial))
         return stage, [sums[i] if i in sums else next(made) for i in range(count)]
 
-    def settled(self, found: list[Tensor]) -> list[Tensor]:
+    def settled(self, found: list[Array]) -> list[Array]:
         """The next values of what varies; something that does after all changes the loop."""
         if any(t is None for t in found):
             raise Decline(f"{self.node.name} carries a value that its body does not make")
@@ -190,18 +190,18 @@ class _Loop:
         if changed:
             raise _Changed
 
-    def deliver(self, results: list[Tensor]) -> None:
-        for i, tensor in enumerate(results):
-            self.s.values[Edge(self.node.name, i)] = tensor
+    def deliver(self, results: list[Array]) -> None:
+        for i, array in enumerate(results):
+            self.s.values[Edge(self.node.name, i)] = array
 
 
-def is_flow(tensor: Any) -> bool:
+def is_flow(array: Any) -> bool:
     return (
-        isinstance(tensor, Tensor)
-        and tensor.value is not None
-        and tensor.shape == ()
-        and tensor.dtype.name == "float32"
-        and not tensor.value
+        isinstance(array, Array)
+        and array.value is not None
+        and array.shape == ()
+        and array.dtype.name == "float32"
+        and not array.value
     )
 
 
@@ -253,8 +253,8 @@ def _add_branch(s: Any, node: PlanNode) -> None:
             elif new is not arrays[key]:
                 new.check_in_loop(arrays[key])
     s.current = before
-    values: list[tuple[Tensor | None, Tensor | None]] = []
-    merged: list[tuple[Any, tuple[Tensor | None, Tensor | None]]] = []
+    values: list[tuple[Array | None, Array | None]] = []
+    merged: list[tuple[Any, tuple[Array | None, Array | None]]] = []
     for i, (no, yes) in enumerate(zip(*branch.gives)):
         edge = Edge(node.name, i)
         pair = _result(results[0], no), _result(results[1], yes)
@@ -280,7 +280,7 @@ def _add_branch(s: Any, node: PlanNode) -> None:
     roots = [*parts[0].roots, *parts[1].roots]
     reads = [predicate, *outside(roots, parts[0].first)]
     stage = BranchStage(predicate, (parts[0], parts[1]), values, list(dict.fromkeys(reads)))
-    s.emitter.effects.append(Tensor((), "bool", source=Made(stage, -1), name="branch"))
+    s.emitter.effects.append(Array((), "bool", source=Made(stage, -1), name="branch"))
     for i, (where, pair) in enumerate(merged):
         like = next(t for t in pair if t is not None)
         made = like.like(Made(stage, i), node.name)
@@ -297,12 +297,12 @@ def _result(found: list[Given], place: int | None) -> Given:
 
 def _is_made_inside(value: Given, first: Part) -> bool:
     """Who uses a value of one side alone knows that this side ran: a constant stays one outside."""
-    return isinstance(value, Tensor) and value.moment >= first.first and value.value is None
+    return isinstance(value, Array) and value.moment >= first.first and value.value is None
 
 
 def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
     """Both sides give the same: a handle, a value from outside, a constant."""
-    if not isinstance(no, Tensor) or not isinstance(yes, Tensor):
+    if not isinstance(no, Array) or not isinstance(yes, Array):
         if no != yes:
             raise Decline("the sides of a branch give different handles")
         s.keys[edge] = no
@@ -314,4 +314,4 @@ def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
 
 
 def _deliver(s: Any, edge: Edge, value: Given) -> None:
-    (s.values if isinstance(value, Tensor) else s.keys)[edge] = value
+    (s.values if isinstance(value, Array) else s.keys)[edge] = value

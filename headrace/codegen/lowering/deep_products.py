@@ -16,7 +16,7 @@ from math import prod
 
 from headrace.codegen.convolution import library
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import F32, F64, Compute, Expr, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import F32, F64, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.lowering.fallback import read
 from headrace.codegen.products import gemv
@@ -40,7 +40,7 @@ def split(call: LibraryCall) -> Compute | None:
         return None
     length = min(range(STRETCH, STRETCH // 2, -1), key=lambda n: (k % n, -n))
     count = k // length
-    part = Tensor((count, *c.whole), c.operand.dtype, name="part")
+    part = Array((count, *c.whole), c.operand.dtype, name="part")
     stretches = LibraryCall(
         "matmul",
         src=_cut(a, -1, count, length),

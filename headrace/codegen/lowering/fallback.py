@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Expr, Tensor
+from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Expr
 from headrace.codegen.ir.stages import ViewOf
 from headrace.codegen.lowering.lower import Emitter
 from headrace.ops.declaration.emit import Decline, LibraryCall, View
 
 
-def lower(e: Emitter, call: LibraryCall) -> Tensor:
+def lower(e: Emitter, call: LibraryCall) -> Array:
     """The result of the call."""
     rule = _RULES.get(call.kind)
     if rule is None or call.options.get("post_ops") or "bias" in call.views:
@@ -32,9 +32,9 @@ def read(view: View, index: Sequence[Expr]) -> Expr:
     own: list[Any] = [0] * len(view.order)
     for axis, i in zip(view.order, index):
         own[axis] = i
-    operand: Tensor = view.operand
+    operand: Array = view.operand
     if view.sizes is not None:
-        operand = Tensor(view.sizes, operand.dtype, value=_shaped(view), source=ViewOf(operand))
+        operand = Array(view.sizes, operand.dtype, value=_shaped(view), source=ViewOf(operand))
     found: Expr = operand[tuple(own)]
     return ir.cast(found, F32) if found.kind in (F16, BF16) else found
 
@@ -44,7 +44,7 @@ def _shaped(view: View) -> Any:
     return None if value is None else value.reshape(view.sizes)
 
 
-def write(e: Emitter, view: View, rule: Callable[..., Expr]) -> Tensor:
+def write(e: Emitter, view: View, rule: Callable[..., Expr]) -> Array:
     """An array like the view's operand: rule gives the element at an index in the library's
     order."""
 
@@ -55,7 +55,7 @@ def write(e: Emitter, view: View, rule: Callable[..., Expr]) -> Tensor:
 
 
 # -- matrix products -----------------------------------------------------------------------------
-def _matmul(e: Emitter, call: LibraryCall) -> Tensor:
+def _matmul(e: Emitter, call: LibraryCall) -> Array:
     a, b = call.views["src"], call.views["weights"]
 
     def at(view: View, lead: Sequence[Expr], *rest: Expr) -> Expr:
@@ -115,7 +115,7 @@ def _sizes(call: LibraryCall) -> tuple[int, int]:
     return weights.shape[-rank - 1], weights.shape[-rank - 2]
 
 
-def _convolution(e: Emitter, call: LibraryCall) -> Tensor:
+def _convolution(e: Emitter, call: LibraryCall) -> Array:
     g, (ins, outs) = _Geometry(call), _sizes(call)
     src, weights = call.views["src"], call.views["weights"]
 
@@ -132,7 +132,7 @@ def _convolution(e: Emitter, call: LibraryCall) -> Tensor:
     return write(e, call.views["dst"], element)
 
 
-def _convolution_data(e: Emitter, call: LibraryCall) -> Tensor:
+def _convolution_data(e: Emitter, call: LibraryCall) -> Array:
     g, (ins, outs) = _Geometry(call), _sizes(call)
     dst, weights = call.views["dst"], call.views["weights"]
 
@@ -151,7 +151,7 @@ def _convolution_data(e: Emitter, call: LibraryCall) -> Tensor:
     return write(e, call.views["src"], element)
 
 
-def _convolution_weights(e: Emitter, call: LibraryCall) -> Tensor:
+def _convolution_weights(e: Emitter, call: LibraryCall) -> Array:
     g, (ins, outs) = _Geometry(call), _sizes(call)
     src, dst, weights = (call.views[k] for k in ("src", "dst", "weights"))
     rank = len(g.strides)
@@ -179,7 +179,7 @@ def _lowest(kind: ir.Kind, is_finite: bool = False) -> Expr:
     return ir.const(-(1 << (kind.bits - 1)) if kind.is_signed else 0, kind)
 
 
-def _max_pool(e: Emitter, call: LibraryCall) -> Tensor:
+def _max_pool(e: Emitter, call: LibraryCall) -> Array:
     g, src = _Geometry(call), call.views["src"]
 
     def element(n: Expr, c: Expr, *out: Expr) -> Expr:
@@ -204,7 +204,7 @@ def _covered(g: _Geometry, out: Sequence[Expr], shape: Sequence[int]) -> Expr:
     return total
 
 
-def _avg_pool(e: Emitter, call: LibraryCall) -> Tensor:
+def _avg_pool(e: Emitter, call: LibraryCall) -> Array:
     g, src = _Geometry(call), call.views["src"]
 
     def element(n: Expr, c: Expr, *out: Expr) -> Expr:
@@ -214,7 +214,7 @@ def _avg_pool(e: Emitter, call: LibraryCall) -> Tensor:
     return write(e, call.views["dst"], element)
 
 
-def _avg_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
+def _avg_pool_data(e: Emitter, call: LibraryCall) -> Array:
     g, src, dst = _Geometry(call), call.views["src"], call.views["dst"]
 
     def element(n: Expr, c: Expr, *at: Expr) -> Expr:
@@ -230,7 +230,7 @@ def _avg_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
     return write(e, src, element)
 
 
-def _max_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
+def _max_pool_data(e: Emitter, call: LibraryCall) -> Array:
     """First where each window's maximum is, then every place collects from the windows over it."""
     g, src, grad = _Geometry(call), call.views["src"], call.views["diff_dst"]
     zero = ir.const(0, ir.INDEX)
@@ -267,7 +267,7 @@ def _max_pool_data(e: Emitter, call: LibraryCall) -> Tensor:
     return write(e, call.views["diff_src"], element)
 
 
-_RULES: dict[str, Callable[[Emitter, LibraryCall], Tensor]] = {
+_RULES: dict[str, Callable[[Emitter, LibraryCall], Array]] = {
     "matmul": _matmul,
     "convolution": _convolution,
     "convolution_data": _convolution_data,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.codegen.fusion.inlining import collect, dependencies
-from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
 from headrace.codegen.ir.stages import Called, Cell, Part, Row, Stacked, Temporary, Zeroed
 from headrace.codegen.products import limits
 from headrace.codegen.program.native_control import HOLES, PUT, REST
@@ -25,18 +25,18 @@ from headrace.ops.declaration.emit import LibraryCall, View
 class LoopSum:
     """A variable that left its loop."""
 
-    start: Tensor
+    start: Array
     call: LibraryCall
     stacked: Stacked
-    kept: Tensor
-    flags: Tensor
+    kept: Array
+    flags: Array
 
-    def result(self, s: Any) -> Tensor:
+    def result(self, s: Any) -> Array:
         """The sum, after the loop: as far as terms were kept."""
         rows = []
         is_limited = limits.supports(self.call)
         for memory in (self.stacked.stack, self.kept):
-            whole = Tensor(
+            whole = Array(
                 memory.shape,
                 memory.dtype,
                 source=Row(memory, self.flags, HOLES if is_limited else REST),
@@ -45,7 +45,7 @@ class LoopSum:
             s.emitter.effects.append(whole)
             shape = (memory.shape[0] * memory.shape[1], *memory.shape[2:])
             rows.append(s.emitter.view(whole, shape))
-        total = Tensor(self.start.shape, self.start.dtype, name="sum")
+        total = Array(self.start.shape, self.start.dtype, name="sum")
         views = self.call.views
         call = LibraryCall(
             self.call.kind,
@@ -58,21 +58,21 @@ class LoopSum:
         total.source = Called(call, (rows[0], rows[1]))
         loops = tuple(Var(n) for n in total.shape)
         index = tuple(map(var, loops))
-        return Tensor(total.shape, total.dtype, source=Compute(loops, self.start[index] + total[index]))
+        return Array(total.shape, total.dtype, source=Compute(loops, self.start[index] + total[index]))
 
 
 def take_out(
-    body: Part, others: list[Tensor], starts: list[Tensor], carried: list[Tensor], nexts: list[Tensor]
+    body: Part, others: list[Array], starts: list[Array], carried: list[Array], nexts: list[Array]
 ) -> dict[int, LoopSum]:
     """The variables that are such sums, unless `others` need them; the body keeps their terms
     instead."""
-    users: dict[Tensor, int] = {}
+    users: dict[Array, int] = {}
     roots = [*body.roots, *nexts, *others]
-    for tensor in collect(roots, carried[0].moment if carried else body.first):
-        for used in dict.fromkeys(dependencies(tensor)):
+    for array in collect(roots, carried[0].moment if carried else body.first):
+        for used in dict.fromkeys(dependencies(array)):
             users[used] = users.get(used, 0) + 1
-    for tensor in roots:
-        users[tensor] = users.get(tensor, 0) + 1
+    for array in roots:
+        users[array] = users.get(array, 0) + 1
     found: dict[int, LoopSum] = {}
     for i, (start, leaf, following) in enumerate(zip(starts, carried, nexts)):
         product = _term(leaf, following, users)
@@ -83,18 +83,18 @@ def take_out(
             continue
         value = product.source.call.views["weights"].operand
         room = stacked.stack.shape[0]
-        flags = Tensor((max(room, 1),), dtypes.uint8, source=Zeroed(), name="flags")
-        kept = Tensor((room, *value.shape), value.dtype, source=Temporary(), name="terms")
+        flags = Array((max(room, 1),), dtypes.uint8, source=Zeroed(), name="flags")
+        kept = Array((room, *value.shape), value.dtype, source=Temporary(), name="terms")
         flags.moment = carried[0].moment.after()
         kept.moment = flags.moment.after()
         flags.source.held.append(kept)
         effect = Cell(kept, stacked.height, flags, PUT, value)
-        body.effects.append(Tensor((), "bool", source=effect, name="term"))
+        body.effects.append(Array((), "bool", source=effect, name="term"))
         found[i] = LoopSum(start, product.source.call, stacked, kept, flags)
     return found
 
 
-def _term(leaf: Tensor, following: Tensor, users: dict[Tensor, int]) -> Tensor | None:
+def _term(leaf: Array, following: Array, users: dict[Array, int]) -> Array | None:
     """The product in: variable + product, if nobody else uses either."""
     source = following.source
     if not isinstance(source, Compute) or source.body.op != "add":
@@ -106,13 +106,13 @@ def _term(leaf: Tensor, following: Tensor, users: dict[Tensor, int]) -> Tensor |
     arrays = [x.extra for x in loads]
     if leaf not in arrays:
         return None
-    product: Tensor = arrays[1 - arrays.index(leaf)]
+    product: Array = arrays[1 - arrays.index(leaf)]
     alone = users.get(leaf) == users.get(product) == users.get(following) == 1
     is_product = isinstance(product.source, Called) and product.source.call.kind == "matmul"
     return product if alone and is_product and len(product.shape) == 2 else None
 
 
-def _stacked(product: Tensor, body: Part) -> Stacked | None:
+def _stacked(product: Array, body: Part) -> Stacked | None:
     """Where its first operand comes from, if that is a stack with a limit and both operands have
     the summed dimension first."""
     call = product.source.call

@@ -1,6 +1,6 @@
 """Op rules -> stages.  Implements the interface that rules are written against (ops.declaration.emit).
 
-In: an op, its operands with concrete shapes, its attributes.  Out: one `Tensor` per output, with
+In: an op, its operands with concrete shapes, its attributes.  Out: one `Array` per output, with
 the stages behind it; updates of variables and checks of values are collected on the way.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Compute, Expr, Tensor, Var, kind_of, var
+from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Compute, Expr, Var, kind_of, var
 from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf, memory
 from headrace.codegen.ir.traverse import substitute
 from headrace.ops.declaration.declare import Op
@@ -44,8 +44,8 @@ class Emitter:
     def __init__(self) -> None:
         self.updates: list[Update] = []
         self.checks: list[Check] = []
-        self.effects: list[Tensor] = []  # what must happen, in this order
-        self.repeated: dict[Tensor, Tensor] = {}  # indices with equal ones -> which of them leads
+        self.effects: list[Array] = []  # what must happen, in this order
+        self.repeated: dict[Array, Array] = {}  # indices with equal ones -> which of them leads
         self.node: Any = None  # whose rule is running
         self.specializer: Any = None  # walks what rules compose
 
@@ -146,14 +146,14 @@ class Emitter:
         self.checks.append(Check(bad, shape, message, found, extent, self.node))
 
     # -- whole operands ----------------------------------------------------------------------
-    def compute(self, shape: Sequence[int], rule: Callable[..., Any]) -> Tensor:
+    def compute(self, shape: Sequence[int], rule: Callable[..., Any]) -> Array:
         loops = tuple(Var(n) for n in shape)
         body = rule(*map(var, loops))
         if not isinstance(body, Expr):
             raise TypeError(f"a stage must compute an expression, not {body!r}")
         if body.kind is INDEX:
             body = ir.cast(body, ir.I64)
-        return Tensor(shape, body.kind, source=Compute(loops, body))
+        return Array(shape, body.kind, source=Compute(loops, body))
 
     def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Any]) -> Expr:
         return ir.reduce(kind, (extents,) if isinstance(extents, int) else tuple(extents), rule)
@@ -167,11 +167,11 @@ class Emitter:
         # Clamped all the same: a fed array may change between the check and its use.
         return ir.make("clamp", (at,), INDEX, int(extent))
 
-    def known(self, value: Any) -> Tensor:
+    def known(self, value: Any) -> Array:
         array = np.asarray(value)
-        return Tensor(array.shape, array.dtype, value=array)
+        return Array(array.shape, array.dtype, value=array)
 
-    def numbers(self, vector: Tensor) -> list[Any]:
+    def numbers(self, vector: Array) -> list[Any]:
         if vector.value is not None:
             return [int(n) for n in vector.value]
         packed = vector.source.parts if isinstance(vector.source, Assembled) else ()
@@ -188,20 +188,20 @@ class Emitter:
         (base, start), (other, end) = _base_and_offset(low), _base_and_offset(high)
         return end - start if base is other else None
 
-    def unwritten(self, shape: Sequence[int], dtype: Any) -> Tensor:
-        return Tensor(shape, dtype, source=Temporary())
+    def unwritten(self, shape: Sequence[int], dtype: Any) -> Array:
+        return Array(shape, dtype, source=Temporary())
 
-    def composed(self, rule: Callable[..., Any], *operands: Tensor) -> list[Tensor]:
+    def composed(self, rule: Callable[..., Any], *operands: Array) -> list[Array]:
         from headrace.codegen.lowering.composed import compose
 
         if self.specializer is None:
             raise Decline("a composition by itself")
         return compose(self.specializer, rule, operands)
 
-    def leaders(self, indices: Tensor) -> Tensor | None:
+    def leaders(self, indices: Array) -> Array | None:
         return self.repeated.get(indices)
 
-    def view(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+    def view(self, x: Array, shape: Sequence[int]) -> Array:
         wanted = tuple(int(n) for n in shape)
         if prod(wanted) != x.count:
             raise Decline(f"{list(wanted)} does not hold the elements of {list(x.shape)}")
@@ -211,18 +211,18 @@ class Emitter:
         base = x.source.base if isinstance(x.source, ViewOf) else x
         if base.shape == wanted:
             return base
-        return Tensor(wanted, x.dtype, value=value, source=ViewOf(base), name=x.name)
+        return Array(wanted, x.dtype, value=value, source=ViewOf(base), name=x.name)
 
-    def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Tensor]]) -> Tensor:
+    def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Array]]) -> Array:
         blocks = tuple((tuple(map(int, offset)), part) for offset, part in parts if part.count)
         for offset, part in blocks:
             for start, n, whole in zip(offset, part.shape, shape):
                 if start < 0 or start + n > whole:
                     raise Decline("a part does not fit")
-        return Tensor(shape, parts[0][1].dtype, source=Assembled(blocks))
+        return Array(shape, parts[0][1].dtype, source=Assembled(blocks))
 
-    def assign(self, variable: Tensor, rule: Callable[..., Any] | Tensor) -> Tensor:
-        value = rule if isinstance(rule, Tensor) else self.compute(variable.shape, rule)
+    def assign(self, variable: Array, rule: Callable[..., Any] | Array) -> Array:
+        value = rule if isinstance(rule, Array) else self.compute(variable.shape, rule)
         if value.kind is not variable.kind:
             raise TypeError(f"a variable of {variable.kind} cannot become {value.kind}")
         self.updates.append(Update(variable, value))
@@ -231,11 +231,11 @@ class Emitter:
     def scatter(
         self,
         kind: str,
-        into: Tensor,
+        into: Array,
         extents: Sequence[int],
         place: Callable[..., Any],
         value: Callable[..., Any],
-    ) -> Tensor:
+    ) -> Array:
         """A copy of `into`, changed at `place` for every index of the loops; equal places are
         changed in order."""
         loops = tuple(Var(n) for n in extents)
@@ -248,7 +248,7 @@ class Emitter:
             raise TypeError(f"an array of {into.kind} cannot take {made.kind}")
         how = "truncdiv" if kind == "div" and into.kind.is_integer else kind
         source = Scatter(into, loops, where, made, ir.of_kind(how, into.kind))
-        return Tensor(into.shape, into.dtype, source=source)
+        return Array(into.shape, into.dtype, source=source)
 
 
 def _unary(name: str) -> Callable[[Emitter, Expr], Expr]:
@@ -279,7 +279,7 @@ def _loops(x: Expr) -> tuple[Var, ...]:
 # -- ops -----------------------------------------------------------------------------------------
 def lower(
     e: Emitter, op: Op, arguments: Sequence[Any], attrs: dict[str, Any], shapes: Sequence[tuple[int, ...]]
-) -> list[Tensor]:
+) -> list[Array]:
     """The outputs of one op.  `arguments` are Tensors, or lists of them, as in the signature."""
     rule = op.lower_rule
     assert rule is not None
@@ -295,7 +295,7 @@ def _lower_elements(
     arguments: Sequence[Any],
     attrs: dict[str, Any],
     shapes: Sequence[tuple[int, ...]],
-) -> list[Tensor]:
+) -> list[Array]:
     """An element-wise rule: it gets scalars, broadcast by their indices, and answers with a formula
     of an element."""
     shape = shapes[0]
@@ -308,7 +308,7 @@ def _lower_elements(
     ]
     results = rule(e, *elements, **attrs)
     results = results if isinstance(results, (list, tuple)) else (results,)
-    return [Tensor(shape, r.kind, source=Compute(loops, r)) for r in results]
+    return [Array(shape, r.kind, source=Compute(loops, r)) for r in results]
 
 
 def require_broadcast(arguments: Sequence[Any], shape: tuple[int, ...]) -> None:
@@ -320,7 +320,7 @@ def require_broadcast(arguments: Sequence[Any], shape: tuple[int, ...]) -> None:
                 raise Decline(f"{list(own)} does not broadcast to {list(shape)}")
 
 
-def element(x: Tensor, index: tuple[Expr, ...]) -> Expr:
+def element(x: Array, index: tuple[Expr, ...]) -> Expr:
     """x at the output's index, broadcast."""
     if x.value is not None and x.value.ndim == 0 and x.value.item() in _PLAIN:
         return ir.const(x.value.item(), x.kind)
@@ -328,10 +328,10 @@ def element(x: Tensor, index: tuple[Expr, ...]) -> Expr:
     return x[tuple(i if n != 1 else 0 for i, n in zip(index[skipped:], x.shape))]
 
 
-def _flat(results: Any) -> list[Tensor]:
-    if isinstance(results, Tensor):
+def _flat(results: Any) -> list[Array]:
+    if isinstance(results, Array):
         return [results]
-    found: list[Tensor] = []
+    found: list[Array] = []
     for r in results or ():
         found.extend(_flat(r))
     return found

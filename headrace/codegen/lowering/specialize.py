@@ -17,7 +17,7 @@ from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.convolution import layouts, library, packing
 from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir.complex_numbers import Planes, is_complex
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_rules, control, deep_products, fallback, unique_rows
@@ -56,10 +56,10 @@ class Concrete(Input):
     held: Any
 
     @staticmethod
-    def make(tensor: Tensor, dtype: DType, held: Any) -> Concrete:
+    def make(array: Array, dtype: DType, held: Any) -> Concrete:
         view = object.__new__(Concrete)
-        view._sizes, view.dtype, view._tensor = tensor.shape, dtype, None
-        view.known, view.held = tensor.value, held
+        view._sizes, view.dtype, view._tensor = array.shape, dtype, None
+        view.known, view.held = array.value, held
         if held is not None:
             view._sizes = ()
         return view
@@ -84,14 +84,14 @@ class Specializer:
         self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
         self.emitter.specializer = self
-        self.values: dict[Edge, Tensor] = {}
-        self.first: dict[Key, Tensor] = {}
-        self.current: dict[Key, Tensor] = {}
+        self.values: dict[Edge, Array] = {}
+        self.first: dict[Key, Array] = {}
+        self.current: dict[Key, Array] = {}
         self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
         self.trips: list[Trips] = []  # of the loops around
         self.branches: list[Moment] = []  # when the branches around begin
-        self.upper: dict[Tensor, int] = {}  # bounds of scalars
-        self.planes: dict[Tensor, Planes] = {}  # complex arrays whose parts are known
+        self.upper: dict[Array, int] = {}  # bounds of scalars
+        self.planes: dict[Array, Planes] = {}  # complex arrays whose parts are known
 
     def run(
         self,
@@ -102,14 +102,14 @@ class Specializer:
         """`values` of inputs, by place, are built into the program."""
         inputs = []
         for i, (edge, shape) in enumerate(zip(self.region.inputs, shapes)):
-            tensor = complex_numbers.boundary(shape, self.plan.dtype(edge), edge.node)
+            array = complex_numbers.boundary(shape, self.plan.dtype(edge), edge.node)
             if i in values:
-                tensor.value = np.array(values[i])
-            self.values[edge] = tensor
-            inputs.append(tensor)
+                array.value = np.array(values[i])
+            self.values[edge] = array
+            inputs.append(array)
         for key, (shape, dtype) in held.items():
-            tensor = complex_numbers.boundary(shape, dtype, str(key[-1]))
-            self.first[key] = self.current[key] = tensor
+            array = complex_numbers.boundary(shape, dtype, str(key[-1]))
+            self.first[key] = self.current[key] = array
         self.add_all()
         return self.assembled(inputs)
 
@@ -138,10 +138,10 @@ class Specializer:
         if declined:
             raise Declined(declined, is_fault)
 
-    def assembled(self, inputs: list[Tensor]) -> Specialized:
+    def assembled(self, inputs: list[Array]) -> Specialized:
         changed = [k for k, t in self.current.items() if t is not self.first[k]]
         updates = [Update(self.first[k], self.current[k]) for k in changed]
-        outputs: list[Tensor] = []
+        outputs: list[Array] = []
         found: list[int | Key] = []
         for edge in self.region.outputs:
             if is_handle(self.plan.dtype(edge)):
@@ -200,9 +200,9 @@ class Specializer:
         results = known if known is not None else self.lowered(node, operands)
         self.note_updates()
         self.note_bound(node, operands, results)
-        for index, (output, tensor) in enumerate(zip(node.outputs, results)):
+        for index, (output, array) in enumerate(zip(node.outputs, results)):
             if not is_handle(output.dtype):
-                kept = self.keep(Edge(node.name, index), tensor)
+                kept = self.keep(Edge(node.name, index), array)
                 if not kept.name and kept.source is not None:
                     kept.name = node.name
             elif (named := self.named_by(node)) is not None:
@@ -213,22 +213,22 @@ class Specializer:
         handles = (e for e in node.inputs if is_handle(self.plan.dtype(e)))
         return next((self.keys[e] for e in handles), None)
 
-    def keep(self, edge: Edge, value: Any) -> Tensor:
+    def keep(self, edge: Edge, value: Any) -> Array:
         """The array of an edge; of a complex one that in which both parts stand."""
         if isinstance(value, Planes):
             self.planes[value.whole] = value
             value = value.whole
-        found: Tensor = value
+        found: Array = value
         self.values[edge] = found
         return found
 
     def operand(self, edge: Edge) -> Any:
         """The array, or, if it is complex, its parts."""
         dtype = self.plan.dtype(edge)
-        tensor = self.current[self.given(edge)] if is_handle(dtype) else self.given(edge)
-        if not is_complex(tensor.outer[1] if tensor.outer else dtype):
-            return tensor
-        return self.planes.get(tensor) or complex_numbers.split(tensor)
+        array = self.current[self.given(edge)] if is_handle(dtype) else self.given(edge)
+        if not is_complex(array.outer[1] if array.outer else dtype):
+            return array
+        return self.planes.get(array) or complex_numbers.split(array)
 
     def given(self, edge: Edge) -> Any:
         """A value, or the key of what a handle names."""
@@ -260,7 +260,7 @@ class Specializer:
             return None
         return self.room_since(moment) if all(t.is_exact for t in around) else None
 
-    def note_bound(self, node: PlanNode, operands: list[Tensor], results: list[Tensor]) -> None:
+    def note_bound(self, node: PlanNode, operands: list[Array], results: list[Array]) -> None:
         if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:
             known = [int(t.value) for t in operands if t.value is not None]
             known += [self.upper[t] for t in operands if t in self.upper]
@@ -269,10 +269,10 @@ class Specializer:
 
     def note_updates(self) -> None:
         for update in self.emitter.updates:
-            for key, tensor in self.current.items():
-                if tensor is update.variable:
+            for key, array in self.current.items():
+                if array is update.variable:
                     self.current[key] = update.value
-                    update.value.outer = tensor.outer
+                    update.value.outer = array.outer
                     if not update.value.name and update.value.source is not None:
                         update.value.name = self.emitter.node.name
                     break
@@ -280,7 +280,7 @@ class Specializer:
                 raise Decline("an update of something that is no variable")
         self.emitter.updates.clear()
 
-    def known(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor] | None:
+    def known(self, node: PlanNode, operands: list[Array]) -> list[Array] | None:
         """Outputs that follow from known values: computed now, by the reference."""
         op = node.op
         if STATEFUL in op.traits or op.wants_context or op.reference is None or not operands:
@@ -307,7 +307,7 @@ class Specializer:
             found.append(_constant(array, output.dtype, node.name))
         return found
 
-    def lowered(self, node: PlanNode, operands: list[Tensor]) -> list[Tensor]:
+    def lowered(self, node: PlanNode, operands: list[Array]) -> list[Array]:
         """By a library call where the op has one that accepts these operands, else by its rule.
         The shape that the rule gives must be the one that the shape rule demands: a difference
         declines the node, and the reference runs it."""
@@ -332,24 +332,24 @@ class Specializer:
             mixed = mixed or any(is_complex(o.dtype) for o in node.outputs)
             rules: Callable[..., list[Any]] = complex_rules.lower if mixed else lower
             made = rules(self.emitter, op, arguments, attrs, known)
-        for tensor, output, shape in zip(made, node.outputs, shapes):
+        for array, output, shape in zip(made, node.outputs, shapes):
             if is_handle(output.dtype):
                 continue
-            if shape is not None and tensor.shape != shape:
-                raise Decline(f"the rule gives {list(tensor.shape)}, the shape is {list(shape)}")
+            if shape is not None and array.shape != shape:
+                raise Decline(f"the rule gives {list(array.shape)}, the shape is {list(shape)}")
             # The caller's array has room for the declared type: another would be written beyond it.
-            if tensor.dtype.numpy != output.dtype.base.numpy:
-                raise Decline(f"the rule gives {tensor.dtype.name}, the type is {output.dtype.name}")
+            if array.dtype.numpy != output.dtype.base.numpy:
+                raise Decline(f"the rule gives {array.dtype.name}, the type is {output.dtype.name}")
         return made
 
-    def shapes(self, node: PlanNode, operands: list[Tensor]) -> list[tuple[int, ...] | None]:
+    def shapes(self, node: PlanNode, operands: list[Array]) -> list[tuple[int, ...] | None]:
         """Concrete shapes of the outputs, None where the shape rule does not know; it also refuses
         what does not fit."""
         inputs = []
-        for edge, tensor in zip(node.inputs, operands):
+        for edge, array in zip(node.inputs, operands):
             dtype = self.plan.dtype(edge)
-            held = (tensor.dtype, make_shape(tensor.shape)) if dtype.base.kind == "r" else None
-            inputs.append(Concrete.make(tensor, dtype.base, held))
+            held = (array.dtype, make_shape(array.shape)) if dtype.base.kind == "r" else None
+            inputs.append(Concrete.make(array, dtype.base, held))
         attrs = dict(node.attrs)
         wants = {w: attrs[w] for w in node.op.shape_wants}
         try:
@@ -364,10 +364,10 @@ class Specializer:
         return shapes
 
     def called(
-        self, node: PlanNode, operands: list[Tensor], arguments: list[Any], shapes: list[tuple[int, ...]]
-    ) -> list[Tensor] | None:
+        self, node: PlanNode, operands: list[Array], arguments: list[Any], shapes: list[tuple[int, ...]]
+    ) -> list[Array] | None:
         """The op as a library call, if a library does it."""
-        outputs = [Tensor(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
+        outputs = [Array(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
         for rule in node.op.library_rules.values():
             attrs = {name: node.attrs[name] for name in wanted(rule, node.op)}
             try:
@@ -389,4 +389,4 @@ class Specializer:
 def _constant(value: Any, dtype: DType, name: str) -> Any:
     if is_complex(dtype):
         return complex_numbers.known(value, dtype, name)
-    return Tensor(value.shape, dtype, value=value, name=name)
+    return Array(value.shape, dtype, value=value, name=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.traits import CONSTANT, IDENTITY
 from headrace.plan.plan import Edge, Plan
@@ -19,7 +19,7 @@ class Trips(NamedTuple):
     is_exact: bool
 
 
-def trips_of(s: Any, first: Moment, loop: Loop, starts: list[Tensor], invariants: list[Any]) -> Trips:
+def trips_of(s: Any, first: Moment, loop: Loop, starts: list[Array], invariants: list[Any]) -> Trips:
     """What is known of the trip count before the loop runs; `s.upper` has upper bounds of scalars."""
     given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
     return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))
@@ -53,9 +53,9 @@ def _source(plan: Plan, edge: Edge) -> Edge:
     return edge
 
 
-def _known(tensor: Any) -> int | None:
-    if isinstance(tensor, Tensor) and tensor.value is not None and tensor.shape == ():
-        return int(tensor.value)
+def _known(array: Any) -> int | None:
+    if isinstance(array, Array) and array.value is not None and array.shape == ():
+        return int(array.value)
     return None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.ops.array import reshape
 from headrace.ops.array.indexing.segment import unsorted_segment_sum
 from headrace.ops.array.slices.strided_slice import strided_slice
@@ -56,7 +56,7 @@ class _Uses:
                 self.users.setdefault(edge, []).append((user, number))
         self.inside = {n.name for n in s.region.nodes}
         self.seen = {*s.plan.fetches, *s.region.outputs, *s.region.kept}
-        self.tables: list[Tensor] = []
+        self.tables: list[Array] = []
 
     def rows(self) -> int:
         """The rows of the tables that are updated.  Declines where somebody else sees more."""

@@ -352,7 +352,7 @@ def memory(layout: Layout) -> Handle:
 @dataclass(frozen=True, slots=True)
 class Call:
     """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
-    stream are a frame's own, since runs may overlap."""
+    stream are an instance's own, since runs may overlap."""
 
     primitive: Handle
     arguments: list[tuple[str, Layout]]

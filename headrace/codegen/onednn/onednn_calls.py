@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Temporary
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
@@ -21,7 +21,7 @@ class Execution:
     """One primitive and what it works on."""
 
     description: Description
-    arguments: list[tuple[str, Layout, Tensor]]
+    arguments: list[tuple[str, Layout, Array]]
     written: tuple[str, ...]
     label: str = ""
     team: int = 1
@@ -32,8 +32,8 @@ class Execution:
         return self.description.implementation
 
 
-def temporary(nbytes: int) -> Tensor:
-    return Tensor((nbytes,), "uint8", source=Temporary(), name="temporary")
+def temporary(nbytes: int) -> Array:
+    return Array((nbytes,), "uint8", source=Temporary(), name="temporary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def work_of(call: LibraryCall) -> int:
 
 
 def finish(
-    description: Description, arguments: list[tuple[str, Layout, Tensor]], written: tuple[str, ...]
+    description: Description, arguments: list[tuple[str, Layout, Array]], written: tuple[str, ...]
 ) -> Execution:
     size = description.size("scratchpad")
     if size:
@@ -100,7 +100,7 @@ def finish(
     return Execution(description, arguments, written)
 
 
-def reorder(source: Layout, start: Tensor, target: Layout, end: Tensor) -> Execution:
+def reorder(source: Layout, start: Array, target: Layout, end: Array) -> Execution:
     made = dnn.described("reorder", source, dnn.engine(), target, dnn.engine(), dnn.attributes())
     moved = finish(made, [("src", source, start), ("dst", target, end)], ("dst",))
     moved.label = "reorder"
@@ -114,7 +114,7 @@ class Sequence:
         self.description = description
         self.before: list[Execution] = []
         self.after: list[Execution] = []
-        self.arguments: list[tuple[str, Layout, Tensor]] = []
+        self.arguments: list[tuple[str, Layout, Array]] = []
         self.written: list[str] = []
 
     def read(self, name: str, view: View) -> None:
@@ -136,7 +136,7 @@ class Sequence:
         self.arguments.append((name, want, place))
         self.written.append(name)
 
-    def extra(self, name: str, layout: Layout, place: Tensor, written: bool = False) -> None:
+    def extra(self, name: str, layout: Layout, place: Array, written: bool = False) -> None:
         self.arguments.append((name, layout, place))
         if written:
             self.written.append(name)

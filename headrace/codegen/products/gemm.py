@@ -1,7 +1,7 @@
 """Matrix products by kernels of our own: which tile, which threads, what is copied beforehand.
 
 In: a LibraryCall "matmul" on plain float or double arrays, stacks of matrices too, broadcast in any
-of their dimensions.  Out: steps of a program.  A second operand that several products of a program
+of their dimensions.  Out: instructions of a program.  A second operand that several products of a program
 share is put into panels once.
 """
 
@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import ceil, prod
 from typing import Any
 
-from headrace.codegen.ir.kernel_ir import F32, F64, Tensor
+from headrace.codegen.ir.kernel_ir import F32, F64, Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Temporary, memory
 from headrace.codegen.machine import threads
@@ -35,6 +35,7 @@ from headrace.codegen.products.llvm_gemm_text import (
 )
 from headrace.codegen.products.matrices import OPERANDS, matrix, stacks
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall
 
@@ -207,14 +208,14 @@ class Products:
     """The products of one program."""
 
     def __init__(self, calls: Iterable[LibraryCall]) -> None:
-        self.uses: dict[tuple[Tensor, Any], int] = {}
-        self.panels: dict[tuple[Tensor, Any, int], Tensor] = {}
+        self.uses: dict[tuple[Array, Any], int] = {}
+        self.panels: dict[tuple[Array, Any, int], Array] = {}
         for call in calls:
             if supports(call):
                 key = self.key(call)
                 self.uses[key] = self.uses.get(key, 0) + 1
 
-    def key(self, call: LibraryCall) -> tuple[Tensor, Any]:
+    def key(self, call: LibraryCall) -> tuple[Array, Any]:
         """The operand as this product sees it: memory, sizes, and how they step."""
         view = call.views["weights"]
         return memory(view.operand), (view.shape[-2:], matrix(view))
@@ -225,7 +226,7 @@ class Products:
         alone = prod(call.views["weights"].shape[:-2]) == 1
         return few and alone and self.uses[self.key(call)] > 1
 
-    def hoisted(self, call: LibraryCall, first: Moment, step: Any) -> list[Any]:
+    def hoisted(self, call: LibraryCall, first: Moment) -> list[Instruction]:
         """The panels of an operand from before a loop (made before `first`)."""
         if not supports(call) or any(0 in v.shape for v in call.views.values()):
             return []
@@ -235,17 +236,17 @@ class Products:
         if not self.is_shared(call):
             return []
         choice = choose(size_of(call), True)
-        return self._shared_panels(call, size_of(call), choice, step)
+        return self._shared_panels(call, size_of(call), choice)
 
-    def _shared_panels(self, call: LibraryCall, size: Size, choice: Choice, step: Any) -> list[Any]:
-        """The step that makes panels, if there are none yet."""
+    def _shared_panels(self, call: LibraryCall, size: Size, choice: Choice) -> list[Instruction]:
+        """The instruction that makes panels, if there are none yet."""
         key = (*self.key(call), choice.shape.tile_n)
         if key in self.panels:
             return []
         b, found = memory(call.views["weights"].operand), matrix(call.views["weights"])
         assert found is not None
         self.panels[key] = _panels(size, choice, _pitch(size, choice))
-        return [_panel_step(size, choice, found[1], _pitch(size, choice), b, self.panels[key], step)]
+        return [_panel_instruction(size, choice, found[1], _pitch(size, choice), b, self.panels[key])]
 
     def prefers(self, call: LibraryCall) -> bool:
         """Whether this beats oneDNN, by measurement.  Stacks of products with long sums and an operand
@@ -257,7 +258,7 @@ class Products:
             return True
         return host().vector_bits < 512 and is_awkward(size, matrix(call.views["src"]))
 
-    def steps(self, call: LibraryCall, step: Any, name: str) -> list[Any]:
+    def instructions(self, call: LibraryCall, name: str) -> list[Instruction]:
         """The product, and before it the panels that it is the first to need."""
         size, found = size_of(call), []
         shared = self.is_shared(call)
@@ -267,7 +268,7 @@ class Products:
         views = dict(zip(call.views, ld))
         b_step = views["weights"]
         if shared:
-            found += self._shared_panels(call, size, choice, step)
+            found += self._shared_panels(call, size, choice)
             b = self.panels[(*self.key(call), choice.shape.tile_n)]
             b_step = _pitch(size, choice)
         loops = stacks(call)
@@ -288,7 +289,7 @@ class Products:
         entry = _entry(shape, "gemm", params, work, min(choice.team, work))
         entry.places = [(a, False), (b, False), (c, True), ("scratch", 0)]
         scratch = choice.shape.scratch * choice.team
-        found.append(step([a, b], [c], entry, scratch, name=f"own {name}"))
+        found.append(Instruction([a, b], [c], entry, scratch, name=f"own {name}"))
         return found
 
 
@@ -301,9 +302,9 @@ def _pitch(size: Size, choice: Choice) -> int:
     return -(-size.k // choice.shape.lanes) * choice.shape.lanes
 
 
-def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:
+def _panels(size: Size, choice: Choice, pitch: int) -> Array:
     width = -(-size.n // choice.shape.tile_n) * choice.shape.tile_n
-    return Tensor(
+    return Array(
         (width * pitch,),
         "float32" if size.element == "float" else "float64",
         source=Temporary(),
@@ -311,16 +312,14 @@ def _panels(size: Size, choice: Choice, pitch: int) -> Tensor:
     )
 
 
-def _panel_step(
-    size: Size, choice: Choice, b_step: int, pitch: int, b: Tensor, panels: Tensor, step: Any
-) -> Any:
+def _panel_instruction(size: Size, choice: Choice, b_step: int, pitch: int, b: Array, panels: Array) -> Any:
     s = choice.shape
     shape = Shape(s.element, s.lanes, 1, s.vectors, ROWS, TURNED if size.b_turned else COPIED)
     work = -(-size.n // s.tile_n)
     team = threads.count() if size.n * size.k >= 1 << 17 else 1
     entry = _entry(shape, "panels", [size.n, size.k, b_step, pitch], work, min(team, work))
     entry.places = [(b, False), (panels, True)]
-    return step([b], [panels], entry, name=f"panels {size.k}x{size.n}")
+    return Instruction([b], [panels], entry, name=f"panels {size.k}x{size.n}")
 
 
 def _entry(shape: Shape, role: str, params: list[int], work: int, team: int) -> Entry:

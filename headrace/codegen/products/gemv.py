@@ -1,12 +1,11 @@
 """Products of a few rows with a matrix: which, and how threads share them.
 
-In: a LibraryCall "matmul" on plain float or double arrays.  Out: a step of a program.
+In: a LibraryCall "matmul" on plain float or double arrays.  Out: an instruction of a program.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.machine import threads
@@ -17,6 +16,7 @@ from headrace.codegen.products import llvm_gemv as code
 from headrace.codegen.products.llvm_gemm_text import DIRECT, ROWS, TURNED, Shape
 from headrace.codegen.products.matrices import OPERANDS, matrix
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -47,7 +47,7 @@ def prefers(call: LibraryCall) -> bool:
     return not size.b_turned or _steps_of_a(call)[1] == 1
 
 
-def steps(call: LibraryCall, step: Any, name: str) -> list[Any]:
+def instructions(call: LibraryCall, name: str) -> list[Instruction]:
     call = turned_around(call)
     size = gemm.size_of(call)
     places = [memory(call.views[v].operand) for v in ("src", "weights", "dst")]
@@ -64,7 +64,7 @@ def steps(call: LibraryCall, step: Any, name: str) -> list[Any]:
     params = [size.n, size.k, *_steps_of_a(call), steps_of_b[1], steps_of_c[1], width, scratch]
     entry = _entry(shape, levels, params, units, min(team, units))
     entry.places = [(places[0], False), (places[1], False), (places[2], True), ("scratch", 0)]
-    return [step(places[:2], places[2:], entry, scratch * team, name=f"own {name}")]
+    return [Instruction(places[:2], places[2:], entry, scratch * team, name=f"own {name}")]
 
 
 def _steps_of_a(call: LibraryCall) -> tuple[int, int]:

@@ -1,17 +1,16 @@
 """Products over rows of which a loop filled only some: they end with the last one that is filled.
 
 How long a product's sums are is a word of its entry, or of its kernel's parameters; a LIMIT entry before
-it writes that word, in the frame's own copy.
+it writes that word, in the instance's own copy.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.products import gemm
 from headrace.codegen.products.llvm_gemm_text import PARAMS
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.ops.declaration.emit import LibraryCall
 
@@ -24,12 +23,12 @@ def supports(call: LibraryCall) -> bool:
     return gemm.supports(call)
 
 
-def limited(steps: list[Any], call: LibraryCall, step: Any) -> list[Any]:
-    """A product's steps, the last of which looks no further than the flags say."""
-    flags: Tensor = call.options[FLAGS]
-    product: Entry = steps[-1].entry
+def limited(instructions: list[Instruction], call: LibraryCall) -> list[Instruction]:
+    """A product's instructions, the last of which looks no further than the flags say."""
+    flags: Array = call.options[FLAGS]
+    product: Entry = instructions[-1].entry
     cells = flags.shape[0]
     rows = call.views["src"].shape[-1] // cells
     limit = (product, _WORDS[product.kind])
     entry = Entry(native.LIMIT, [0, cells, rows], [(flags, False)], [], limits=limit)
-    return [*steps[:-1], step([flags], [], entry, name="limit"), steps[-1]]
+    return [*instructions[:-1], Instruction([flags], [], entry, name="limit"), instructions[-1]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headrace.codegen.emit.llvm_text import Block, Builder, Value, constant, vector
+from headrace.codegen.emit.llvm_text import BasicBlock, Builder, Value, constant, vector
 
 PARAMS = "m n k a_step b_step c_step block rows columns".split()
 STACK = "extent a b c".split()  # a loop over matrices, and what each operand moves on per step
@@ -142,7 +142,7 @@ class GemmText:
         b.block = after
         return values
 
-    def phi(self, block: Block, name: Value, *sources: tuple[Value, Block]) -> None:
+    def phi(self, block: BasicBlock, name: Value, *sources: tuple[Value, BasicBlock]) -> None:
         pairs = ", ".join(f"[ {v.text}, %{origin.label} ]" for v, origin in sources)
         block.lines.insert(0, f"{name.text} = phi {name.type} {pairs}")
 

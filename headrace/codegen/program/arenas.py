@@ -1,7 +1,7 @@
 """Large arenas are shared: a program borrows one while it runs.
 
 Training and evaluation, or batches of many sizes, then need the memory of the largest program
-instead of the sum.  Small ones stay with their frame, which costs less than asking.
+instead of the sum.  Small ones stay with their instance, which costs less than asking.
 """
 
 from __future__ import annotations
@@ -9,22 +9,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import numpy as np
 
 from headrace.codegen.program.prefault import LEAST, Touched
 from headrace.core import forks
+from headrace.core.dtypes import NDArray
 
 LARGE = 1 << 20  # bytes from which an arena is borrowed
 KEPT = 4  # free arenas
 
-Array = np.ndarray[Any, Any]
-
 
 class Arenas:
     def __init__(self) -> None:
-        self._free: list[Array] = []  # smallest first
+        self._free: list[NDArray] = []  # smallest first
         self._coming: Touched | None = None  # for a program that is being made
         self._lock = threading.Lock()
 
@@ -46,7 +44,7 @@ class Arenas:
                     coming.stop()
             raise
 
-    def take(self, nbytes: int) -> Array:
+    def take(self, nbytes: int) -> NDArray:
         """Memory of at least so many bytes; the smallest free one that fits, or a new one."""
         with self._lock:
             for i, arena in enumerate(self._free):
@@ -62,7 +60,7 @@ class Arenas:
                     return room[:nbytes]
         return np.empty(nbytes, np.uint8)
 
-    def give(self, arena: Array) -> None:
+    def give(self, arena: NDArray) -> None:
         with self._lock:
             self._free.append(arena)
             self._free.sort(key=lambda a: a.nbytes)

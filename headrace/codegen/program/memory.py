@@ -1,6 +1,7 @@
-"""Where every array of a program is.  In: blocks with sizes and lifetimes.  Out: offsets in one arena.
+"""Where every array of a program is.  In: allocations with sizes and lifetimes.  Out: offsets in one
+arena.
 
-Greedy: the largest block first, each at the lowest place where no block that lives at the same time is.
+Greedy: the largest first, each at the lowest place where none is that lives at the same time.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ ALIGNMENT = 64
 
 
 @dataclass(slots=True, eq=False)
-class Block:
-    """Memory that is needed from step `first` to step `last`, both included."""
+class Allocation:
+    """Memory that is needed from entry `first` to entry `last`, both included."""
 
     size: int
     first: int
@@ -22,7 +23,7 @@ class Block:
     offset: int = -1
     lane: tuple[int, int] | None = None  # the fork, and the only one of its branches that uses it
 
-    def overlaps(self, other: Block) -> bool:
+    def overlaps(self, other: Allocation) -> bool:
         if self.lane and other.lane and self.lane[0] == other.lane[0]:
             if self.lane != other.lane:
                 return True
@@ -33,45 +34,45 @@ def align(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def plan(blocks: list[Block]) -> int:
-    """Give every block its offset; the size of the arena."""
-    placed: list[tuple[int, int, Block]] = []  # offset, end; lowest first
+def plan(allocations: list[Allocation]) -> int:
+    """Give every allocation its offset; the size of the arena."""
+    placed: list[tuple[int, int, Allocation]] = []  # offset, end; lowest first
     total = 0
-    for block in sorted(blocks, key=lambda b: (-b.size, b.first)):
-        size = align(block.size)
+    for allocation in sorted(allocations, key=lambda b: (-b.size, b.first)):
+        size = align(allocation.size)
         at = 0
         for offset, end, other in placed:
             if offset >= at + size:
                 break  # so do all that follow
-            if end > at and other.overlaps(block):
+            if end > at and other.overlaps(allocation):
                 at = end
-        block.offset = at
-        insort(placed, (at, at + size, block), key=_offset)
+        allocation.offset = at
+        insort(placed, (at, at + size, allocation), key=_offset)
         total = max(total, at + size)
     return total
 
 
-def _offset(placed: tuple[int, int, Block]) -> int:
+def _offset(placed: tuple[int, int, Allocation]) -> int:
     return placed[0]
 
 
-def most_alive(blocks: list[Block]) -> int:
-    """The lower bound: bytes alive at the fullest step."""
+def most_alive(allocations: list[Allocation]) -> int:
+    """The lower bound: bytes alive at the fullest entry."""
     changes: dict[int, int] = {}
-    for b in blocks:
+    for b in allocations:
         changes[b.first] = changes.get(b.first, 0) + align(b.size)
         changes[b.last + 1] = changes.get(b.last + 1, 0) - align(b.size)
     alive = top = 0
-    for step in sorted(changes):
-        alive += changes[step]
+    for entry in sorted(changes):
+        alive += changes[entry]
         top = max(top, alive)
     return top
 
 
-def describe(blocks: list[Block], total: int) -> str:
-    lines = [f"arena {total} bytes, at most {most_alive(blocks)} alive, {len(blocks)} blocks"]
+def describe(allocations: list[Allocation], total: int) -> str:
+    lines = [f"arena {total} bytes, at most {most_alive(allocations)} alive, {len(allocations)} allocations"]
     lines += [
-        f"  {b.offset:>10} {b.size:>10}  steps {b.first}-{b.last}  {b.name}"
-        for b in sorted(blocks, key=lambda b: b.offset)
+        f"  {b.offset:>10} {b.size:>10}  entries {b.first}-{b.last}  {b.name}"
+        for b in sorted(allocations, key=lambda b: b.offset)
     ]
     return "\n".join(lines)

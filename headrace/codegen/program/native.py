@@ -5,14 +5,14 @@ named by (base, offset): `bases` holds the addresses of this run's arrays.  The 
 like a kernel, compiled once; functions of libraries reach it through the table `rt`, so the code
 can be cached.
 
-    int run(frame, list, how)
+    int run(instance, list, how)
 
-`frame` holds words: see FRAME.  `how` says what the Python list is for.  PLAIN: its arrays' data
+`instance` holds words: see INSTANCE.  `how` says what the Python list is for.  PLAIN: its arrays' data
 pointers become bases[1:].  CHECKED: it holds the inputs and the fresh outputs; every input must
 be an array as `spec` describes it, and a variable that is updated must have no other holder, else
 the answer is MISFIT and nothing has happened.  RESUME: go on where the last call stopped.  A
 program that takes long stops now and then (PAUSED), so that the interpreter sees signals.  After
-FAILED_CHECK and FAILED_LIBRARY, the frame's `number` tells which entry it was.  Where `times` is
+FAILED_CHECK and FAILED_LIBRARY, the instance's `number` tells which entry it was.  Where `times` is
 not 0, the ticks that every entry takes are added up there.
 
 Entries that jump make loops and branches; some change what a base points to: a cell of an array, the
@@ -41,7 +41,7 @@ KINDS = (
 RT_WORDS = 8
 OK, FAILED_CHECK, PAUSED, FAILED_LIBRARY, MISFIT, REFUSED, FULL = range(7)
 RESUME, PLAIN, CHECKED = range(3)
-FRAME = "words count bases rt scratch spec inputs updates fresh position number times".split()
+INSTANCE = "words count bases rt scratch spec inputs updates fresh position number times".split()
 # A NumPy array as an object: count, type, data, dimensions, sizes, (strides, base), dtype, flags.
 _COUNT, _TYPE, _DATA, _NDIM, _SIZES, _DTYPE, _FLAGS = 0, 8, 16, 24, 32, 56, 64
 CONTIGUOUS, OWNED, ALIGNED, WRITABLE = 0x1, 0x4, 0x100, 0x400

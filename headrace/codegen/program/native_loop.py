@@ -50,14 +50,14 @@ define internal ptr @pointer(ptr %entry, i64 %i) #1 {
   ret ptr %v
 }
 
-define i64 @run(ptr %frame, ptr %list, i64 %how) #0 {
+define i64 @run(ptr %instance, ptr %list, i64 %how) #0 {
 entry:
   %saved = alloca i32, align 4
-  %words = call ptr @pointer(ptr %frame, i64 0)
-  %bases = call ptr @pointer(ptr %frame, i64 2)
-  %inputs = call i64 @word(ptr %frame, i64 6)
-  %updates = call i64 @word(ptr %frame, i64 7)
-  %fresh = call i64 @word(ptr %frame, i64 8)
+  %words = call ptr @pointer(ptr %instance, i64 0)
+  %bases = call ptr @pointer(ptr %instance, i64 2)
+  %inputs = call i64 @word(ptr %instance, i64 6)
+  %updates = call i64 @word(ptr %instance, i64 7)
+  %fresh = call i64 @word(ptr %instance, i64 8)
   %first_fresh0 = add i64 %inputs, %updates
   %first_fresh = add i64 %first_fresh0, 1
   %first_update = add i64 %inputs, 1
@@ -68,8 +68,8 @@ plain:
   call void @bind(ptr %list, i64 0, i64 %all, ptr %bases, i64 1)
   br label %begin
 checked:
-  %spec = call ptr @pointer(ptr %frame, i64 5)
-  %rt = call ptr @pointer(ptr %frame, i64 3)
+  %spec = call ptr @pointer(ptr %instance, i64 5)
+  %rt = call ptr @pointer(ptr %instance, i64 3)
   %type = call i64 @word(ptr %rt, i64 6)
   %checks = getelementptr i64, ptr %spec, i64 %updates
   %fit = call i1 @fits(ptr %list, i64 %inputs, ptr %checks, i64 %type)
@@ -82,36 +82,37 @@ fitting:
   call void @bind(ptr %list, i64 %inputs, i64 %fresh, ptr %bases, i64 %first_fresh)
   br label %begin
 begin:
-  %pp = getelementptr ptr, ptr %frame, i64 9
+  %pp = getelementptr ptr, ptr %instance, i64 9
   store ptr %words, ptr %pp
-  %np = getelementptr i64, ptr %frame, i64 10
+  %np = getelementptr i64, ptr %instance, i64 10
   store i64 0, ptr %np
   br label %go
 go:
   call void @flush(ptr %saved)
-  %position = call ptr @pointer(ptr %frame, i64 9)
-  %number = call i64 @word(ptr %frame, i64 10)
-  %count = call i64 @word(ptr %frame, i64 1)
-  %scratch = call ptr @pointer(ptr %frame, i64 4)
-  %table = call ptr @pointer(ptr %frame, i64 3)
+  %position = call ptr @pointer(ptr %instance, i64 9)
+  %number = call i64 @word(ptr %instance, i64 10)
+  %count = call i64 @word(ptr %instance, i64 1)
+  %scratch = call ptr @pointer(ptr %instance, i64 4)
+  %table = call ptr @pointer(ptr %instance, i64 3)
   %patience = call i64 @word(ptr %table, i64 7)
   %now = call i64 @ticks()
   %until = add i64 %now, %patience
-  %code = call i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until)
+  %code = call i64 @walk(ptr %instance, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until)
   call void @unflush(ptr %saved)
   ret i64 %code
 }
 
 ; Entries from `number`, at `position`, up to `count`.
-define internal i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until) #0 {
+define internal i64 @walk(ptr %instance, ptr %position, i64 %number, i64 %count, ptr %scratch,
+                          i64 %until) #0 {
 begin:
   %job = alloca [520 x i64], align 64
-  %words = call ptr @pointer(ptr %frame, i64 0)
-  %bases = call ptr @pointer(ptr %frame, i64 2)
-  %rt = call ptr @pointer(ptr %frame, i64 3)
-  %positionp = getelementptr ptr, ptr %frame, i64 9
-  %numberp = getelementptr i64, ptr %frame, i64 10
-  %times = call ptr @pointer(ptr %frame, i64 11)
+  %words = call ptr @pointer(ptr %instance, i64 0)
+  %bases = call ptr @pointer(ptr %instance, i64 2)
+  %rt = call ptr @pointer(ptr %instance, i64 3)
+  %positionp = getelementptr ptr, ptr %instance, i64 9
+  %numberp = getelementptr i64, ptr %instance, i64 10
+  %times = call ptr @pointer(ptr %instance, i64 11)
   %timed = icmp ne ptr %times, null
   br label %head
 head:
@@ -225,7 +226,7 @@ jump:
 fork:
   %fork_threads = call i64 @word(ptr %entry, i64 4)
   %fork_threads32 = trunc i64 %fork_threads to i32
-  store ptr %frame, ptr %job
+  store ptr %instance, ptr %job
   %fork_entry = getelementptr ptr, ptr %job, i64 1
   store ptr %entry, ptr %fork_entry
   %fork_code = getelementptr i64, ptr %job, i64 2

@@ -71,24 +71,24 @@ done:
   ret void
 }
 
-; job: frame, fork entry, code of a failure, then (from word 8) the number of the next branch.
+; job: instance, fork entry, code of a failure, then (from word 8) the number of the next branch.
 ; Each thread takes the next branch that nobody has, and walks its entries.
 define internal void @branches(ptr %job) #0 {
 entry:
   %saved = alloca i32, align 4
-  %frame = call ptr @pointer(ptr %job, i64 0)
+  %instance = call ptr @pointer(ptr %job, i64 0)
   %fork = call ptr @pointer(ptr %job, i64 1)
   %codep = getelementptr i64, ptr %job, i64 2
   %next = getelementptr i64, ptr %job, i64 8
-  %words = call ptr @pointer(ptr %frame, i64 0)
-  %rt = call ptr @pointer(ptr %frame, i64 3)
+  %words = call ptr @pointer(ptr %instance, i64 0)
+  %rt = call ptr @pointer(ptr %instance, i64 3)
   %f1 = call i64 @word(ptr %rt, i64 1)
   %num = inttoptr i64 %f1 to ptr
   %t32 = call i32 %num()
   %t = sext i32 %t32 to i64
   %wide = call i64 @word(ptr %fork, i64 5)
   %own = mul i64 %t, %wide
-  %first_scratch = call ptr @pointer(ptr %frame, i64 4)
+  %first_scratch = call ptr @pointer(ptr %instance, i64 4)
   %scratch = getelementptr i64, ptr %first_scratch, i64 %own
   %count = call i64 @word(ptr %fork, i64 6)
   call void @flush(ptr %saved)
@@ -106,7 +106,7 @@ body:
   %number = call i64 @word(ptr %fork, i64 %at1)
   %end = call i64 @word(ptr %fork, i64 %at3)
   %position = getelementptr i64, ptr %words, i64 %start
-  %code = call i64 @walk(ptr %frame, ptr %position, i64 %number, i64 %end, ptr %scratch,
+  %code = call i64 @walk(ptr %instance, ptr %position, i64 %number, i64 %end, ptr %scratch,
                          i64 9223372036854775807)
   %good = icmp eq i64 %code, 0
   br i1 %good, label %head, label %bad

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
+from headrace.codegen.program.program import NativeProgram
+from headrace.core.dtypes import NDArray
 
-from headrace.codegen.program.program import Program
-
-Array = np.ndarray[Any, Any]
 MOST_PATIENCE = 64  # steps
 
 
@@ -22,14 +19,14 @@ class Packing:
     variables change between the steps, arrays are held only after some steps in which they did not.
     """
 
-    def __init__(self, program: Program, places: Sequence[int]) -> None:
+    def __init__(self, program: NativeProgram, places: Sequence[int]) -> None:
         self.program, self.places = program, list(places)
         self.lock = threading.Lock()
-        self.kept: tuple[list[Array], list[Array]] | None = None
+        self.kept: tuple[list[NDArray], list[NDArray]] | None = None
         self.last: list[int] = []
         self.patience = self.waited = 0
 
-    def arrays(self, given: list[Array]) -> list[Array]:
+    def arrays(self, given: list[NDArray]) -> list[NDArray]:
         """The packed weights for these inputs of the first program."""
         used = [given[p] for p in self.places]
         kept = self.kept

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.dtypes import NDArray
+
 LEAST = 32 << 20  # bytes: less is touched in no time
 _PART = 4 << 20  # bytes between two looks whether to stop
 _POPULATE = 23  # Linux's MADV_POPULATE_WRITE
 _PAGE = 4096
-Array = np.ndarray[Any, Any]
 
 
 class Touched:
@@ -43,7 +44,7 @@ class Touched:
                 return  # an old system, or no memory: who needs it will hear of it
             begin += _PART
 
-    def stop(self) -> Array:
+    def stop(self) -> NDArray:
         self._ends.set()
         self._thread.join()
         return self.room

@@ -1,9 +1,9 @@
-"""Program: one region for concrete shapes, ready to run.
+"""NativeProgram: one region for concrete shapes, ready to run.
 
 `run(arrays)` binds the addresses of the inputs, makes one native call, and hands out the outputs:
 new arrays each time, so what was returned never changes.  `run_checked` does the same in less time
 where all variables may change in place; then native code checks the arrays.  Several threads may
-run one program at once; each uses a frame (arena and tables) of its own.
+run one program at once; each uses an instance (arena and tables) of its own.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from headrace.codegen.machine.refusals import CheckFailed
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS, LARGE
 from headrace.codegen.program.memory import ALIGNMENT
+from headrace.core.dtypes import NDArray, NDType
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
 from headrace.core.interrupts import noted
 
-Array = np.ndarray[Any, Any]
 Key = tuple[Any, ...]  # names a variable (codegen.regions)
 
 
@@ -56,7 +56,7 @@ class Entry:
     code: Future[int] | None = None  # that word, while it is compiled
     limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
     grows: int = -1  # a push on a stack without a limit: its number
-    instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per frame
+    instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per instance
 
     def words(self) -> tuple[list[int], Any]:
         head, tail, kept = self.head, self.tail, None
@@ -78,11 +78,11 @@ class CheckInfo:
     value: tuple[int, int] | None
 
 
-Face = tuple[tuple[int, ...], np.dtype[Any]]  # shape and type of an array that goes in or out
+Face = tuple[tuple[int, ...], NDType]  # shape and type of an array that goes in or out
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Interface:
     """What goes into a program and comes out of it."""
 
     inputs: list[Face]
@@ -92,18 +92,18 @@ class Form:
     results: list[Result]
 
 
-class Frame:
+class Instance:
     """The memory of one run."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: NativeProgram) -> None:
         self.bases = (ctypes.c_int64 * program.base_count)()
-        self.arena: Array | None = None
+        self.arena: NDArray | None = None
         if not program.is_large:
             self.lend(np.empty(program.arena_bytes + ALIGNMENT, np.uint8))
         self.bases[program.first_constant] = program.constants.ctypes.data
         words: list[int] = []
         self.keep: list[Any] = []
-        self.stacks: dict[int, Array] = {}  # those without a limit
+        self.stacks: dict[int, NDArray] = {}  # those without a limit
         widest = 4
         self.starts: list[int] = []  # of the entries, among the words
         for entry in program.entries:
@@ -125,7 +125,7 @@ class Frame:
         self.limit(program.entries)
         self.scratch = (ctypes.c_int64 * (widest * sets))()
         start = self.words.ctypes.data
-        self.table = (ctypes.c_int64 * len(native.FRAME))(
+        self.table = (ctypes.c_int64 * len(native.INSTANCE))(
             start,
             len(program.entries),
             ctypes.addressof(self.bases),
@@ -143,7 +143,7 @@ class Frame:
 
     def limit(self, entries: list[Entry]) -> None:
         """Tell entries that write words of others where those are: a kernel's, in parameters that
-        are this frame's own."""
+        are this instance's own."""
         starts = dict(zip(entries, self.starts))
         for entry, start in starts.items():
             if entry.limits is None:
@@ -157,13 +157,13 @@ class Frame:
                 place = params.ctypes.data + 8 * word
             self.words[start + 2] = place
 
-    def lend(self, arena: Array | None) -> None:
-        """Give the frame its memory (or take it back)."""
+    def lend(self, arena: NDArray | None) -> None:
+        """Give the instance its memory (or take it back)."""
         self.arena = arena
         start = 0 if arena is None else arena.ctypes.data
         self.bases[0] = start + (-start % ALIGNMENT)
 
-    def grow(self, program: Program) -> None:
+    def grow(self, program: NativeProgram) -> None:
         """More room for the stack on which the last run stopped."""
         number = program.entries[self.number].grows
         start = self.starts[self.number]
@@ -179,7 +179,7 @@ class Frame:
             if entry.grows == number:
                 self.words[place + 3] = room
 
-    def bind(self, arrays: list[Array]) -> None:
+    def bind(self, arrays: list[NDArray]) -> None:
         """Name the arrays of this run where native code cannot read them off the list."""
         self.bases[1 : len(arrays) + 1] = [a.ctypes.data for a in arrays]
         self.table[9], self.table[10] = self.table[0], 0
@@ -190,18 +190,18 @@ class Frame:
         return self.table[10]
 
     def scalar(self, place: tuple[int, int]) -> int:
-        """An int64 in the frame's memory."""
+        """An int64 in the instance's memory."""
         return ctypes.c_int64.from_address(self.bases[place[0]] + place[1]).value
 
 
-class Program:
+class NativeProgram:
     """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants, then
     `moving` ones, which entries set, and `growing` stacks."""
 
     def __init__(
         self,
-        form: Form,
-        constants: Array,
+        interface: Interface,
+        constants: NDArray,
         entries: list[Entry],
         checks: list[CheckInfo],
         arena_bytes: int,
@@ -209,8 +209,8 @@ class Program:
         growing: int = 0,
         largest: str = "",
     ) -> None:
-        self.inputs, self.writes, self.fresh = form.inputs, form.writes, form.fresh
-        self.results = form.results
+        self.inputs, self.writes, self.fresh = interface.inputs, interface.writes, interface.fresh
+        self.results = interface.results
         self.constants, self.entries, self.checks = constants, entries, checks
         self.arena_bytes, self.moving, self.growing = arena_bytes, moving, growing
         self.first_constant = 1 + len(self.inputs) + len(self.writes) + len(self.fresh)
@@ -226,9 +226,9 @@ class Program:
         self.is_plain = self.reads_objects and all(may for _, may, _ in self.writes)
         self.spec = self._spec()
         self.packing: Any = None  # makes the last inputs from others (codegen.convolution.packing)
-        self._frames: list[Frame] = []
+        self._instances: list[Instance] = []
 
-    def _spec(self) -> Array:
+    def _spec(self) -> NDArray:
         """What `run_checked` demands of the inputs (see codegen.program.native)."""
         words = [number for number, _, _ in self.writes]
         changed = set(words)
@@ -242,11 +242,11 @@ class Program:
 
     def run(
         self,
-        arrays: list[Array],
+        arrays: list[NDArray],
         is_free: Sequence[bool] = (),
         cancel: Any = NEVER,
-        times: Array | None = None,
-    ) -> tuple[list[Array], list[Array]]:
+        times: NDArray | None = None,
+    ) -> tuple[list[NDArray], list[NDArray]]:
         """Outputs, and the new values of updated variables.  The arrays must have the inputs'
         shapes and types and be contiguous; `is_free` says per update whether the old value may
         go.  Ends early with `cancel.reason` once that is not None.  Adds to `times` the ticks that
@@ -254,11 +254,11 @@ class Program:
         if self.packing is not None:
             arrays = [*arrays, *self.packing.arrays(arrays)]
         try:
-            frame = self._frames.pop()
+            instance = self._instances.pop()
         except IndexError:
-            frame = Frame(self)
+            instance = Instance(self)
         bound = list(arrays)
-        news: list[Array] = []
+        news: list[NDArray] = []
         for k, (number, may, is_partial) in enumerate(self.writes):
             new = arrays[number]
             if not (may and is_free and is_free[k]):
@@ -270,69 +270,69 @@ class Program:
         bound += news
         bound += fresh
         if times is not None:
-            frame.table[11] = times.ctypes.data
+            instance.table[11] = times.ctypes.data
         try:
             if self.reads_objects:
-                self.call(frame, bound, native.PLAIN, cancel)
+                self.call(instance, bound, native.PLAIN, cancel)
             else:
-                frame.bind(bound)
-                self.call(frame, bound, native.RESUME, cancel)
+                instance.bind(bound)
+                self.call(instance, bound, native.RESUME, cancel)
         finally:
-            frame.table[11] = 0
-        self._frames.append(frame)
+            instance.table[11] = 0
+        self._instances.append(instance)
         return [r.find(arrays, news, fresh) for r in self.results], news
 
-    def run_checked(self, arrays: list[Array], cancel: Any) -> bool:
+    def run_checked(self, arrays: list[NDArray], cancel: Any) -> bool:
         """Run with variables changed in place; the fresh outputs are appended to `arrays`.  False
         where the arrays are not what the program was made for, or somebody else holds a variable:
         then nothing has happened.  Who calls holds no references but the list's."""
         if self.packing is not None:
             arrays += self.packing.arrays(arrays)
         try:
-            frame = self._frames.pop()
+            instance = self._instances.pop()
         except IndexError:
-            frame = Frame(self)
+            instance = Instance(self)
         for shape, dtype in self.fresh:
             arrays.append(np.empty(shape, dtype))
         if self.is_small:
-            code = self.run_native(frame.address, id(arrays), native.CHECKED)
-            fits = code == native.OK or self.after(code, frame, cancel)
+            code = self.run_native(instance.address, id(arrays), native.CHECKED)
+            fits = code == native.OK or self.after(code, instance, cancel)
         else:
-            fits = self.call(frame, arrays, native.CHECKED, cancel)
-        self._frames.append(frame)
+            fits = self.call(instance, arrays, native.CHECKED, cancel)
+        self._instances.append(instance)
         return fits
 
-    def call(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
         if not self.is_large:
-            return self.execute(frame, arrays, how, cancel)
+            return self.execute(instance, arrays, how, cancel)
         try:
             arena = ARENAS.take(self.arena_bytes + ALIGNMENT)
         except (MemoryError, ValueError, OverflowError) as error:  # NumPy's words for "too large"
             raise ResourceExhaustedError(None, None, self.too_large()) from error
-        frame.lend(arena)
+        instance.lend(arena)
         try:
-            return self.execute(frame, arrays, how, cancel)
+            return self.execute(instance, arrays, how, cancel)
         finally:
-            frame.lend(None)
+            instance.lend(None)
             ARENAS.give(arena)
 
-    def execute(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> bool:
+    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
         if self.uses_team:
-            code = self.with_team(frame, arrays, how, cancel)
+            code = self.with_team(instance, arrays, how, cancel)
         else:
-            code = self.run_native(frame.address, id(arrays), how)
-        return self.after(code, frame, cancel)
+            code = self.run_native(instance.address, id(arrays), how)
+        return self.after(code, instance, cancel)
 
-    def after(self, code: int, frame: Frame, cancel: Any) -> bool:
+    def after(self, code: int, instance: Instance, cancel: Any) -> bool:
         """Go on where native code returned before its end; whether the arrays were as expected."""
-        code = self.resumed(self.grown(code, frame), frame, cancel)
+        code = self.resumed(self.grown(code, instance), instance, cancel)
         if code == native.OK:
             return True
         if code == native.MISFIT:
             return False
-        raise self.failure(code, frame, cancel)
+        raise self.failure(code, instance, cancel)
 
-    def resumed(self, code: int, frame: Frame, cancel: Any, gives_way: bool = False) -> int:
+    def resumed(self, code: int, instance: Instance, cancel: Any, gives_way: bool = False) -> int:
         """Go on after pauses; with `gives_way` only until somebody else wants the cores."""
         if code != native.PAUSED:
             return code
@@ -340,63 +340,63 @@ class Program:
             while code == native.PAUSED and cancel.reason is None and not ctrl_c.is_pressed:
                 if gives_way and threads.team.is_wanted:
                     break
-                code = self.go(frame, None, native.RESUME)
+                code = self.go(instance, None, native.RESUME)
             if ctrl_c.is_pressed:
                 raise KeyboardInterrupt
         return code
 
-    def go(self, frame: Frame, where: int | None, how: int) -> int:
+    def go(self, instance: Instance, where: int | None, how: int) -> int:
         """Until it pauses or ends; stacks grow on the way."""
-        return self.grown(self.run_native(frame.address, where, how), frame)
+        return self.grown(self.run_native(instance.address, where, how), instance)
 
-    def grown(self, code: int, frame: Frame) -> int:
+    def grown(self, code: int, instance: Instance) -> int:
         while code == native.FULL:
             try:
-                frame.grow(self)
+                instance.grow(self)
             except MemoryError as error:
                 raise ResourceExhaustedError(None, None, self.too_large()) from error
-            code = self.run_native(frame.address, None, native.RESUME)
+            code = self.run_native(instance.address, None, native.RESUME)
         return code
 
-    def with_team(self, frame: Frame, arrays: list[Array], how: int, cancel: Any) -> int:
+    def with_team(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> int:
         """All cores, for a while at a time: others have their turn where this program pauses."""
         where: int | None = id(arrays)
         while True:
             threads.team.acquire(cancel)
             try:
-                code = self.go(frame, where, how)
-                code = self.resumed(code, frame, cancel, gives_way=True)
+                code = self.go(instance, where, how)
+                code = self.resumed(code, instance, cancel, gives_way=True)
             finally:
                 threads.team.release()
             if code != native.PAUSED or cancel.reason is not None:
                 return code
             how, where = native.RESUME, None
 
-    def failure(self, code: int, frame: Frame, cancel: Any) -> BaseException:
-        """The exception for a code that native code returned.  The frame can be used again, except
+    def failure(self, code: int, instance: Instance, cancel: Any) -> BaseException:
+        """The exception for a code that native code returned.  The instance can be used again, except
         after an error of a library, whose state is not known."""
         if code == native.PAUSED:
-            self._frames.append(frame)
+            self._instances.append(instance)
             reason: BaseException = cancel.reason
             return reason
-        entry = self.entries[frame.number]
+        entry = self.entries[instance.number]
         if code == native.REFUSED:
-            self._frames.append(frame)
+            self._instances.append(instance)
             return CheckFailed(None, None, f"{entry.name}: refused")
         if code != native.FAILED_CHECK:
             return InternalError(None, None, f"native code failed with {code}")
         info = self.checks[entry.check]
-        place = frame.scalar(info.bad)
+        place = instance.scalar(info.bad)
         index = np.unravel_index(place, info.shape) if info.shape else ()
         text = info.message.replace("{at}", f"[{','.join(map(str, index))}]" if index else "")
         text = text.replace("{extent}", str(info.extent))
         if info.value is not None:
-            text = text.replace("{value}", str(frame.scalar(info.value)))
-        self._frames.append(frame)
+            text = text.replace("{value}", str(instance.scalar(info.value)))
+        self._instances.append(instance)
         error = CheckFailed(None, None, text)
         return error if info.node is None else at(error, info.node)
 
-    def new_times(self) -> Array:
+    def new_times(self) -> NDArray:
         """Ticks of the processor per entry, for `run` to add to."""
         return np.zeros(len(self.entries) + 1, np.int64)
 
@@ -415,7 +415,7 @@ class Result:
     number: int
     shape: tuple[int, ...]
     dtype: Any
-    constant: Array | None = None
+    constant: NDArray | None = None
 
     @property
     def is_few(self) -> bool:
@@ -423,13 +423,13 @@ class Result:
         value = self.constant
         return value is not None and value.dtype.kind in "iu" and value.size <= 64
 
-    def find(self, arrays: list[Array], news: list[Array], fresh: list[Array]) -> Array:
+    def find(self, arrays: list[NDArray], news: list[NDArray], fresh: list[NDArray]) -> NDArray:
         if self.constant is not None:
             return self.constant
         array = {"inputs": arrays, "news": news, "fresh": fresh}[self.group][self.number]
         return array if array.shape == self.shape else self.shown(array)
 
-    def shown(self, array: Array) -> Array:
+    def shown(self, array: NDArray) -> NDArray:
         """The array's memory as this result sees it."""
         return (array if array.dtype == self.dtype else array.view(self.dtype)).reshape(self.shape)
 
@@ -438,7 +438,7 @@ class Result:
 class Specialized:
     """A program and how the region's values map to it."""
 
-    program: Program
+    program: NativeProgram
     variables: list[Key]  # in the order of the program's last inputs
     updated: list[Key]
     outputs: list[int | Key]  # a place in the program's outputs, or a variable

@@ -19,7 +19,7 @@ from headrace.codegen.machine import threads
 from headrace.codegen.machine.target import host
 from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options, sources
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, NDArray
 from headrace.core.shapes import Shape
 from headrace.graph.attrs import Literal
 from headrace.ops.declaration.declare import Op
@@ -133,7 +133,7 @@ class _Writer:
             return [self.plan(side) for side in value.sides], value.gives
         raise _NoKey
 
-    def array(self, value: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    def array(self, value: NDArray) -> tuple[Any, ...]:
         self.room -= value.nbytes
         if value.dtype.hasobject or self.room < 0:
             raise _NoKey

@@ -25,10 +25,19 @@ from headrace.codegen.onednn.recipes import Reader, Unreadable, demand
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.memory import ALIGNMENT
-from headrace.codegen.program.program import CheckInfo, Entry, Face, Form, Label, Program, Result, Specialized
+from headrace.codegen.program.program import (
+    CheckInfo,
+    Entry,
+    Face,
+    Interface,
+    Label,
+    NativeProgram,
+    Result,
+    Specialized,
+)
 from headrace.codegen.program_cache.kept_writer import ADDRESSES, nodes_of
 from headrace.codegen.regions.regions import Region
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import NDArray, as_dtype
 
 WORD = 1 << 63
 # Words of `head` (without addresses), and arrays; None: as many as the entry says.
@@ -103,7 +112,7 @@ class _Reader:
     def key(self, place: Any) -> Any:
         return self.keys[number(place, len(self.keys) - 1)]
 
-    def packing(self, text: Any, program: Program) -> Any:
+    def packing(self, text: Any, program: NativeProgram) -> Any:
         if text is None:
             return None
         from headrace.codegen.program.packed_weights import Packing
@@ -117,28 +126,28 @@ class _Reader:
         demand([program.inputs[p] for p in places] == first.inputs)
         return Packing(first, places)
 
-    def program(self, text: Any) -> Program:
+    def program(self, text: Any) -> NativeProgram:
         """A program whose numbers agree with one another: every result, update and place is within
         what it names."""
         get = partial(part, text)
-        form = Form(
+        sides = Interface(
             [face(f) for f in listed(get("inputs"))],
             [update(u) for u in listed(get("writes"))],
             [face(f) for f in listed(get("fresh"))],
             [self.result(r) for r in listed(get("results"))],
         )
-        counts = {"inputs": len(form.inputs), "news": len(form.writes), "fresh": len(form.fresh)}
-        demand(all(r.number < counts.get(r.group, 1) for r in form.results))
-        demand(all(w[0] < len(form.inputs) for w in form.writes))
+        counts = {"inputs": len(sides.inputs), "news": len(sides.writes), "fresh": len(sides.fresh)}
+        demand(all(r.number < counts.get(r.group, 1) for r in sides.results))
+        demand(all(w[0] < len(sides.inputs) for w in sides.writes))
         rows, arena = listed(get("entries")), number(get("arena"))
         moving, growing = (number(get(name), 4 * len(rows)) for name in ("moving", "growing"))
         constants = _aligned(self.array(get("constants")))
-        bases = _sizes(form, arena, constants.nbytes, moving + growing)
+        bases = _sizes(sides, arena, constants.nbytes, moving + growing)
         made = _Entries(self, bases, rows, growing)
         checks = [made.check(c) for c in listed(get("checks"))]
         entries = made.all(len(checks))
         demand(isinstance(get("largest"), str))
-        return Program(form, constants, entries, checks, arena, moving, growing, get("largest"))
+        return NativeProgram(sides, constants, entries, checks, arena, moving, growing, get("largest"))
 
     def array(self, place: Any) -> bytes:
         return self.arrays[number(place, len(self.arrays) - 1)]
@@ -157,9 +166,9 @@ class _Reader:
         return Result(group, number(place), shape, dtype, value)
 
 
-def _sizes(form: Form, arena: int, constants: int, unknown: int) -> list[int | None]:
+def _sizes(sides: Interface, arena: int, constants: int, unknown: int) -> list[int | None]:
     """How large what each base points to is; what entries set is not known."""
-    faces = [*form.inputs, *(form.inputs[w[0]] for w in form.writes), *form.fresh]
+    faces = [*sides.inputs, *(sides.inputs[w[0]] for w in sides.writes), *sides.fresh]
     sizes = [prod(shape) * dtype.itemsize for shape, dtype in faces]
     return [arena, *sizes, constants, *[None] * unknown]
 
@@ -342,7 +351,7 @@ def update(value: Any) -> tuple[int, bool, bool]:
     return number(place), may, is_partial
 
 
-def _aligned(data: bytes) -> np.ndarray[Any, Any]:
+def _aligned(data: bytes) -> NDArray:
     """The constants where vectors can be loaded from."""
     room = np.empty(len(data) + ALIGNMENT, np.uint8)
     start = -room.ctypes.data % ALIGNMENT

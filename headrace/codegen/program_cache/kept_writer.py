@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from headrace.codegen.onednn import onednn_api, recipes
 from headrace.codegen.program import native
-from headrace.codegen.program.program import CheckInfo, Entry, Face, Key, Program, Result, Specialized
+from headrace.codegen.program.program import CheckInfo, Entry, Face, Key, NativeProgram, Result, Specialized
 from headrace.codegen.regions.regions import Region
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import NDArray, as_dtype
 from headrace.plan.plan import PlanNode
 from headrace.plan.units import inner_nodes
 
@@ -74,7 +72,7 @@ class _Writer:
             raise Unwritable(str(key))
         return self.keys[key]
 
-    def program(self, p: Program) -> dict[str, Any]:
+    def program(self, p: NativeProgram) -> dict[str, Any]:
         """All that a program is, as JSON can hold it; addresses are left out, the reader finds its
         own."""
         numbers = {id(e): i for i, e in enumerate(p.entries)}
@@ -92,7 +90,7 @@ class _Writer:
             "entries": [self.entry(e, numbers) for e in p.entries],
         }
 
-    def array(self, value: np.ndarray[Any, Any]) -> int:
+    def array(self, value: NDArray) -> int:
         self.arrays.append(value.tobytes())
         return len(self.arrays) - 1
 

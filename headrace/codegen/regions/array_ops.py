@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Cell, Row, Stacked, Temporary, Zeroed
 from headrace.codegen.program.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
@@ -30,9 +30,9 @@ class ArrayValue:
 
     dtype: DType
     size: int
-    flags: Tensor
+    flags: Array
     shape: tuple[int, ...] | None  # of an element, once known
-    memory: Tensor | None = None
+    memory: Array | None = None
     is_whole: bool = False  # the memory is that of a value which has all cells
     is_sum: bool = False  # the array of a gradient
     clears: bool = True  # a cell is read once
@@ -74,10 +74,10 @@ class StackValue:
     """What is known of a stack."""
 
     dtype: DType
-    height: Tensor
+    height: Array
     shape: tuple[int, ...] | None = None
-    memory: Tensor | None = None
-    same: Tensor | None = None  # everything on it is this
+    memory: Array | None = None
+    same: Array | None = None  # everything on it is this
     room: int | None = None
     parent: Any = field(default=None)
 
@@ -95,13 +95,13 @@ class StackValue:
         return False
 
 
-def flow() -> Tensor:
-    return Tensor((), dtypes.float32, value=np.zeros((), np.float32), name="flow")
+def flow() -> Array:
+    return Array((), dtypes.float32, value=np.zeros((), np.float32), name="flow")
 
 
-def _number(value: Any, dtype: DType) -> Tensor:
+def _number(value: Any, dtype: DType) -> Array:
     array = np.asarray(value, dtype.numpy)
-    return Tensor(array.shape, dtype, value=array)
+    return Array(array.shape, dtype, value=array)
 
 
 def _array(s: Any, edge: Edge) -> tuple[Any, ArrayValue]:
@@ -112,18 +112,18 @@ def _array(s: Any, edge: Edge) -> tuple[Any, ArrayValue]:
     return key, found
 
 
-def _zeros(count: int, dtype: DType) -> Tensor:
-    return Tensor((max(count, 1),), dtype, source=Zeroed(), name="flags")
+def _zeros(count: int, dtype: DType) -> Array:
+    return Array((max(count, 1),), dtype, source=Zeroed(), name="flags")
 
 
-def _hold(beside: Tensor, memory: Tensor) -> None:
+def _hold(beside: Array, memory: Array) -> None:
     """Memory that is needed from the moment on at which `beside` is made."""
     assert isinstance(beside.source, Zeroed)
     memory.moment = beside.moment.after()
     beside.source.held.append(memory)
 
 
-def _move(zeros: Tensor, moment: Moment) -> None:
+def _move(zeros: Array, moment: Moment) -> None:
     """Made earlier than it was, with the memory that it holds."""
     assert isinstance(zeros.source, Zeroed)
     if zeros.moment >= moment:
@@ -132,12 +132,12 @@ def _move(zeros: Tensor, moment: Moment) -> None:
             memory.moment = zeros.moment.after()
 
 
-def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Tensor:
+def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Array:
     """Where the elements are, from now on of this shape."""
     if array.shape is not None and array.shape != shape:
         raise Decline("elements of different shapes")
     if array.memory is None:
-        memory = Tensor((array.size, *shape), array.dtype, source=Temporary(), name="array")
+        memory = Array((array.size, *shape), array.dtype, source=Temporary(), name="array")
         _hold(array.flags, memory)
         s.arrays[key] = replace(array, shape=shape, memory=memory)
         return memory
@@ -209,7 +209,7 @@ def _write(s: Any, node: PlanNode) -> None:
     memory = _memory(s, key, array, value.shape)
     how = ADD if array.is_sum else PUT
     effect = Cell(memory, index, array.flags, how, value)
-    s.emitter.effects.append(Tensor((), "bool", source=effect, name="write"))
+    s.emitter.effects.append(Array((), "bool", source=effect, name="write"))
     s.values[Edge(node.name, 0)] = flow()
 
 
@@ -220,19 +220,19 @@ def _read(s: Any, node: PlanNode) -> None:
         raise Decline("a read that the array refuses")
     memory = _memory(s, key, array, array.shape)
     effect = Cell(memory, index, array.flags, array.how)
-    value = Tensor(array.shape, array.dtype, source=effect, name=node.name)
+    value = Array(array.shape, array.dtype, source=effect, name=node.name)
     s.emitter.effects.append(value)
     s.values[Edge(node.name, 0)] = value
 
 
-def _whole(s: Any, node: PlanNode) -> Tensor:
+def _whole(s: Any, node: PlanNode) -> Array:
     """All cells, in order."""
     key, array = _array(s, node.inputs[0])
     if array.shape is None or node.attrs["dtype"] is not array.dtype or not array.size:
         raise Decline("an array without elements")
     memory = _memory(s, key, array, array.shape)
     row = Row(memory, array.flags, array.how_whole)
-    value = Tensor((array.size, *array.shape), array.dtype, source=row, name=node.name)
+    value = Array((array.size, *array.shape), array.dtype, source=row, name=node.name)
     s.emitter.effects.append(value)
     return value
 
@@ -246,12 +246,12 @@ def _gather(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = _whole(s, node)
 
 
-def _check_all(indices: Tensor, array: ArrayValue) -> None:
+def _check_all(indices: Array, array: ArrayValue) -> None:
     if indices.value is None or not np.array_equal(indices.value, np.arange(array.size)):
         raise Decline("some cells of an array, or in another order")
 
 
-def _fill(s: Any, key: Any, array: ArrayValue, value: Tensor) -> None:
+def _fill(s: Any, key: Any, array: ArrayValue, value: Array) -> None:
     """Every cell gets its row of a value: the array is where the value is."""
     if array.memory is not None or value.dtype.base is not array.dtype.base:
         raise Decline("a scatter to an array in use")
@@ -260,7 +260,7 @@ def _fill(s: Any, key: Any, array: ArrayValue, value: Tensor) -> None:
     if value.shape[0] != array.size:
         raise Decline("a scatter that the array refuses")
     effect = Row(value, array.flags, PUT)
-    s.emitter.effects.append(Tensor((), "bool", source=effect, name="scatter"))
+    s.emitter.effects.append(Array((), "bool", source=effect, name="scatter"))
     s.arrays[key] = replace(array, shape=value.shape[1:], memory=value, is_whole=True)
 
 
@@ -318,7 +318,7 @@ def _create_stack(s: Any, node: PlanNode) -> None:
     if limit is None or limit >= 0:
         raise Decline("a stack with a limit")
     key = s.keys[Edge(node.name, 0)] = ("stack", node.name)
-    height = Tensor((1,), dtypes.int64, source=Zeroed(), name="height")
+    height = Array((1,), dtypes.int64, source=Zeroed(), name="height")
     s.arrays[key] = StackValue(node.attrs["elem_type"], height)
 
 
@@ -347,16 +347,16 @@ def _push(s: Any, node: PlanNode) -> None:
             return
         room = s.room_since(stack.height.moment)
         count = 1 if room is None else room
-        memory = Tensor((count, *value.shape), stack.dtype, source=Temporary(), name="stack")
+        memory = Array((count, *value.shape), stack.dtype, source=Temporary(), name="stack")
         _hold(stack.height, memory)
         stack = s.arrays[key] = replace(stack, shape=value.shape, memory=memory, room=room)
     if stack.memory is None or stack.shape != value.shape:
         raise Decline("a stack of different values")
     effect = Stacked(stack.memory, stack.height, stack.room, value)
-    s.emitter.effects.append(Tensor((), "bool", source=effect, name="push"))
+    s.emitter.effects.append(Array((), "bool", source=effect, name="push"))
 
 
-def is_equal(x: Tensor, y: Tensor) -> bool:
+def is_equal(x: Array, y: Array) -> bool:
     """The same array, or the same constant."""
     if x is y or x.value is None or y.value is None:
         return x is y
@@ -371,7 +371,7 @@ def _pop(s: Any, node: PlanNode) -> None:
     if stack.memory is None or stack.shape is None:
         raise Decline("a stack that nobody fills")
     effect = Stacked(stack.memory, stack.height, stack.room)
-    value = Tensor(stack.shape, stack.dtype, source=effect, name=node.name)
+    value = Array(stack.shape, stack.dtype, source=effect, name=node.name)
     s.emitter.effects.append(value)
     s.values[Edge(node.name, 0)] = value
 

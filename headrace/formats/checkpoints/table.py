@@ -25,7 +25,7 @@ PLAIN, SNAPPY = 0, 1
 Handle = tuple[int, int]  # offset and size of a block
 
 
-class Block:
+class TableBlock:
     """The entries of one block, keys and values side by side."""
 
     __slots__ = ("keys", "values")
@@ -69,7 +69,7 @@ class Table:
         with files.translated(path):
             self._file = open(self.path, "rb", buffering=0)
         self._size = os.fstat(self._file.fileno()).st_size
-        self._kept: tuple[Handle, Block] | None = None
+        self._kept: tuple[Handle, TableBlock] | None = None
         try:
             self._index = self._read_block(self._index_handle())
         except DataLossError:
@@ -111,7 +111,7 @@ class Table:
             last = block.keys[-1] if block.keys else last
 
     # -- blocks ----------------------------------------------------------------------------------
-    def _block(self, place: int) -> Block:
+    def _block(self, place: int) -> TableBlock:
         handle = self._handle(place)
         if self._kept is None or self._kept[0] != handle:
             self._kept = handle, self._read_block(handle)
@@ -140,7 +140,7 @@ class Table:
         except Damaged as error:
             raise self._damage(str(error), start + error.offset) from None
 
-    def _read_block(self, handle: Handle) -> Block:
+    def _read_block(self, handle: Handle) -> TableBlock:
         offset, size = handle
         if offset + size + TRAILER > self._size:
             raise self._damage(f"a block of {size} bytes is cut short", offset)
@@ -149,7 +149,7 @@ class Table:
         if crc32c.masked(raw[: size + 1]) != stored:
             raise self._damage("block checksum mismatch", offset)
         try:
-            return Block(_opened(raw[:size], raw[size]))
+            return TableBlock(_opened(raw[:size], raw[size]))
         except Damaged as error:
             raise self._damage(str(error), offset) from None
 

@@ -8,15 +8,15 @@ import pytest
 import headrace as tf
 from headrace.codegen.assembly import bounds
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.assembly.assembly import Step
 from headrace.codegen.fusion import generalize
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.lowering.lower import Emitter
 from headrace.codegen.machine.checked_text import checked
 from headrace.codegen.onednn import onednn
 from headrace.codegen.products import gemm
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.core import options
 from headrace.ops.declaration.emit import LibraryCall, view
@@ -41,7 +41,7 @@ def careless(monkeypatch):
 
 def stage(x, shape, rule):
     """A program of one stage, which reads the array by `rule(source, *index)`."""
-    e, source = Emitter(), Tensor(x.shape, x.dtype, name="x")
+    e, source = Emitter(), Array(x.shape, x.dtype, name="x")
     made = e.compute(shape, lambda *at: rule(source, *at))
     made.name = "stage"
     return assemble([source], [made], [], [])
@@ -82,7 +82,7 @@ def test_what_is_inside_is_fine(count):
 def test_writes(careless, factor):
     """A scatter to computed places, side by side or far apart."""
     places, x = np.arange(60, 70), np.zeros(64, np.float32)
-    e, where, into = Emitter(), Tensor((10,), np.int64, name="where"), Tensor((64,), np.float32)
+    e, where, into = Emitter(), Array((10,), np.int64, name="where"), Array((64,), np.float32)
     made = e.scatter("set", into, (10,), lambda i: (where[i] * factor,), lambda i: e.const(1, tf.float32))
     made.name = "scattered"
     program = assemble([where, into], [made], [], [])
@@ -94,7 +94,7 @@ def test_products(monkeypatch):
     """Matrices of a stack beyond its end."""
     monkeypatch.setattr(gemm, "stacks", lambda call: [(6, 64, 64, 64)])
     a, b, c = (
-        Tensor(s, np.float64, name=n)
+        Array(s, np.float64, name=n)
         for s, n in [((2, 1, 8, 8), "a"), ((2, 3, 8, 8), "b"), ((2, 3, 8, 8), "c")]
     )
     c.source = Called(LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c)), (a, b))
@@ -106,8 +106,8 @@ def test_products(monkeypatch):
 
 def filled(nbytes):
     """A program that fills an array of 40 bytes with zeros."""
-    made = Tensor((10,), np.float32, name="zeros")
-    call = LibraryCall("nothing", src=view(Tensor((0,), np.float32)), dst=view(made))
+    made = Array((10,), np.float32, name="zeros")
+    call = LibraryCall("nothing", src=view(Array((0,), np.float32)), dst=view(made))
     made.source = Called(call, ())
     program = assemble([], [made], [], [])
     (entry,) = program.entries
@@ -134,9 +134,9 @@ def test_a_library_that_writes_too_much(nbytes):
 
 def test_a_library_that_writes_beyond_a_block():
     """The same between two arrays of the arena."""
-    e, x = Emitter(), Tensor((10,), np.float32)
-    zeros = Tensor((10,), np.float32, name="zeros")
-    call = LibraryCall("nothing", src=view(Tensor((0,), np.float32)), dst=view(zeros))
+    e, x = Emitter(), Array((10,), np.float32)
+    zeros = Array((10,), np.float32, name="zeros")
+    call = LibraryCall("nothing", src=view(Array((0,), np.float32)), dst=view(zeros))
     zeros.source = Called(call, ())
     program = assemble([x], [e.compute((10,), lambda i: x[i] + zeros[i])], [], [])
     program.entries[0].head = [48]
@@ -193,12 +193,12 @@ def test_unknown_addresses_are_not_passed_over():
         checked(text + "  %x1 = inttoptr i64 7 to ptr\n  %x2 = load float, ptr %x1\n  ret void\n}\n")
 
 
-def test_steps_are_those_of_other_programs():
+def test_instructions_are_those_of_other_programs():
     """Kernels keep the order of their arrays; two are put before them."""
-    x = Tensor((4,), np.float32)
-    step = Step([x], [], Entry(native.KERNEL, [0, 0, 4, 1, 1, 1], [(x, False)], []), 0)
-    watch = bounds.Watch([step])
-    (table, _), (report, _), (last, _) = step.entry.places
+    x = Array((4,), np.float32)
+    made = Instruction([x], [], Entry(native.KERNEL, [0, 0, 4, 1, 1, 1], [(x, False)], []), 0)
+    watch = bounds.Watch([made])
+    (table, _), (report, _), (last, _) = made.entry.places
     assert table.value.tolist() == [0, 16] and report is watch.report and last is x
 
 

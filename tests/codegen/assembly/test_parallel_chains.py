@@ -1,4 +1,4 @@
-"""Independent chains of small steps run side by side: the same results, an order that data allows."""
+"""Independent chains of small instructions run side by side: the same results, an order that data allows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.assembly import parallel_chains
-from headrace.codegen.assembly.assembly import Step
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.machine import threads
 from headrace.codegen.program import memory, native
+from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same, settled
@@ -68,46 +68,46 @@ def test_results_do_not_depend_on_who_comes_first():
 
 
 def test_one_thread_has_no_branches():
-    steps = [step([], [f"a{i}"], cost=1e6) for i in range(4)]
-    assert parallel_chains.side_by_side(steps, same, {}, 1, Step) == (steps, [])
+    instructions = [instruction([], [f"a{i}"], cost=1e6) for i in range(4)]
+    assert parallel_chains.side_by_side(instructions, same, {}, 1) == (instructions, [])
 
 
 # -- the order ----------------------------------------------------------------------------------
-names: dict[str, Tensor] = {}
+names: dict[str, Array] = {}
 
 
 def named(name):
-    return names.setdefault(name, Tensor((4,), "float32", name=name))
+    return names.setdefault(name, Array((4,), "float32", name=name))
 
 
-def same(tensor):
-    return tensor
+def same(array):
+    return array
 
 
-def step(reads, writes, cost=1e5, kind=native.KERNEL, is_part=False):
-    made = Step([named(r) for r in reads], [named(w) for w in writes], Entry(kind, [0] * 6, [], []))
+def instruction(reads, writes, cost=1e5, kind=native.KERNEL, is_part=False):
+    made = Instruction([named(r) for r in reads], [named(w) for w in writes], Entry(kind, [0] * 6, [], []))
     made.cost, made.is_part = cost, is_part
     return made
 
 
-def test_what_one_step_writes_another_waits_for():
-    a, b, c = step([], ["x"]), step(["x"], ["y"]), step([], ["x"])
+def test_what_one_instruction_writes_another_waits_for():
+    a, b, c = instruction([], ["x"]), instruction(["x"], ["y"]), instruction([], ["x"])
     before = parallel_chains.dependencies([a, b, c], same, {})
     assert before == {a: set(), b: {a}, c: {a, b}}
 
 
 def test_parts_of_an_array_do_not_wait_for_each_other():
-    old = step(["z"], ["r"])
-    parts = [step([f"p{i}"], ["z"], is_part=True) for i in range(3)]
-    reader = step(["z"], ["s"])
+    old = instruction(["z"], ["r"])
+    parts = [instruction([f"p{i}"], ["z"], is_part=True) for i in range(3)]
+    reader = instruction(["z"], ["s"])
     before = parallel_chains.dependencies([old, *parts, reader], same, {})
     assert [before[p] for p in parts] == [{old}] * 3
     assert before[reader] == set(parts)
 
 
 def test_variables_change_after_all_checks():
-    check = step(["bad"], [], kind=native.CHECK, cost=0)
-    change = step([], ["new"])
+    check = instruction(["bad"], [], kind=native.CHECK, cost=0)
+    change = instruction([], ["new"])
     before = parallel_chains.dependencies([check, change], same, {named("new"): named("variable")})
     assert before[change] == {check}
 
@@ -115,19 +115,19 @@ def test_variables_change_after_all_checks():
 @pytest.mark.parametrize("seed", range(20))
 def test_every_order_is_one_that_data_allows(seed):
     rng = np.random.default_rng(seed)
-    steps = []
+    instructions = []
     for i in range(40):
         reads = [f"v{k}" for k in rng.integers(0, 20, size=rng.integers(0, 3))]
-        made = step(reads, [f"v{rng.integers(0, 20)}"], cost=float(rng.uniform(1e3, 2e5)))
+        made = instruction(reads, [f"v{rng.integers(0, 20)}"], cost=float(rng.uniform(1e3, 2e5)))
         made.entry.uses_team = bool(rng.random() < 0.3)
         made.name = str(i)
-        steps.append(made)
-    before = parallel_chains.dependencies(steps, same, {})
-    alone = {s for s in steps if not s.entry.uses_team}
-    order = parallel_chains.arranged(steps, before, alone, 2)
-    found, forks = parallel_chains.flattened(order, 2, Step)
+        instructions.append(made)
+    before = parallel_chains.dependencies(instructions, same, {})
+    alone = {s for s in instructions if not s.entry.uses_team}
+    order = parallel_chains.arranged(instructions, before, alone, 2)
+    found, forks = parallel_chains.flattened(order, 2)
     place = {s: i for i, s in enumerate(found)}
-    assert set(steps) <= set(place)
+    assert set(instructions) <= set(place)
     branch = {
         n: (f, b)
         for f, fork in enumerate(forks)
@@ -143,8 +143,8 @@ def test_every_order_is_one_that_data_allows(seed):
 
 def test_memory_of_branches_is_not_shared():
     forks = [[(1, 2), (3, 4)]]
-    own = [memory.Block(64, 1, 1), memory.Block(64, 2, 2), memory.Block(64, 3, 4)]
-    passing, after = memory.Block(64, 0, 3), memory.Block(64, 5, 6)
+    own = [memory.Allocation(64, 1, 1), memory.Allocation(64, 2, 2), memory.Allocation(64, 3, 4)]
+    passing, after = memory.Allocation(64, 0, 3), memory.Allocation(64, 5, 6)
     parallel_chains.live_together([*own, passing, after], forks)
     assert not own[0].overlaps(own[1])  # one after the other
     assert own[0].overlaps(own[2]) and own[2].overlaps(own[1])

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.assembly import lay_out, postpone
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
 
@@ -29,7 +29,7 @@ def order(steps, variables, peak):
 
 
 def names(*words):
-    return [Tensor((64 << 20,), np.float32, name=w) for w in words]
+    return [Array((64 << 20,), np.float32, name=w) for w in words]
 
 
 def test_what_may_wait():
@@ -48,7 +48,7 @@ def test_what_may_wait():
     over = [*steps, Fake("overwrites", [z], [x])]
     assert order(over, {new: old}, late_is_less) == [s.name for s in over]
     # A variable that the chain reads changes in between.
-    other = Tensor((1,), np.float32)
+    other = Array((1,), np.float32)
     rate = [gradient, Fake("update", [big, old, y], [new]), Fake("rate", [z], [other])]
     assert order(rate, {new: old, other: y}, late_is_less) == [s.name for s in rate]
 

@@ -1,80 +1,76 @@
-"""Steps that read one large matrix come together, and nothing overtakes what it needs."""
+"""Instructions that read one large matrix come together, and nothing overtakes what it needs."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import headrace as tf
 from headrace.codegen.assembly import reuse
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import Instruction
+from headrace.codegen.program.program import Entry
 
 
-@dataclass(eq=False)
-class Step:
-    name: str
-    reads: list
-    writes: list
-    entry: object = field(default_factory=lambda: SimpleNamespace(kind=native.KERNEL))
-    is_part: bool = False
+def instruction(name, reads, writes, kind=native.KERNEL):
+    return Instruction(reads, writes, Entry(kind, [], [], []), name=name)
 
 
 def small():
-    return Tensor((4,), np.float32)
+    return Array((4,), np.float32)
 
 
 def two_layers(times):
     """Layer by layer in every time step, as an unrolled network's graph has it."""
-    weights = [Tensor((1024, 1024), np.float32) for _ in range(2)]
-    steps, state = [], [small(), small()]
+    weights = [Array((1024, 1024), np.float32) for _ in range(2)]
+    instructions, state = [], [small(), small()]
     for t in range(times):
         given = small()
-        steps.append(Step(f"in{t}", [], [given]))
+        instructions.append(instruction(f"in{t}", [], [given]))
         for layer in range(2):
             made = small()
-            steps.append(Step(f"{layer}.{t}", [given, state[layer], weights[layer]], [made]))
+            instructions.append(instruction(f"{layer}.{t}", [given, state[layer], weights[layer]], [made]))
             state[layer] = given = made
-    return steps, weights
+    return instructions, weights
 
 
-def ordered(steps, variables=None, peak=len):
-    return [s.name for s in reuse.layer_by_layer(steps, lambda t: t, variables or {}, peak)]
+def ordered(instructions, variables=None, peak=len):
+    return [s.name for s in reuse.layer_by_layer(instructions, lambda t: t, variables or {}, peak)]
 
 
 def test_layers_one_after_another():
-    steps, _ = two_layers(4)
+    instructions, _ = two_layers(4)
     inputs = [x for t in range(4) for x in (f"in{t}", f"0.{t}")]
-    assert ordered(steps) == inputs + [f"1.{t}" for t in range(4)]
+    assert ordered(instructions) == inputs + [f"1.{t}" for t in range(4)]
 
 
 def test_no_more_memory():
-    steps, _ = two_layers(4)
-    assert ordered(steps, peak=lambda s: 1 if s is steps else 2) == [s.name for s in steps]
+    instructions, _ = two_layers(4)
+    assert ordered(instructions, peak=lambda s: 1 if s is instructions else 2) == [
+        s.name for s in instructions
+    ]
 
 
 def test_few_readers_or_a_cycle_change_nothing():
-    steps, _ = two_layers(3)
-    assert ordered(steps) == [s.name for s in steps]
-    steps, weights = two_layers(4)
-    feedback = Step("back", [steps[2].writes[0], weights[0]], [small()])
-    steps[4].reads.append(feedback.writes[0])  # the second time step needs the first one's end
-    steps.insert(3, feedback)
-    assert ordered(steps) == [s.name for s in steps]
+    instructions, _ = two_layers(3)
+    assert ordered(instructions) == [s.name for s in instructions]
+    instructions, weights = two_layers(4)
+    feedback = instruction("back", [instructions[2].writes[0], weights[0]], [small()])
+    instructions[4].reads.append(feedback.writes[0])  # the second time step needs the first one's end
+    instructions.insert(3, feedback)
+    assert ordered(instructions) == [s.name for s in instructions]
 
 
 def test_updates_wait_for_readers_and_checks():
-    steps, weights = two_layers(4)
-    new = Tensor(weights[1].shape, np.float32)
-    check = Step("check", [steps[0].writes[0]], [], SimpleNamespace(kind=native.CHECK))
-    update = Step("update", [weights[1]], [new])
-    names = ordered([*steps, check, update], {new: weights[1]})
+    instructions, weights = two_layers(4)
+    new = Array(weights[1].shape, np.float32)
+    check = instruction("check", [instructions[0].writes[0]], [], native.CHECK)
+    update = instruction("update", [weights[1]], [new])
+    names = ordered([*instructions, check, update], {new: weights[1]})
     assert names[-2:] == ["check", "update"]
-    late = Step("late", [new], [small()])
-    assert ordered([*steps, check, update, late], {new: weights[1]})[-1] == "late"
+    late = instruction("late", [new], [small()])
+    assert ordered([*instructions, check, update, late], {new: weights[1]})[-1] == "late"
 
 
 def cell(x, c, h, kernel, bias):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.onednn import onednn
 from headrace.codegen.onednn.onednn_api import Unsupported
 from headrace.ops.declaration.emit import LibraryCall, view
@@ -32,7 +32,7 @@ POOLS = ((55, 64, 3, 2), (224, 64, 2, 2), (28, 256, 3, 1), (112, 64, 3, 2), (56,
 
 
 def image(*shape):
-    return Tensor(shape, "float32")
+    return Array(shape, "float32")
 
 
 def convolutions(n, side, channels, outputs, k, stride, pad):

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.convolution import library
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.lowering import fallback
 from headrace.codegen.lowering.lower import Emitter
@@ -26,7 +26,7 @@ needs_onednn = pytest.mark.skipif(not onednn.is_available(), reason="oneDNN is n
 def call(make, arrays, shape, dtype, writes="dst"):
     """Run one library call.  make(*operands, out) describes it."""
     operands = [operand(a) for a in arrays]
-    out = Tensor(shape, dtypes.as_dtype(dtype))
+    out = Array(shape, dtypes.as_dtype(dtype))
     described = make(*operands, out)
     out.source = Called(described, tuple(operands))
     program = assemble(operands, [out], [], [])
@@ -153,7 +153,7 @@ def assert_fast(made):
 @needs_onednn
 def test_choice():
     def product(dtype):
-        a, b, c = (Tensor(s, dtype) for s in ((3, 4), (4, 5), (3, 5)))
+        a, b, c = (Array(s, dtype) for s in ((3, 4), (4, 5), (3, 5)))
         return LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c))
 
     assert library.choose(product(np.float32)) == "onednn"
@@ -162,7 +162,7 @@ def test_choice():
 
 
 def test_views():
-    x = Tensor((2, 3, 4), np.float32)
+    x = Array((2, 3, 4), np.float32)
     assert view(x).shape == (2, 3, 4)
     assert transposed(x, True) == View(x, (0, 2, 1))
     assert view(x, (2, 0, 1)).shape == (4, 2, 3)
@@ -184,7 +184,7 @@ def test_fallback_convolution(case, dtype):
     x, w = rng.normal(size=image).astype(dtype), rng.normal(size=filters).astype(dtype)
     y = convolve(x.astype(float), w.astype(float), *geometry)
     dy, v, u = rng.normal(size=y.shape), rng.normal(size=image), rng.normal(size=filters)
-    a, b, c = operand(x), operand(w), Tensor(y.shape, dtypes.as_dtype(dtype))
+    a, b, c = operand(x), operand(w), Array(y.shape, dtypes.as_dtype(dtype))
     loose = {"rtol": 1e-3, "atol": 0.05} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
     got = fallback_call(described("convolution", a, b, c, case), [a, b], c)([x, w])
     np.testing.assert_allclose(got, y, **loose)
@@ -198,13 +198,13 @@ def test_fallback_convolution(case, dtype):
 def test_fallback_product(dtype):
     a, b = (rng.integers(-9, 9, size=s).astype(dtype) for s in ((2, 5, 7), (2, 7, 6)))
     left, right = operand(a), operand(b)
-    out = Tensor((2, 5, 6), dtypes.as_dtype(dtype))
+    out = Array((2, 5, 6), dtypes.as_dtype(dtype))
     made = LibraryCall("matmul", src=view(left), weights=view(right), dst=view(out))
     np.testing.assert_array_equal(fallback_call(made, [left, right], out)([a, b]), a @ b)
 
 
 def test_everything_works_without_libraries(monkeypatch):
     monkeypatch.setattr(onednn, "is_available", lambda: False)
-    a, b, c = (Tensor(s, np.float32) for s in ((3, 4), (4, 5), (3, 5)))
+    a, b, c = (Array(s, np.float32) for s in ((3, 4), (4, 5), (3, 5)))
     made = LibraryCall("matmul", src=view(a), weights=view(b), dst=view(c))
     assert library.choose(made) == "own"

@@ -32,7 +32,7 @@ def test_the_gradient_goes_to_the_first_maximum(
     monkeypatch, size, channels, window, stride, is_blocked, padding
 ):
     own = []
-    monkeypatch.setattr(pools, "steps", lambda *a, real=pools.steps: own.append(1) or real(*a))
+    monkeypatch.setattr(pools, "instructions", lambda *a, real=pools.instructions: own.append(1) or real(*a))
     rng = np.random.default_rng(0)
     # Many equal values: only the first of them gets a gradient.
     x = np.maximum(rng.integers(-3, 4, (3, *size, channels)), 0).astype("f")

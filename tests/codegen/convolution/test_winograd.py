@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import headrace as tf
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.convolution import winograd
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.machine.target import host
 from headrace.codegen.onednn import onednn
@@ -39,25 +39,25 @@ class Layer:
 
         def image(channels, side, is_blocked):
             if is_blocked:
-                held = Tensor((n, channels // lanes, *side, lanes), "float32")
+                held = Array((n, channels // lanes, *side, lanes), "float32")
                 return Blocked(held, LAST, block=lanes)
-            return View(Tensor((n, *side, channels), "float32"), LAST)
+            return View(Array((n, *side, channels), "float32"), LAST)
 
         self.kind, self.pads = kind, pads
         self.views = {
             "src": image(ins, side, blocked[0]),
-            "weights": View(Tensor((3, 3, ins, outs), "float32"), FILTER),
+            "weights": View(Array((3, 3, ins, outs), "float32"), FILTER),
             "dst": image(outs, out, blocked[1]),
         }
         if bias:
-            self.views["bias"] = view(Tensor((outs,), "float32"))
+            self.views["bias"] = view(Array((outs,), "float32"))
         self.out = WRITTEN[kind]
         self.given = [k for k in self.views if k != self.out]
 
     def run(self, arrays, monkeypatch, by_winograd):
         """The result, arrays and it as (rows, columns, channels) images."""
         call = LibraryCall(self.kind, **self.views, strides=(1, 1), dilations=(1, 1), pads=self.pads)
-        inputs = [Tensor(v.operand.shape, "float32") for v in map(self.views.get, self.given)]
+        inputs = [Array(v.operand.shape, "float32") for v in map(self.views.get, self.given)]
         for name, tensor in zip(self.given, inputs):
             old = call.views[name]
             call.views[name] = (
@@ -65,7 +65,7 @@ class Layer:
                 if isinstance(old, Blocked)
                 else View(tensor, old.order)
             )
-        result = Tensor(self.views[self.out].operand.shape, "float32")
+        result = Array(self.views[self.out].operand.shape, "float32")
         old = call.views[self.out]
         call.views[self.out] = (
             Blocked(result, LAST, block=old.block) if isinstance(old, Blocked) else View(result, old.order)
@@ -221,8 +221,8 @@ def test_a_result_depends_on_its_window_alone(value, monkeypatch):
 
 
 def calls(n, side, ins, outs, stride=1, dilation=1, k=3, kind="convolution"):
-    x, w = Tensor((n, side, side, ins), "float32"), Tensor((k, k, ins, outs), "float32")
-    y = Tensor((n, side // stride, side // stride, outs), "float32")
+    x, w = Array((n, side, side, ins), "float32"), Array((k, k, ins, outs), "float32")
+    y = Array((n, side // stride, side // stride, outs), "float32")
     return LibraryCall(
         kind,
         src=view(x, LAST),
@@ -275,8 +275,8 @@ class Network:
 def done(monkeypatch):
     """The kinds of calls that were done so."""
     kinds = []
-    plain = winograd.steps
-    monkeypatch.setattr(winograd, "steps", lambda call, *a: kinds.append(call.kind) or plain(call, *a))
+    plain = winograd.instructions
+    monkeypatch.setattr(winograd, "instructions", lambda call, *a: kinds.append(call.kind) or plain(call, *a))
     return kinds
 
 

@@ -9,7 +9,7 @@ import headrace as tf
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.fusion.in_place import pairs
 from headrace.codegen.ir.kernel import Acc, Accumulate, Kernel, Store, Sweep
-from headrace.codegen.ir.kernel_ir import F32, Tensor, Var, cast, var
+from headrace.codegen.ir.kernel_ir import F32, Array, Var, cast, var
 from headrace.codegen.lowering.lower import Emitter
 from headrace.runtime.containers import Containers
 from tests.codegen.compare import Runner, assert_same
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.native
 N = 64
 ROW, COLUMN = Var(N), Var(N)
 I, J = var(ROW), var(COLUMN)
-X, Y, OTHER = (Tensor((N, N), "float32", name=name) for name in ("x", "y", "other"))
+X, Y, OTHER = (Array((N, N), "float32", name=name) for name in ("x", "y", "other"))
 
 
 def sweep(*actions):
@@ -58,15 +58,15 @@ def test_may_not(how):
 
 
 def test_sizes_are_equal():
-    small = Tensor((N,), "float32")
-    wide = Tensor((N, N // 2), "float64")
+    small = Array((N,), "float32")
+    wide = Array((N, N // 2), "float64")
     assert pairs(kernel(sweep(Store(Y, (I, J), small[I])))) == []
     assert pairs(kernel(sweep(Store(Y, (I, J), cast(wide[I, J], F32))))) == []
 
 
 def program(build, *shapes):
     """x, y, ... -> a program, and what its arena takes in arrays of N x N floats."""
-    inputs = [Tensor(s, "float32") for s in shapes]
+    inputs = [Array(s, "float32") for s in shapes]
     made = assemble(inputs, build(Emitter(), *inputs), [], [])
     return made, made.arena_bytes / (4 * N * N)
 

@@ -7,7 +7,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.ir.kernel_ir import Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Var, var
 from headrace.codegen.ir.ranges import interval
 from headrace.codegen.lowering.lower import Emitter
 from headrace.codegen.onednn import onednn
@@ -63,7 +63,7 @@ def test_padding_is_zero(monkeypatch, window, expression, shape):
 def test_every_dimension_is_looked_at():
     """A stage of our own, read along its diagonal to beyond all of its ends."""
     x = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
-    e, source = Emitter(), Tensor(x.shape, np.float32)
+    e, source = Emitter(), Array(x.shape, np.float32)
     whole = e.compute(x.shape, lambda *at: source[at] + 10.0)
     read = e.compute((5, 3, 4), lambda i, j, k: whole[i - 1, j - 1, k - 1])
     got = assemble([source], [read], [], []).run([x])[0][0]
@@ -74,7 +74,7 @@ def test_every_dimension_is_looked_at():
 def test_rows_of_another_length(length):
     """A stage that shares its kernel with its reader, which goes on where it ends."""
     x = np.arange(72, dtype=np.float32).reshape(24, 3)
-    e, source = Emitter(), Tensor(x.shape, np.float32)
+    e, source = Emitter(), Array(x.shape, np.float32)
     total = e.compute((24,), lambda i: e.reduce("sum", 3, lambda k: source[i, k]))
     part = e.compute((24, 3), lambda i, k: source[i, k] - total[i])
     most = e.compute((24,), lambda i: e.reduce("max", 3, lambda k: part[i, k]))
@@ -89,7 +89,7 @@ def test_rows_of_another_length(length):
 def test_a_quotient_outside_does_not_trap():
     """Where zeros are divided by zeros, a processor would stop the program."""
     x = np.full((3,), 6, np.int32)
-    e, source = Emitter(), Tensor((3,), np.int32)
+    e, source = Emitter(), Array((3,), np.int32)
     whole = e.compute((3,), lambda i: e.truncate_div(source[i] + 1, source[i]))
     read = e.compute((5,), lambda i: whole[i - 1])
     got = assemble([source], [read], [], []).run([x])[0][0]
@@ -98,7 +98,7 @@ def test_a_quotient_outside_does_not_trap():
 
 def test_numbers_that_may_be_read_outside():
     """A known table of 5 and 7 gives 0 beyond its ends."""
-    table = Tensor((2,), np.int64, value=np.array([5, 7]))
+    table = Array((2,), np.int64, value=np.array([5, 7]))
     i = var(Var(2))
     assert interval(table[i]) == (5, 7)
     assert interval(table[i + 1]) == (0, 7)

@@ -10,7 +10,7 @@ import pytest
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.fusion.fusion import Fusion
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Var
 from headrace.codegen.lowering.lower import Emitter
 from tests.codegen.rules import run
 
@@ -156,7 +156,7 @@ def test_long_reductions_are_done_in_parts(kind, shape, axes):
     x = np.random.default_rng(7).normal(size=shape)
     x = x > 2 if kind == "any" else x.astype(np.float32)
     e = Emitter()
-    operand = Tensor(x.shape, x.dtype)
+    operand = Array(x.shape, x.dtype)
     fusion = Fusion([reduction(kind, axes)(e, operand)], [], [])
     assert len(fusion.items) == 2
     got = run(reduction(kind, axes), x)[0]
@@ -168,9 +168,9 @@ def test_long_reductions_are_done_in_parts(kind, shape, axes):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
 def test_long_columns_are_added_row_by_row(shape, dtype):
     x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
-    operand = Tensor(shape, dtype)
+    operand = Array(shape, dtype)
     lead = shape[:-1]
-    total = Tensor(shape[-1:], dtype)
+    total = Array(shape[-1:], dtype)
     loops = (Var(shape[-1]),)
     body = ir.reduce("sum", lead, lambda *at: operand[(*at, ir.var(loops[0]))])
     total.source = Compute(loops, body)

@@ -38,10 +38,10 @@ def test_arrays_of_the_dead_die_with_them():
     """The entry of an expression that loads an array does not hold the array."""
     array = np.ones(4, np.float32)
     seen = weakref.ref(array)
-    value = ir.Tensor((4,), ir.F32, value=array)[ir.const(1, ir.INDEX)]
+    value = ir.Array((4,), ir.F32, value=array)[ir.const(1, ir.INDEX)]
     for _ in range(20):
         loop = ir.Var(4)
-        value = ir.Tensor((4,), ir.F32, source=ir.Compute((loop,), value))[ir.var(loop)] + 1.5
+        value = ir.Array((4,), ir.F32, source=ir.Compute((loop,), value))[ir.var(loop)] + 1.5
     del array
     assert seen() is not None
     del value, loop
@@ -52,7 +52,7 @@ def test_an_array_is_not_taken_for_one_that_is_dead():
     """Though it may get the same address."""
     index = ir.const(1, ir.INDEX)
     for n in range(50):
-        tensor = ir.Tensor((4,), ir.F32, name=str(n))
+        tensor = ir.Array((4,), ir.F32, name=str(n))
         assert tensor[index].extra is tensor and tensor[index] is tensor[index]
         del tensor
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headrace.codegen.ir.float_ranges import ANYTHING, BOUNDED, FloatRanges, coarse
-from headrace.codegen.ir.kernel_ir import F32, INDEX, Tensor, const, var
+from headrace.codegen.ir.kernel_ir import F32, INDEX, Array, const, var
 from headrace.codegen.ir.kernel_ir import Var as Loop
 from headrace.codegen.lowering.lower import Emitter
 from headrace.core import dtypes
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.native
 
 def loaded(value=None):
     known = None if value is None else np.array([value], np.float32)
-    return Tensor((1,), dtypes.float32, value=known)[const(0, INDEX)]
+    return Array((1,), dtypes.float32, value=known)[const(0, INDEX)]
 
 
 def bounds(x):
@@ -34,7 +34,7 @@ def test_nothing_is_assumed_of_data():
     for made in (x, x * 2.0, -x, x + 1.0, e.select(x > 0.0, x, 0.0 - x), e.log(x), x / x):
         low, high = bounds(made)
         assert low == -math.inf and high == math.inf, made
-    large = Tensor((100,), dtypes.float32, value=np.ones(100, np.float32))
+    large = Array((100,), dtypes.float32, value=np.ones(100, np.float32))
     assert bounds(large[var(Loop(100))]) == ANYTHING
 
 
@@ -62,7 +62,7 @@ def test_overflow_of_a_narrow_type():
 
 def test_bits_of_a_mantissa():
     e = Emitter()
-    word = Tensor((1,), dtypes.uint32)[const(0, INDEX)]
+    word = Array((1,), dtypes.uint32)[const(0, INDEX)]
     mantissa = (word & e.const(0x7FFFFF, dtypes.uint32)) | e.const(0x3F800000, dtypes.uint32)
     low, high = bounds(e.bitcast(mantissa, dtypes.float32))
     assert low == 1.0 and 1.9999 < high < 2.0

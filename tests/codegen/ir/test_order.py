@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import START, Moment
 
 
@@ -40,7 +40,7 @@ def test_what_is_new_comes_behind_all_that_was_put_somewhere():
 
 
 def test_arrays_come_in_the_order_in_which_they_are_made():
-    made = [Tensor((), "float32") for _ in range(3)]
+    made = [Array((), "float32") for _ in range(3)]
     assert [t.moment for t in made] == sorted(t.moment for t in made)
 
 

@@ -391,8 +391,8 @@ def test_such_a_product_ends_with_the_last_iteration(size, dtype):
             assert_same(got, want)
         (found,) = runner.program.units[0].compiled.programs.values()
         assert native.LIMIT in [e.kind for e in found.program.entries]
-        for frame in found.program._frames:
-            frame.arena.fill(255)  # NaN
+        for instance in found.program._instances:
+            instance.arena.fill(255)  # NaN
     assert runner.is_whole
 
 

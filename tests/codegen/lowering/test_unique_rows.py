@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen.program.program import Program
+from headrace.codegen.program.program import NativeProgram
 from headrace.ops.state import update
 from tests.codegen.compare import assert_same
 
@@ -58,9 +58,11 @@ def test_equal_rows_are_added_up_first(name, by_handle):
 def test_a_new_number_of_distinct_rows_needs_no_new_program(monkeypatch):
     made = []
     monkeypatch.setattr(
-        Program,
+        NativeProgram,
         "__init__",
-        lambda self, *a, __init__=Program.__init__, **k: (made.append(self), __init__(self, *a, **k))[1],
+        lambda self, *a, __init__=NativeProgram.__init__, **k: (made.append(self), __init__(self, *a, **k))[
+            1
+        ],
     )
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
     rng = np.random.default_rng(2)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.lowering.lower import Emitter
 from headrace.codegen.machine import threads
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.native
 def large_program():
     """A kernel and, where there is oneDNN, a matrix product, both large enough for a team."""
     e = Emitter()
-    x = Tensor((512, 512), np.float32)
+    x = Array((512, 512), np.float32)
     outputs = [e.compute(x.shape, lambda i, j: e.exp(x[i, j]) * 2)]
     if onednn.is_available():
-        out = Tensor((512, 512), np.float32)
+        out = Array((512, 512), np.float32)
         call = LibraryCall("matmul", src=view(x), weights=view(x), dst=view(out))
         out.source = Called(call, (x,))
         outputs.append(out)
@@ -119,7 +119,7 @@ def test_concurrent_runs():
 def test_two_threads_give_the_numbers_of_one():
     """The result must not depend on how the work is shared."""
     e = Emitter()
-    x = Tensor((3000, 70), np.float32)
+    x = Array((3000, 70), np.float32)
     rows = e.compute((3000,), lambda i: e.reduce("sum", 70, lambda j: x[i, j] * x[i, j]))
     columns = e.compute((70,), lambda j: e.reduce("sum", 3000, lambda i: x[i, j]))
     program = assemble([x], [rows, columns], [], [])

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.assembly.assemble import assemble
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.products import gemm
 from headrace.ops.declaration.emit import LibraryCall, transposed, view
@@ -30,12 +30,12 @@ def own(monkeypatch):
 
 def product(a, b, turn_a, turn_b, times=1):
     """The results of equal products of one program."""
-    operands = [Tensor(x.shape, x.dtype) for x in (a, b)]
+    operands = [Array(x.shape, x.dtype) for x in (a, b)]
     first, second = (transposed(t, turn) for t, turn in zip(operands, (turn_a, turn_b)))
     lead = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     outputs = []
     for _ in range(times):
-        out = Tensor((*lead, first.shape[-2], second.shape[-1]), a.dtype)
+        out = Array((*lead, first.shape[-2], second.shape[-1]), a.dtype)
         call = LibraryCall("matmul", src=first, weights=second, dst=view(out))
         assert gemm.supports(call)
         out.source = Called(call, tuple(operands))
@@ -121,11 +121,11 @@ def test_nan_stays_in_its_row_and_column(own):
 
 
 def test_weights_that_are_used_again_are_put_into_panels():
-    x = Tensor((20, 64), np.float32)
-    w = Tensor((64, 64), np.float32)
+    x = Array((20, 64), np.float32)
+    w = Array((64, 64), np.float32)
     outputs, source = [], x
     for _ in range(3):
-        out = Tensor((20, 64), np.float32)
+        out = Array((20, 64), np.float32)
         call = LibraryCall("matmul", src=view(source), weights=view(w), dst=view(out))
         out.source = Called(call, (source, w))
         outputs.append(out)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen.ir.kernel_ir import Tensor
+from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.onednn import onednn
 from headrace.codegen.products.matrices import matrix, stacks
 from headrace.ops.declaration.emit import LibraryCall, transposed, view
@@ -99,8 +99,8 @@ def test_large_matrices(dtype, shapes):
 
 
 def call(left, right, whole):
-    a, b = Tensor((*left, 4, 5), np.float32), Tensor((*right, 5, 6), np.float32)
-    rank, dst = len(whole) + 2, Tensor((*whole, 4, 6), np.float32)
+    a, b = Array((*left, 4, 5), np.float32), Array((*right, 5, 6), np.float32)
+    rank, dst = len(whole) + 2, Array((*whole, 4, 6), np.float32)
     views = {"src": transposed(a, False, rank), "weights": transposed(b, False, rank)}
     return LibraryCall("matmul", **views, dst=view(dst))
 
@@ -114,6 +114,6 @@ def test_stacks_are_few_loops():
 
 
 def test_matrices_under_another_shape():
-    x = Tensor((6, 5), np.float32)
+    x = Array((6, 5), np.float32)
     assert matrix(view(x, (0, 2, 1), (2, 3, 5))) == (True, 5)
     assert matrix(view(x, (2, 0, 1), (3, 2, 5))) is None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.codegen.program.program import Program
+from headrace.codegen.program.program import NativeProgram
 from headrace.session.fetches import Fetches
 from tests.timing import PATIENCE, ctrl_c, may_lose_ctrl_c, once, soon, wait_until
 
@@ -102,7 +102,7 @@ def test_ctrl_c_in_the_code_of_a_dying_object(long, options, monkeypatch):
         for _ in range(100):  # the handler is called between two of these
             pass
 
-    def go(self, *args, go=Program.go):
+    def go(self, *args, go=NativeProgram.go):
         calls.append(args)
         if len(calls) == 2:  # after the first pause
             thing = Thing()
@@ -113,7 +113,7 @@ def test_ctrl_c_in_the_code_of_a_dying_object(long, options, monkeypatch):
     calls = []
     if options is None:
         long.run()  # a step that has run once knows a quicker way
-    monkeypatch.setattr(Program, "go", go)
+    monkeypatch.setattr(NativeProgram, "go", go)
     with soon(1.3), pytest.raises(KeyboardInterrupt):
         long.sess.run(long.step, {long.count: 1.0}, options=options)
     assert len(calls) > 2

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as tf
 from headrace.codegen.program.arenas import ARENAS, KEPT
-from headrace.codegen.program.program import Program
+from headrace.codegen.program.program import NativeProgram
 from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.native
 def seen(monkeypatch):
     """The arrays of every native call: fed ones, variables, outputs."""
     calls = []
-    original = Program.call
+    original = NativeProgram.call
 
-    def call(self, frame, arrays, how, cancel):
+    def call(self, instance, arrays, how, cancel):
         calls.append([a.ctypes.data for a in arrays])
-        return original(self, frame, arrays, how, cancel)
+        return original(self, instance, arrays, how, cancel)
 
-    checked = Program.run_checked
+    checked = NativeProgram.run_checked
 
     def run_checked(self, arrays, cancel):
         fits = checked(self, arrays, cancel)
@@ -34,8 +34,8 @@ def seen(monkeypatch):
             calls.append([a.ctypes.data for a in arrays])
         return fits
 
-    monkeypatch.setattr(Program, "call", call)
-    monkeypatch.setattr(Program, "run_checked", run_checked)
+    monkeypatch.setattr(NativeProgram, "call", call)
+    monkeypatch.setattr(NativeProgram, "run_checked", run_checked)
     return calls
 
 
@@ -112,7 +112,7 @@ def test_arenas_of_threads_are_bounded_and_given_back():
 def test_a_closed_session_keeps_no_programs():
     def programs():
         gc.collect()
-        return sum(type(o) is Program for o in gc.get_objects())
+        return sum(type(o) is NativeProgram for o in gc.get_objects())
 
     before = programs()
     with tf.Graph().as_default():

@@ -12,7 +12,7 @@ from headrace.codegen.assembly import arena_estimate
 from headrace.codegen.program import prefault
 from headrace.codegen.program.arenas import Arenas
 from headrace.codegen.program.prefault import LEAST, Touched
-from headrace.codegen.program.program import Program
+from headrace.codegen.program.program import NativeProgram
 from tests.timing import wait_until
 
 pytestmark = pytest.mark.native
@@ -82,7 +82,7 @@ def test_release():
 def test_no_more_than_the_program_takes(monkeypatch):
     """The estimate is a lower bound: nothing is touched in vain."""
     found, made = [], []
-    original, init = arena_estimate.at_least, Program.__init__
+    original, init = arena_estimate.at_least, NativeProgram.__init__
 
     def at_least(roots, updates):
         found.append(original(roots, updates))
@@ -93,7 +93,7 @@ def test_no_more_than_the_program_takes(monkeypatch):
         made.append(self.arena_bytes)
 
     monkeypatch.setattr(arena_estimate, "at_least", at_least)
-    monkeypatch.setattr(Program, "__init__", note)
+    monkeypatch.setattr(NativeProgram, "__init__", note)
     monkeypatch.setenv("HEADRACE_COMPILE", "always")
     with tf.Graph().as_default(), tf.Session() as sess:
         h = tf.random_uniform([256, 64])

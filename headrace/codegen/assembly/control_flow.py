@@ -1,4 +1,4 @@
-"""Loops, branches and what is done to arrays and stacks, as steps of a program.
+"""Loops, branches and what is done to arrays and stacks, as instructions of a program.
 
 A loop's variable that its body computes element by element stays where it is; any other has two
 places, which are exchanged after every iteration.  Jumps go to labels; memory that a loop uses and
@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from headrace.codegen.assembly.assembly import Step
 from headrace.codegen.fusion.fusion import CallItem, EffectItem, UnitItem
 from headrace.codegen.fusion.schedule import schedule_store
 from headrace.codegen.fusion.updates import own_values
-from headrace.codegen.ir.kernel_ir import Compute, Tensor, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import (
     PLACED,
@@ -32,6 +31,7 @@ from headrace.codegen.ir.stages import (
 )
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.program import native
+from headrace.codegen.program.instruction import of_entry
 from headrace.codegen.program.native_control import ADD, HOLES, LOOK_SOME, REST, SUM, TAKE_SOME
 from headrace.codegen.program.program import Entry, Label
 
@@ -45,34 +45,32 @@ def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
         _add_branch(a, item.stage, item.outputs, schedule)
 
 
-def _step(
+def _instruction(
     a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str, jump: Label | None = None
 ) -> Any:
-    entry = Entry(kind, head, list(places), [], jump=jump)
-    reads = [t for t, is_written in places if not is_written]
-    made = Step(reads, [t for t, is_written in places if is_written], entry, name=name)
-    a.steps.append(made)
+    made = of_entry(Entry(kind, head, list(places), [], jump=jump), name)
+    a.instructions.append(made)
     return made
 
 
 def _label(a: Any, label: Label) -> None:
-    label.at = len(a.steps)
+    label.at = len(a.instructions)
 
 
-def _copy(a: Any, source: Tensor, target: Tensor) -> None:
+def _copy(a: Any, source: Array, target: Array) -> None:
     source = memory_of(source)
     if source.source is None and source.value is not None and not np.any(source.value):
-        _step(a, native.FILL, [target.nbytes], [(target, True)], "zeros")
+        _instruction(a, native.FILL, [target.nbytes], [(target, True)], "zeros")
     elif target.nbytes:
-        _step(a, native.COPY, [target.nbytes], [(source, False), (target, True)], "copy")
+        _instruction(a, native.COPY, [target.nbytes], [(source, False), (target, True)], "copy")
 
 
-def _storage(tensor: Tensor, name: str) -> Tensor:
-    return tensor.like(Temporary(), name)
+def _storage(array: Array, name: str) -> Array:
+    return array.like(Temporary(), name)
 
 
 # -- loops -----------------------------------------------------------------------------------------
-def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) -> None:
+def _add_loop(a: Any, stage: LoopStage, outputs: list[Array], schedule: Any) -> None:
     """Head, exit, body, jump back.  A carried value that can not be updated in place has two
     buffers, which change roles (SWAP) at the end of each iteration instead of being copied.
     What the body reads of the condition's values is computed in the head; what does not change
@@ -86,31 +84,31 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Tensor], schedule: Any) ->
         a, [stage.goes_on, *shared, *stage.condition.roots], [], stage.condition.checks, stage.condition.first
     )
     places = _place_variables(a, stage, updates, body.in_place)
-    for tensor in outputs:
-        if tensor.source.index >= 0:
-            a.alias[tensor] = stage.carried[tensor.source.index]
+    for array in outputs:
+        if array.source.index >= 0:
+            a.alias[array] = stage.carried[array.source.index]
     for part in (head, body):
         hoist(a, part, min(stage.condition.first, stage.body.first))
     again, end = Label(), Label()
     _label(a, again)
-    first = len(a.steps)
+    first = len(a.instructions)
     head.emit()
     goes_on = memory_of(stage.goes_on)
-    _step(a, native.UNLESS, [0, 0], [(goes_on, False)], "while", end)
+    _instruction(a, native.UNLESS, [0, 0], [(goes_on, False)], "while", end)
     body.emit()
     for u in updates:
         if not body.in_place[u.variable]:
-            _step(a, native.SWAP, [], [(u.variable, True), (u.value, True)], "swap")
-    _step(a, native.JUMP, [0, 0], [], "again", again)
+            _instruction(a, native.SWAP, [], [(u.variable, True), (u.value, True)], "swap")
+    _instruction(a, native.JUMP, [0, 0], [], "again", again)
     _label(a, end)
-    last = len(a.steps) - 1
-    a.steps[last].reads += places
+    last = len(a.instructions) - 1
+    a.instructions[last].reads += places
     a.loops.append((first, last))
 
 
 def _place_variables(
-    a: Any, stage: LoopStage, updates: list[Update], in_place: dict[Tensor, bool]
-) -> list[Tensor]:
+    a: Any, stage: LoopStage, updates: list[Update], in_place: dict[Array, bool]
+) -> list[Array]:
     """Give every variable its memory, with the value that it starts with."""
     changed = {u.variable: u.value for u in updates}
     found = []
@@ -124,13 +122,13 @@ def _place_variables(
             if following is not None:
                 a.alias[following] = place
             if not place.nbytes:
-                _step(a, native.FILL, [0], [(place, True)], "nothing")
+                _instruction(a, native.FILL, [0], [(place, True)], "nothing")
             continue
         other = _storage(carried, f"{carried.name} next")
         found.append(other)
         a.moving[carried] = a.moving[following] = (place, other)
-        _step(a, native.LEA, [], [(carried, True), (place, True)], "place")
-        _step(a, native.LEA, [], [(following, True), (other, True)], "place")
+        _instruction(a, native.LEA, [], [(carried, True), (place, True)], "place")
+        _instruction(a, native.LEA, [], [(following, True), (other, True)], "place")
     return found
 
 
@@ -138,45 +136,45 @@ def hoist(a: Any, part: Any, first: Moment) -> None:
     """Panels of operands that are the same in all iterations are made before the first one."""
     for item in part.items:
         if isinstance(item, CallItem):
-            a.steps.extend(part.products.hoisted(item.called.call, first, Step))
+            a.instructions.extend(part.products.hoisted(item.called.call, first))
 
 
-def outside(roots: list[Tensor], first: Moment) -> list[Tensor]:
+def outside(roots: list[Array], first: Moment) -> list[Array]:
     """The arrays from before `first` that these need."""
     from headrace.codegen.fusion.inlining import dependencies
 
-    seen: set[Tensor] = set()
-    found: dict[Tensor, None] = {}
+    seen: set[Array] = set()
+    found: dict[Array, None] = {}
     stack = list(roots)
     while stack:
-        tensor = stack.pop()
-        if tensor in seen:
+        array = stack.pop()
+        if array in seen:
             continue
-        seen.add(tensor)
-        if tensor.moment < first:
-            found[tensor] = None
+        seen.add(array)
+        if array.moment < first:
+            found[array] = None
         else:
-            stack.extend(dependencies(tensor))
+            stack.extend(dependencies(array))
     return list(found)
 
 
 # -- branches --------------------------------------------------------------------------------------
-def _add_branch(a: Any, stage: BranchStage, outputs: list[Tensor], schedule: Any) -> None:
+def _add_branch(a: Any, stage: BranchStage, outputs: list[Array], schedule: Any) -> None:
     results = {t.source.index: t for t in outputs if t.source.index >= 0}
     places = {i: _storage(t, f"{t.name} of a branch") for i, t in results.items()}
-    for i, tensor in results.items():
-        a.alias[tensor] = places[i]
+    for i, array in results.items():
+        a.alias[array] = places[i]
     otherwise, end = Label(), Label()
     predicate = memory_of(stage.predicate)
-    _step(a, native.UNLESS, [0, 0], [(predicate, False)], "if", otherwise)
+    _instruction(a, native.UNLESS, [0, 0], [(predicate, False)], "if", otherwise)
     _add_side(a, stage, 1, places, schedule)
-    _step(a, native.JUMP, [0, 0], [], "done", end)
+    _instruction(a, native.JUMP, [0, 0], [], "done", end)
     _label(a, otherwise)
     _add_side(a, stage, 0, places, schedule)
     _label(a, end)
 
 
-def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], schedule: Any) -> None:
+def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Array], schedule: Any) -> None:
     """One side of a conditional.  A result that this side makes itself is made in the place of the
     conditional's output; one from outside, or with a place already, is copied there."""
     part = stage.sides[k]
@@ -195,7 +193,7 @@ def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Tensor], sch
         _copy(a, value, place)
 
 
-def _is_own(value: Tensor, part: Part) -> bool:
+def _is_own(value: Array, part: Part) -> bool:
     """Made here, in memory that may be chosen."""
     return (
         value.moment >= part.first
@@ -208,53 +206,53 @@ def _is_own(value: Tensor, part: Part) -> bool:
 # -- arrays and stacks -----------------------------------------------------------------------------
 def add_effect(a: Any, item: EffectItem) -> None:
     """What changes memory and has no value that fusion could place: zeros, arrays and stacks."""
-    tensor = item.tensor
-    match tensor.source:
+    effect = item.array
+    match effect.source:
         case Zeroed(held=held):
-            made = _step(a, native.FILL, [tensor.nbytes], [(tensor, True)], "zeros")
+            made = _instruction(a, native.FILL, [effect.nbytes], [(effect, True)], "zeros")
             made.writes += held
         case Cell() as cell:
-            _add_cell(a, tensor, cell)
+            _add_cell(a, effect, cell)
         case Row(array=array, flags=flags, how=how):
             cells = flags.shape[0] if array.shape[0] else 0
             size = array.nbytes // max(array.shape[0], 1)
             places = [(memory_of(array), how in _CLEARING), (flags, True)]
-            _step(a, native.ROW, [how, size, cells], places, "array")
-            if tensor.shape:  # read
-                a.alias[tensor] = memory_of(array)
+            _instruction(a, native.ROW, [how, size, cells], places, "array")
+            if effect.shape:  # read
+                a.alias[effect] = memory_of(array)
         case Stacked() as stacked:
-            _add_stacked(a, tensor, stacked)
+            _add_stacked(a, effect, stacked)
 
 
-def _add_cell(a: Any, tensor: Tensor, cell: Cell) -> None:
+def _add_cell(a: Any, effect: Array, cell: Cell) -> None:
     """Point a base at one cell of an array, then read or write there.  The first write to a cell of
     a gradient's array stores, later ones jump to the sum."""
     array = memory_of(cell.array)
     size = cell.array.nbytes // max(cell.array.shape[0], 1)
-    place = tensor if cell.value is None else _storage(cell.value, "cell")
+    place = effect if cell.value is None else _storage(cell.value, "cell")
     a.moving[place] = (array,)
     added = Label()
     head = [0, 0, cell.how, size, cell.array.shape[0], cell.index.kind.bytes]
     index = memory_of(cell.index)
     places = [(place, True), (array, False), (index, False), (cell.flags, True)]
-    _step(a, native.CELL, head, places, "cell", added if cell.how == ADD else None)
+    _instruction(a, native.CELL, head, places, "cell", added if cell.how == ADD else None)
     if cell.value is None:
         return
     if not cell.value.nbytes:
         _label(a, added)
         return
-    _step(a, native.COPY, [size], [(memory_of(cell.value), False), (place, True)], "write")
+    _instruction(a, native.COPY, [size], [(memory_of(cell.value), False), (place, True)], "write")
     if cell.how == ADD:
         end = Label()
-        _step(a, native.JUMP, [0, 0], [], "written", end)
+        _instruction(a, native.JUMP, [0, 0], [], "written", end)
         _label(a, added)
         _add_sum(a, place, cell.value)
         _label(a, end)
 
 
-def _add_sum(a: Any, place: Tensor, value: Tensor) -> None:
+def _add_sum(a: Any, place: Array, value: Array) -> None:
     """Add to what is in a cell."""
-    from headrace.codegen.assembly.assemble import kernel_step
+    from headrace.codegen.assembly.assemble import kernel_instruction
 
     total = _storage(value, "sum")
     a.alias[total] = place
@@ -262,26 +260,26 @@ def _add_sum(a: Any, place: Tensor, value: Tensor) -> None:
     index = tuple(map(var, loops))
     ones = tuple(0 if v.extent == 1 else i for v, i in zip(loops, index))
     body = place[ones] + value[ones]
-    a.steps.append(kernel_step(schedule_store(total, Compute(loops, body), None)))
+    a.instructions.append(kernel_instruction(schedule_store(total, Compute(loops, body), None)))
 
 
-def _add_stacked(a: Any, tensor: Tensor, stacked: Stacked) -> None:
+def _add_stacked(a: Any, array: Array, stacked: Stacked) -> None:
     """Push or pop.  A stack without a known limit is no part of the arena: it grows, and the entry
     that found it full runs again."""
     value = stacked.value
     if value is None:
-        a.moving[tensor] = (stacked.stack,)
-        places = [(tensor, True), (stacked.stack, False), (stacked.height, True)]
-        _step(a, native.POP, [tensor.nbytes], places, "pop")
+        a.moving[array] = (stacked.stack,)
+        places = [(array, True), (stacked.stack, False), (stacked.height, True)]
+        _instruction(a, native.POP, [array.nbytes], places, "pop")
         return
     place = _storage(value, "pushed")
     a.moving[place] = (stacked.stack,)
     places = [(place, True), (stacked.stack, False), (stacked.height, True)]
     room = 0 if stacked.room is None else stacked.room
-    made = _step(a, native.PUSH, [value.nbytes, room], places, "push")
+    made = _instruction(a, native.PUSH, [value.nbytes, room], places, "push")
     if stacked.room is None:
         if stacked.stack not in a.growing:
             a.growing.append(stacked.stack)
         made.entry.grows = a.growing.index(stacked.stack)
     if value.nbytes:
-        _step(a, native.COPY, [value.nbytes], [(memory_of(value), False), (place, True)], "push")
+        _instruction(a, native.COPY, [value.nbytes], [(memory_of(value), False), (place, True)], "push")
