@@ -21,6 +21,7 @@ from headrace.ops.nn.convolution.conv_geometry import (
     sizes_shape,
     windows_of,
 )
+from headrace.ops.nn.convolution.conv_samples import of_filter_gradient, of_forward, of_input_gradient
 from headrace.ops.nn.convolution.convolve import convolve, convolve_filter, convolve_input
 from headrace.ops.nn.window import channel_axis, channels_last, fits, from_channels_last, order_of, spatial
 
@@ -55,6 +56,13 @@ def library_options(x, w, y, **given):
         "dilations": tuple(k.dilation for k in windows),
         "pads": tuple((k.before, k.after) for k in windows),
     }
+
+
+def library_call(kind, x, w, y, weights, data_format, attrs):
+    """oneDNN's convolution of this kind; `weights` is the view of the filter w."""
+    order = order_of(len(data_format), data_format)
+    given = library_options(x, w, y, data_format=data_format, **attrs)
+    return LibraryCall(kind, src=view(x, order), weights=weights, dst=view(y, order), **given)
 
 
 def filters(w, x, data_format):
@@ -95,21 +103,12 @@ def forward_shape(x, w, chosen, data_format):
 
 
 # -- Conv2D -------------------------------------------------------------------------------------
-def conv2d_shape(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
-    return conv_shape(
-        "Conv2D",
-        input,
-        filter,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
+def conv2d_shape(input, filter, **attrs):
+    return conv_shape("Conv2D", input, filter, **attrs)
 
 
 @op("Conv2D", "input: T, filter: T -> output: T", shape=conv2d_shape, attrs=ATTRS, traits={PADS})
-def conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
+def conv2d(input, filter, *, data_format, **attrs):
     """Correlation of images with filters [height, width, channels, outputs]."""
     require(input.ndim == 4, f"input must be 4-dimensional{list(input.shape)}")
     require(filter.ndim == 4, f"filter must be 4-dimensional: {list(filter.shape)}")
@@ -120,15 +119,7 @@ def conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, d
         f"input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
-    windows = windows_of(
-        x.shape[1:3],
-        filter.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
+    windows = windows_of(x.shape[1:3], filter.shape, data_format=data_format, **attrs)
     return from_channels_last(convolve(x, filter, windows), data_format)
 
 
@@ -141,27 +132,13 @@ def _(node, dy):
 
 
 @conv2d.library("onednn")
-def _(x, w, out, *, strides, padding, explicit_paddings, data_format, dilations):
-    order = order_of(4, data_format)
-    given = library_options(
-        x,
-        w,
-        out,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
-    return LibraryCall(
-        "convolution", src=view(x, order), weights=filters(w, x, data_format), dst=view(out, order), **given
-    )
+def _(x, w, out, *, data_format, **attrs):
+    return library_call("convolution", x, w, out, filters(w, x, data_format), data_format, attrs)
 
 
 @conv2d.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
+    yield from of_forward(rng, CASES, PLAIN)
     yield Sample(np.zeros((0, 5, 5, 2)), rng.normal(size=(2, 2, 2, 3)), **PLAIN, padding="SAME")
     yield Sample(rng.normal(size=(1, 5, 5, 2)), np.zeros((2, 2, 2, 0)), **PLAIN, padding="VALID", grad=False)
     x, w = np.ones((1, 4, 4, 3)), np.ones((2, 2, 3, 2))
@@ -184,23 +161,13 @@ def _(rng):
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
 )
-def conv2d_backprop_input(
-    input_sizes, filter, out_backprop, *, data_format, strides, padding, explicit_paddings, dilations
-):
+def conv2d_backprop_input(input_sizes, filter, out_backprop, *, data_format, **attrs):
     """The gradient of Conv2D with respect to its input; also the transposed convolution."""
     require_vector("Conv2DBackpropInput", "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy = channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv2DBackpropInput",
-        sizes,
-        filter.shape,
-        dy.shape,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-        dilations=dilations,
+        "Conv2DBackpropInput", sizes, filter.shape, dy.shape, data_format=data_format, **attrs
     )
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
 
@@ -213,32 +180,13 @@ def _(node, dx):
 
 
 @conv2d_backprop_input.library("onednn")
-def _(sizes, w, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
-    order = order_of(4, data_format)
-    given = library_options(
-        out,
-        w,
-        dy,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
-    return LibraryCall(
-        "convolution_data",
-        src=view(out, order),
-        weights=filters(w, out, data_format),
-        dst=view(dy, order),
-        **given,
-    )
+def _(sizes, w, dy, out, *, data_format, **attrs):
+    return library_call("convolution_data", out, w, dy, filters(w, out, data_format), data_format, attrs)
 
 
 @conv2d_backprop_input.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_input_gradient(rng, CASES, PLAIN, forward_shape)
     sizes = np.array([1, 4, 4, 3], np.int32)
     w, dy = np.ones((2, 2, 3, 2)), np.ones((1, 4, 4, 2))
     yield ErrorSample(
@@ -254,23 +202,13 @@ def _(rng):
     attrs=ATTRS,
     traits={PADS},
 )
-def conv2d_backprop_filter(
-    input, filter_sizes, out_backprop, *, data_format, strides, padding, explicit_paddings, dilations
-):
+def conv2d_backprop_filter(input, filter_sizes, out_backprop, *, data_format, **attrs):
     """The gradient of Conv2D with respect to its filter."""
     require_vector("Conv2DBackpropFilter", "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NHWC")
     x, dy = channels_last(input, data_format), channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv2DBackpropFilter",
-        x.shape,
-        sizes,
-        dy.shape,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-        dilations=dilations,
+        "Conv2DBackpropFilter", x.shape, sizes, dy.shape, data_format=data_format, **attrs
     )
     return convolve_filter(x, sizes, dy, windows)
 
@@ -283,32 +221,13 @@ def _(node, dw):
 
 
 @conv2d_backprop_filter.library("onednn")
-def _(x, sizes, dy, out, *, strides, padding, explicit_paddings, data_format, dilations):
-    order = order_of(4, data_format)
-    given = library_options(
-        x,
-        out,
-        dy,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
-    return LibraryCall(
-        "convolution_weights",
-        src=view(x, order),
-        weights=filters(out, x, data_format),
-        dst=view(dy, order),
-        **given,
-    )
+def _(x, sizes, dy, out, *, data_format, **attrs):
+    return library_call("convolution_weights", x, out, dy, filters(out, x, data_format), data_format, attrs)
 
 
 @conv2d_backprop_filter.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
     yield Sample(
         np.zeros((0, 4, 4, 3)),
         np.array([2, 2, 3, 2], np.int32),

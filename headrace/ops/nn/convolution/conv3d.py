@@ -9,11 +9,11 @@ from headrace.core.errors import require
 from headrace.core.shapes import show
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.emit import LibraryCall, view
+from headrace.ops.declaration.emit import view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Ints, String, Type
-from headrace.ops.nn.convolution.conv import library_options
+from headrace.ops.nn.convolution.conv import library_call
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
     conv_shape,
@@ -22,8 +22,9 @@ from headrace.ops.nn.convolution.conv_geometry import (
     sizes_shape,
     windows_of,
 )
+from headrace.ops.nn.convolution.conv_samples import of_filter_gradient, of_forward, of_input_gradient
 from headrace.ops.nn.convolution.convolve import convolve, convolve_filter, convolve_input
-from headrace.ops.nn.window import channels_last, from_channels_last, order_of
+from headrace.ops.nn.window import channels_last, from_channels_last
 
 ATTRS = {
     "T": FLOATS,
@@ -59,20 +60,12 @@ def forward_shape(x, w, chosen, data_format):
 
 
 # -- Conv3D -------------------------------------------------------------------------------------
-def conv3d_shape(input, filter, *, strides, padding, data_format, dilations):
-    return conv_shape(
-        "Conv3D",
-        input,
-        filter,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-    )
+def conv3d_shape(input, filter, **attrs):
+    return conv_shape("Conv3D", input, filter, **attrs)
 
 
 @op("Conv3D", "input: T, filter: T -> output: T", shape=conv3d_shape, attrs=ATTRS)
-def conv3d(input, filter, *, strides, padding, data_format, dilations):
+def conv3d(input, filter, *, data_format, **attrs):
     """Correlation of volumes with filters [depth, height, width, channels, outputs]."""
     require(input.ndim == 5, "input must be 5-dimensional")
     require(filter.ndim == 5, "filter must be 5-dimensional")
@@ -83,14 +76,7 @@ def conv3d(input, filter, *, strides, padding, data_format, dilations):
         f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
-    windows = windows_of(
-        x.shape[1:4],
-        filter.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-    )
+    windows = windows_of(x.shape[1:4], filter.shape, data_format=data_format, **attrs)
     return from_channels_last(convolve(x, filter, windows), data_format)
 
 
@@ -103,20 +89,13 @@ def _(node, dy):
 
 
 @conv3d.library("onednn")
-def _(x, w, out, *, strides, padding, data_format, dilations):
-    order = order_of(5, data_format)
-    given = library_options(
-        x, w, out, strides=strides, padding=padding, data_format=data_format, dilations=dilations
-    )
-    return LibraryCall(
-        "convolution", src=view(x, order), weights=view(w, FILTER_ORDER), dst=view(out, order), **given
-    )
+def _(x, w, out, *, data_format, **attrs):
+    return library_call("convolution", x, w, out, view(w, FILTER_ORDER), data_format, attrs)
 
 
 @conv3d.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
+    yield from of_forward(rng, CASES, PLAIN)
     x, w = np.ones((0, 3, 3, 3, 2)), np.ones((2, 2, 2, 2, 1))
     yield Sample(x, w, **PLAIN, padding="VALID", note="empty")
     yield ErrorSample(x[..., 0], w, **PLAIN, padding="SAME", raises="must be rank 5 but is rank 4")
@@ -129,20 +108,13 @@ def _(rng):
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 5),
     attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)},
 )
-def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
+def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, data_format, **attrs):
     """The gradient of Conv3D with respect to its input."""
     require_vector("Conv3DBackpropInputOp", "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy = channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv3DBackpropInputOp",
-        sizes,
-        filter.shape,
-        dy.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
+        "Conv3DBackpropInputOp", sizes, filter.shape, dy.shape, data_format=data_format, **attrs
     )
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
 
@@ -156,21 +128,13 @@ def _(node, dx):
 
 
 @conv3d_backprop_input_v2.library("onednn")
-def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
-    order = order_of(5, data_format)
-    given = library_options(
-        out, w, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
-    )
-    return LibraryCall(
-        "convolution_data", src=view(out, order), weights=view(w, FILTER_ORDER), dst=view(dy, order), **given
-    )
+def _(sizes, w, dy, out, *, data_format, **attrs):
+    return library_call("convolution_data", out, w, dy, view(w, FILTER_ORDER), data_format, attrs)
 
 
 @conv3d_backprop_input_v2.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_input_gradient(rng, CASES, PLAIN, forward_shape)
     yield ErrorSample(
         np.array([1, 3, 3, 3, 1], np.int32),
         np.ones((2, 2, 2, 1, 1)),
@@ -187,20 +151,13 @@ def _(rng):
     shape=lambda input, sizes, dy: sizes_shape(sizes, 5),
     attrs=ATTRS,
 )
-def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
+def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, data_format, **attrs):
     """The gradient of Conv3D with respect to its filter."""
     require_vector("Conv3DBackpropFilterOp", "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NDHWC")
     x, dy = channels_last(input, data_format), channels_last(out_backprop, data_format)
     windows = backprop_windows(
-        "Conv3DBackpropFilterOp",
-        x.shape,
-        sizes,
-        dy.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
+        "Conv3DBackpropFilterOp", x.shape, sizes, dy.shape, data_format=data_format, **attrs
     )
     return convolve_filter(x, sizes, dy, windows)
 
@@ -214,25 +171,13 @@ def _(node, dw):
 
 
 @conv3d_backprop_filter_v2.library("onednn")
-def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
-    order = order_of(5, data_format)
-    given = library_options(
-        x, out, dy, strides=strides, padding=padding, data_format=data_format, dilations=dilations
-    )
-    return LibraryCall(
-        "convolution_weights",
-        src=view(x, order),
-        weights=view(out, FILTER_ORDER),
-        dst=view(dy, order),
-        **given,
-    )
+def _(x, sizes, dy, out, *, data_format, **attrs):
+    return library_call("convolution_weights", x, out, dy, view(out, FILTER_ORDER), data_format, attrs)
 
 
 @conv3d_backprop_filter_v2.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
 
 
 # -- the older gradients ------------------------------------------------------------------------
@@ -243,17 +188,10 @@ def _(rng):
     attrs=OLD_ATTRS,
     deprecated=(10, "Use Conv3DBackpropInputV2"),
 )
-def conv3d_backprop_input(input, filter, out_backprop, *, strides, padding, dilations):
+def conv3d_backprop_input(input, filter, out_backprop, **attrs):
     """Conv3DBackpropInputV2 for the shape of `input`."""
-    return conv3d_backprop_input_v2.reference(
-        np.array(input.shape),
-        filter,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        data_format="NDHWC",
-        dilations=dilations,
-    )
+    sizes = np.array(input.shape)
+    return conv3d_backprop_input_v2.reference(sizes, filter, out_backprop, data_format="NDHWC", **attrs)
 
 
 @op(
@@ -263,17 +201,10 @@ def conv3d_backprop_input(input, filter, out_backprop, *, strides, padding, dila
     attrs=OLD_ATTRS,
     deprecated=(10, "Use Conv3DBackpropFilterV2"),
 )
-def conv3d_backprop_filter(input, filter, out_backprop, *, strides, padding, dilations):
+def conv3d_backprop_filter(input, filter, out_backprop, **attrs):
     """Conv3DBackpropFilterV2 for the shape of `filter`."""
-    return conv3d_backprop_filter_v2.reference(
-        input,
-        np.array(filter.shape),
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        data_format="NDHWC",
-        dilations=dilations,
-    )
+    sizes = np.array(filter.shape)
+    return conv3d_backprop_filter_v2.reference(input, sizes, out_backprop, data_format="NDHWC", **attrs)
 
 
 @conv3d_backprop_input.samples

@@ -59,51 +59,25 @@ def spatial_pads(explicit_paddings: Sequence[int], data_format: str) -> Any:
     return spatial(pairs or [(0, 0)] * len(data_format), data_format)
 
 
-def windows_of(
-    sizes: Sequence[int],
-    filter_sizes: Sequence[int],
-    *,
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    dilations: Sequence[int],
-    explicit_paddings: Sequence[int] = (),
-) -> list[Window]:
-    """The geometry of a call whose input has these spatial sizes."""
-    check_options(strides, dilations, padding, explicit_paddings, data_format)
-    return [
-        window(n, k, s, padding, d, p)
-        for n, k, s, d, p in zip(
-            sizes,
-            filter_sizes,
-            spatial(strides, data_format),
-            spatial(dilations, data_format),
-            spatial_pads(explicit_paddings, data_format),
-        )
-    ]
+def windows_of(sizes: Sequence[int], filter_sizes: Sequence[int], **attrs: Any) -> list[Window]:
+    """The geometry of a call whose input has these spatial sizes; `attrs` are those of the op."""
+    explicit_paddings = attrs.get("explicit_paddings", ())
+    data_format, padding = attrs["data_format"], attrs["padding"]
+    check_options(attrs["strides"], attrs["dilations"], padding, explicit_paddings, data_format)
+    return [window(*each) for each in _per_dimension(sizes, filter_sizes, attrs)]
 
 
-def places_of(
-    sizes: Sequence[Dim],
-    filter_sizes: Sequence[Dim],
-    *,
-    strides: Sequence[int],
-    padding: str,
-    data_format: str,
-    dilations: Sequence[int],
-    explicit_paddings: Sequence[int] = (),
-) -> list[Dim]:
+def places_of(sizes: Sequence[Dim], filter_sizes: Sequence[Dim], **attrs: Any) -> list[Dim]:
     """The same for a shape rule: how many places the window takes in each dimension."""
-    return [
-        places(n, k, s, padding, d, p)
-        for n, k, s, d, p in zip(
-            sizes,
-            filter_sizes,
-            spatial(strides, data_format),
-            spatial(dilations, data_format),
-            spatial_pads(explicit_paddings, data_format),
-        )
-    ]
+    return [places(*each) for each in _per_dimension(sizes, filter_sizes, attrs)]
+
+
+def _per_dimension(sizes: Sequence[Any], filter_sizes: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
+    """(size, filter's size, stride, padding, dilation, zeros before and after) of each dimension of space."""
+    data_format, padding = attrs["data_format"], attrs["padding"]
+    steps, rates = spatial(attrs["strides"], data_format), spatial(attrs["dilations"], data_format)
+    pads = spatial_pads(attrs.get("explicit_paddings", ()), data_format)
+    return [(n, k, s, padding, d, p) for n, k, s, d, p in zip(sizes, filter_sizes, steps, rates, pads)]
 
 
 def check_depths(depth: Dim, filter_depth: Dim, outputs: Dim) -> None:

@@ -25,6 +25,7 @@ from headrace.ops.nn.convolution.conv_geometry import (
     sizes_shape,
     windows_of,
 )
+from headrace.ops.nn.convolution.conv_samples import of_filter_gradient, of_forward, of_input_gradient
 from headrace.ops.nn.window import (
     channel_axis,
     channels_last,
@@ -66,19 +67,12 @@ def forward_shape(x, w, chosen, data_format):
     return y.shape
 
 
-def library_call(kind, x, w, y, *, strides, padding, data_format, dilations):
+def library_call(kind, x, w, y, *, data_format, **attrs):
     """A convolution with as many groups as there are channels."""
     if any(len(a.shape) != 4 for a in (x, w, y)):
         raise Decline("shapes that do not fit")
     height, width, depth, times = w.shape
-    windows = windows_of(
-        spatial(x.shape, data_format),
-        w.shape,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-    )
+    windows = windows_of(spatial(x.shape, data_format), w.shape, data_format=data_format, **attrs)
     if x.shape[channel_axis(data_format)] != depth:
         raise Decline("channels that do not fit")
     if not fits(y.shape, data_format, x.shape[0], windows, depth * times):
@@ -95,29 +89,22 @@ def library_call(kind, x, w, y, *, strides, padding, data_format, dilations):
     )
 
 
-def depthwise_shape(input, filter, *, strides, padding, data_format, dilations):
+def depthwise_shape(input, filter, *, data_format, **attrs):
     input, filter = with_rank(input, 4), with_rank(filter, 4)
+    steps = len(attrs["strides"])
     require(
-        len(strides) == 4,
-        f"DepthwiseConv2D requires the stride attribute to contain 4 values, but got: {len(strides)}",
+        steps == 4, f"DepthwiseConv2D requires the stride attribute to contain 4 values, but got: {steps}"
     )
-    require(len(dilations) == 4, "Sliding window dilations field must specify 4 dimensions")
+    require(len(attrs["dilations"]) == 4, "Sliding window dilations field must specify 4 dimensions")
     depth = merge_sizes(input.sizes[channel_axis(data_format)], filter.sizes[2])
     times = filter.sizes[3]
-    space = places_of(
-        spatial(input.sizes, data_format),
-        filter.sizes,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-    )
+    space = places_of(spatial(input.sizes, data_format), filter.sizes, data_format=data_format, **attrs)
     outputs = None if None in (depth, times) else depth * times
     return layout(input.sizes[0], space, outputs, data_format)
 
 
 @op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", shape=depthwise_shape, attrs=ATTRS)
-def depthwise_conv2d_native(input, filter, *, strides, padding, data_format, dilations):
+def depthwise_conv2d_native(input, filter, *, data_format, **attrs):
     """Correlation of each channel of the images with its own filters."""
     require(input.ndim == 4, f"input must be 4-dimensional{list(input.shape)}")
     require(filter.ndim == 4, f"filter must be 4-dimensional: {list(filter.shape)}")
@@ -125,9 +112,7 @@ def depthwise_conv2d_native(input, filter, *, strides, padding, data_format, dil
     require(
         x.shape[3] == w.shape[2], f"input and filter must have the same depth: {x.shape[3]} vs {w.shape[2]}"
     )
-    windows = windows_of(
-        x.shape[1:3], w.shape, strides=strides, padding=padding, data_format=data_format, dilations=dilations
-    )
+    windows = windows_of(x.shape[1:3], w.shape, data_format=data_format, **attrs)
     x = padded(x, windows)[..., None]
     y = np.zeros((len(x), *(k.count for k in windows), *w.shape[2:]), x.dtype)
     for at, index in taps(windows):
@@ -143,15 +128,13 @@ def _(node, dy):
 
 
 @depthwise_conv2d_native.library("onednn")
-def _(x, w, out, *, strides, padding, data_format, dilations):
-    given = {"strides": strides, "padding": padding, "data_format": data_format}
-    return library_call("convolution", x, w, out, dilations=dilations, **given)
+def _(x, w, out, **attrs):
+    return library_call("convolution", x, w, out, **attrs)
 
 
 @depthwise_conv2d_native.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        yield Sample(rng.normal(size=x), rng.normal(size=w), data_format=data_format, **PLAIN | chosen)
+    yield from of_forward(rng, CASES, PLAIN)
     x = np.ones((0, 3, 3, 2))
     yield Sample(x, np.ones((2, 2, 2, 2)), **PLAIN, padding="SAME", note="empty")
     yield ErrorSample(x, np.ones((2, 2, 3, 1)), **PLAIN, padding="SAME", raises="must be equal")
@@ -163,22 +146,14 @@ def _(rng):
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
 )
-def depthwise_backprop_input(input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations):
+def depthwise_backprop_input(input_sizes, filter, out_backprop, *, data_format, **attrs):
     """The gradient of DepthwiseConv2dNative with respect to its input."""
     label = "DepthwiseConv2DBackpropInput"
     require_vector(label, "input_sizes", input_sizes)
     sizes = last_sizes(input_sizes, data_format)
     dy, w = widen(channels_last(out_backprop, data_format)), widen(filter)
     windows = backprop_windows(
-        label,
-        sizes,
-        w.shape,
-        dy.shape,
-        depthwise=True,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
+        label, sizes, w.shape, dy.shape, depthwise=True, data_format=data_format, **attrs
     )
     dy = dy.reshape(*dy.shape[:3], *w.shape[2:])
     dx = padded_zeros(sizes[0], sizes[3], sizes[1:3], windows, dy.dtype)
@@ -195,16 +170,13 @@ def _(node, dx):
 
 
 @depthwise_backprop_input.library("onednn")
-def _(sizes, w, dy, out, *, strides, padding, data_format, dilations):
-    given = {"strides": strides, "padding": padding, "data_format": data_format}
-    return library_call("convolution_data", out, w, dy, dilations=dilations, **given)
+def _(sizes, w, dy, out, **attrs):
+    return library_call("convolution_data", out, w, dy, **attrs)
 
 
 @depthwise_backprop_input.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(np.array(x, np.int32), rng.normal(size=w), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_input_gradient(rng, CASES, PLAIN, forward_shape)
 
 
 @op(
@@ -213,22 +185,14 @@ def _(rng):
     shape=lambda input, sizes, dy: sizes_shape(sizes, 4),
     attrs=ATTRS,
 )
-def depthwise_backprop_filter(input, filter_sizes, out_backprop, *, strides, padding, data_format, dilations):
+def depthwise_backprop_filter(input, filter_sizes, out_backprop, *, data_format, **attrs):
     """The gradient of DepthwiseConv2dNative with respect to its filter."""
     label = "DepthwiseConv2DBackpropFilter"
     require_vector(label, "filter_sizes", filter_sizes)
     sizes = last_sizes(filter_sizes, "NHWC")
     x, dy = (widen(channels_last(a, data_format)) for a in (input, out_backprop))
     windows = backprop_windows(
-        label,
-        x.shape,
-        sizes,
-        dy.shape,
-        depthwise=True,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
+        label, x.shape, sizes, dy.shape, depthwise=True, data_format=data_format, **attrs
     )
     dy = dy.reshape(*dy.shape[:3], *sizes[2:])
     x = padded(x, windows)
@@ -246,13 +210,10 @@ def _(node, dw):
 
 
 @depthwise_backprop_filter.library("onednn")
-def _(x, sizes, dy, out, *, strides, padding, data_format, dilations):
-    given = {"strides": strides, "padding": padding, "data_format": data_format}
-    return library_call("convolution_weights", x, out, dy, dilations=dilations, **given)
+def _(x, sizes, dy, out, **attrs):
+    return library_call("convolution_weights", x, out, dy, **attrs)
 
 
 @depthwise_backprop_filter.samples
 def _(rng):
-    for data_format, x, w, chosen in CASES:
-        dy = rng.normal(size=forward_shape(x, w, chosen, data_format))
-        yield Sample(rng.normal(size=x), np.array(w, np.int32), dy, data_format=data_format, **PLAIN | chosen)
+    yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
