@@ -6,9 +6,11 @@ Labels are numbers of classes: [..., n] (or [...] for one), dense or sparse.  Pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.functions.array.array import expand_dims, fill, rank, shape, size
 from headrace.functions.array.sort import top_k
 from headrace.functions.array.stacking import concat
@@ -23,7 +25,7 @@ from headrace.functions.sparse.tensor import SparseTensor, convert_to_tensor_or_
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.layers.losses.weights_broadcast import assert_broadcastable
-from headrace.layers.metrics.state import collected, metric_variable
+from headrace.layers.metrics.state import metric, metric_variable
 from headrace.ops.math.arithmetic import add, mul
 from headrace.variables.update import assign_add
 
@@ -106,47 +108,58 @@ def _streamed(kind: str, labels: Any, predicted: Any, k: Any, class_id: Any, wei
         return variable, assign_add(variable, total, name="update")
 
 
-def _share(
-    metric: str,
-    wrong: str,
-    labels: Any,
-    predictions_idx: Any,
-    k: Any,
-    class_id: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
-    name: str | None,
-) -> tuple[Any, Any]:
+_Metric = Callable[..., tuple[Any, Any]]
+
+
+def _share_at_top_k(share: str, wrong: str, doc: str) -> _Metric:
     """True positives among themselves and what is `wrong`."""
-    values = (predictions_idx, labels, weights)
-    with name_scope(name, at_k_name(metric, k, class_id), values) as scope:
-        labels = expanded_labels(labels, predictions_idx)
-        predicted = cast(predictions_idx, dtypes.int64)
-        hit, hit_update = _streamed("true_positive", labels, predicted, k, class_id, weights)
-        other, other_update = _streamed(wrong, labels, predicted, k, class_id, weights)
-        value = div(hit, add(hit, other), name=scope)
-        update = div(hit_update, add(hit_update, other_update), name="update")
-        return collected(value, update, metrics_collections, updates_collections)
+
+    @metric
+    @named(f"{share}_at_top_k", doc)
+    def function(
+        labels: Any,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: Any = None,
+        name: str | None = None,
+    ) -> tuple[Any, Any]:
+        values = (predictions_idx, labels, weights)
+        with name_scope(name, at_k_name(share, k, class_id), values) as scope:
+            labels = expanded_labels(labels, predictions_idx)
+            predicted = cast(predictions_idx, dtypes.int64)
+            hit, hit_update = _streamed("true_positive", labels, predicted, k, class_id, weights)
+            other, other_update = _streamed(wrong, labels, predicted, k, class_id, weights)
+            value = div(hit, add(hit, other), name=scope)
+            return value, div(hit_update, add(hit_update, other_update), name="update")
+
+    return function
+
+
+def _share_at_k(share: str, at_top_k: _Metric, doc: str, called: str | None = None) -> _Metric:
+    """The same of scores, whose k best are looked for first."""
+
+    @metric
+    @named(called or f"{share}_at_k", doc)
+    def function(
+        labels: Any,
+        predictions: Any,
+        k: int,
+        class_id: int | None = None,
+        weights: Any = None,
+        name: str | None = None,
+    ) -> tuple[Any, Any]:
+        values = (predictions, labels, weights)
+        with name_scope(name, at_k_name(share, k, class_id), values) as scope:
+            _, best = top_k(predictions, k)
+            return at_top_k(labels, best, k, class_id, weights, name=scope)
+
+    return function
 
 
 # -- metrics --------------------------------------------------------------------------------------
-def precision_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
-    """Which part of the best predictions is among the labels.
-
-    Args:
-      labels: numbers of classes, dense or sparse.
-      predictions_idx: numbers of the best classes, [..., k].
-      k: used in names only.
+_ARGUMENTS = """
+      {}
       class_id: look at this class alone.
       weights: a scalar, or one per row.
       metrics_collections, updates_collections: where value and update are added.
@@ -155,107 +168,35 @@ def precision_at_top_k(
     Returns:
       (value, update).
     """
-    return _share(
-        "precision",
-        "false_positive",
-        labels,
-        predictions_idx,
-        k,
-        class_id,
-        weights,
-        metrics_collections,
-        updates_collections,
-        name,
-    )
+_SCORES = "predictions: scores [..., classes].\n      k: how many count."
+_BEST = "predictions_idx: numbers of the best classes, [..., k].\n      k: used in names only."
 
-
-def recall_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
-    """Which part of the labels is among the best predictions.  Arguments as `precision_at_top_k`."""
-    return _share(
-        "recall",
-        "false_negative",
-        labels,
-        predictions_idx,
-        k,
-        class_id,
-        weights,
-        metrics_collections,
-        updates_collections,
-        name,
-    )
-
-
-def precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
-    """Which part of the k best predictions is among the labels.
+precision_at_top_k = _share_at_top_k(
+    "precision",
+    "false_positive",
+    f"""Which part of the best predictions is among the labels.
 
     Args:
-      labels: numbers of classes, dense or sparse.
-      predictions: scores [..., classes].
-      k: how many count.
-      class_id: look at this class alone.
-      weights: a scalar, or one per row.
-      metrics_collections, updates_collections: where value and update are added.
-      name: name of the scope.
+      labels: numbers of classes, dense or sparse.{_ARGUMENTS.format(_BEST)}""",
+)
+recall_at_top_k = _share_at_top_k(
+    "recall",
+    "false_negative",
+    "Which part of the labels is among the best predictions.  Arguments as `precision_at_top_k`.",
+)
+precision_at_k = _share_at_k(
+    "precision",
+    precision_at_top_k,
+    f"""Which part of the k best predictions is among the labels.
 
-    Returns:
-      (value, update).
-    """
-    values = (predictions, labels, weights)
-    with name_scope(name, at_k_name("precision", k, class_id), values) as scope:
-        _, best = top_k(predictions, k)
-        return precision_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
-
-
-def recall_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
-    """Which part of the labels is among the k best predictions.  Arguments as `precision_at_k`."""
-    values = (predictions, labels, weights)
-    with name_scope(name, at_k_name("recall", k, class_id), values) as scope:
-        _, best = top_k(predictions, k)
-        return recall_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
-
-
-def sparse_precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
-    """The old name of `precision_at_k`."""
-    return precision_at_k(
-        labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name
-    )
+    Args:
+      labels: numbers of classes, dense or sparse.{_ARGUMENTS.format(_SCORES)}""",
+)
+recall_at_k = _share_at_k(
+    "recall",
+    recall_at_top_k,
+    "Which part of the labels is among the k best predictions.  Arguments as `precision_at_k`.",
+)
+sparse_precision_at_k = _share_at_k(
+    "precision", precision_at_top_k, "The old name of `precision_at_k`.", "sparse_precision_at_k"
+)

@@ -14,7 +14,7 @@ from headrace.functions.math.elementwise import abs_
 from headrace.functions.math.math import div, div_no_nan, equal
 from headrace.functions.math.reduce import argmax, argmin, reduce_min, reduce_sum
 from headrace.functions.math.sums import cumsum
-from headrace.layers.metrics.state import collected
+from headrace.layers.metrics.state import collected, metric
 from headrace.layers.metrics.thresholds import confusion_at_thresholds, even_thresholds
 from headrace.ops.math.arithmetic import maximum, minimum, mul
 from headrace.ops.math.exponential import log
@@ -111,14 +111,21 @@ def _interpolated(tp: Any, fp: Any, fn: Any) -> Any:
     return reduce_sum(pieces, name="interpolate_pr_auc")
 
 
+def _at_thresholds(
+    at: Callable[..., Any], labels: Any, predictions: Any, limits: list[float], weights: Any
+) -> tuple[Any, Any]:
+    """`at` of the counts tp, fn, tn and fp of all that was seen, and of those with this batch."""
+    values, updates = confusion_at_thresholds(labels, predictions, limits, weights)
+    return at(**values, name="value"), at(**updates, name="update_op")
+
+
+@metric
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,
     specificity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
     """tp / (tp + fn) at the threshold where tn / (tn + fp) is nearest to `specificity`.
@@ -136,19 +143,16 @@ def sensitivity_at_specificity(
 
     with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
         limits = even_thresholds(num_thresholds)
-        values, updates = confusion_at_thresholds(labels, predictions, limits, weights)
-        value, update = at(**values, name="value"), at(**updates, name="update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return _at_thresholds(at, labels, predictions, limits, weights)
 
 
+@metric
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
     sensitivity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
     name: str | None = None,
 ) -> tuple[Any, Any]:
     """tn / (tn + fp) at the last threshold where tp / (tp + fn) is nearest to `sensitivity`.
@@ -167,6 +171,4 @@ def specificity_at_sensitivity(
 
     with variable_scope(name, "specificity_at_sensitivity", (predictions, labels, weights)):
         limits = even_thresholds(num_thresholds, last=1.0 - _EPSILON)
-        values, updates = confusion_at_thresholds(labels, predictions, limits, weights)
-        value, update = at(**values, name="value"), at(**updates, name="update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return _at_thresholds(at, labels, predictions, limits, weights)

@@ -26,21 +26,16 @@ from headrace.functions.sparse.tensor import (
 from headrace.functions.values.structure import name_scope
 from headrace.layers.losses.weights_broadcast import broadcast_weights
 from headrace.layers.metrics.at_k import at_k_name, count_at_k, expanded_labels
-from headrace.layers.metrics.state import collected, metric_variable
+from headrace.layers.metrics.state import metric, metric_variable
 from headrace.ops.array.tile import tile
 from headrace.ops.math.arithmetic import minimum, mul
 from headrace.ops.math.comparison import greater_equal
 from headrace.variables.update import assign_add
 
 
+@metric
 def average_precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean over rows of the average precision of their k best predictions.
 
@@ -63,22 +58,15 @@ def average_precision_at_k(
     with name_scope(name, at_k_name("average_precision", k), (predictions, labels, weights)) as scope:
         _, best = top_k(predictions, k)
         labels = _without_strangers(labels, cast(shape(predictions)[-1], dtypes.int64))
-        return _streamed(labels, best, weights, metrics_collections, updates_collections, scope)
+        return _streamed(labels, best, weights, scope)
 
 
+@metric
 def sparse_average_precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, k: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The old name of `average_precision_at_k`."""
-    return average_precision_at_k(
-        labels, predictions, k, weights, metrics_collections, updates_collections, name
-    )
+    return average_precision_at_k(labels, predictions, k, weights, name=name)
 
 
 def _without_strangers(labels: Any, classes: Any) -> Any:
@@ -93,9 +81,7 @@ def _without_strangers(labels: Any, classes: Any) -> Any:
     return cond(greater_equal(reduce_max(numbers), classes), cleaned, lambda: labels)
 
 
-def _streamed(
-    labels: Any, best: Any, weights: Any, metrics_collections: Any, updates_collections: Any, name: str
-) -> tuple[Any, Any]:
+def _streamed(labels: Any, best: Any, weights: Any, name: str) -> tuple[Any, Any]:
     with name_scope(name, "average_precision_at_top_k", (best, labels, weights)) as scope:
         precisions = average_precision(labels, best)
         if weights is not None:
@@ -114,7 +100,7 @@ def _streamed(
             new_total = assign_add(total, batch_total, name="update")
         value = div_no_nan(total, most, name="mean")
         update = div_no_nan(new_total, new_most, name=scope)
-        return collected(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def average_precision(labels: Any, predictions_idx: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.functions.array.array import identity, rank
 from headrace.functions.array.indexing import where
 from headrace.functions.array.rank_checks import assert_rank_in
@@ -18,7 +19,7 @@ from headrace.functions.math.cast import cast
 from headrace.functions.math.math import div, equal
 from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
-from headrace.layers.metrics.state import aligned, collected, metric_variable
+from headrace.layers.metrics.state import aligned, metric, metric_variable
 from headrace.ops.math.arithmetic import mul
 from headrace.ops.math.comparison import greater
 from headrace.ops.math.logical import logical_and
@@ -31,22 +32,15 @@ def _booleans(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, An
 
 
 def _counter(counted: str, label: bool, prediction: bool) -> Callable[..., tuple[Any, Any]]:
-    def count(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> tuple[Any, Any]:
+    @metric
+    @named(counted, f"How many predictions are {prediction} where the label is {label}.")
+    def count(labels: Any, predictions: Any, weights: Any = None, name: str | None = None) -> tuple[Any, Any]:
         with variable_scope(name, counted, (predictions, labels, weights)):
             predictions, labels, weights = _booleans(predictions, labels, weights)
             hits = logical_and(equal(labels, label), equal(predictions, prediction))
             value, update = _count(hits, weights)
-            return collected(value, update, metrics_collections, updates_collections)
+            return value, update
 
-    count.__name__ = count.__qualname__ = counted
-    count.__doc__ = f"How many predictions are {prediction} where the label is {label}."
     return count
 
 
@@ -69,24 +63,17 @@ false_negatives = _counter("false_negatives", True, False)
 def _share(scope: str, misses: Callable[..., tuple[Any, Any]], doc: str) -> Callable[..., tuple[Any, Any]]:
     """True positives among themselves and `misses`."""
 
-    def share(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> tuple[Any, Any]:
+    @metric
+    @named(scope, doc)
+    def share(labels: Any, predictions: Any, weights: Any = None, name: str | None = None) -> tuple[Any, Any]:
         with variable_scope(name, scope, (predictions, labels, weights)):
             predictions, labels, weights = _booleans(predictions, labels, weights)
             right, right_update = true_positives(labels, predictions, weights)
             wrong, wrong_update = misses(labels, predictions, weights)
             value = _part(right, wrong, "value")
             update = _part(right_update, wrong_update, "update_op")
-            return collected(value, update, metrics_collections, updates_collections)
+            return value, update
 
-    share.__name__ = share.__qualname__ = scope
-    share.__doc__ = doc
     return share
 
 

@@ -19,20 +19,15 @@ from headrace.functions.math.math import div, div_no_nan, equal
 from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
 from headrace.layers.losses.weights_broadcast import broadcast_weights
-from headrace.layers.metrics.state import aligned, collected, metric_variable
+from headrace.layers.metrics.state import aligned, metric, metric_variable
 from headrace.ops.math.arithmetic import maximum, mul, squared_difference, sub
 from headrace.ops.math.comparison import less
 from headrace.variables.scope import variable_scope
 from headrace.variables.update import assign_add
 
 
-def mean(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
+@metric
+def mean(values: Any, weights: Any = None, name: str | None = None) -> tuple[Any, Any]:
     """The weighted mean of all values seen.
 
     Args:
@@ -59,16 +54,11 @@ def mean(
             new_count = assign_add(count, seen)
         value = _ratio(total, count, "value")
         update = _ratio(new_total, new_count, "update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
-def mean_tensor(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
+@metric
+def mean_tensor(values: Any, weights: Any = None, name: str | None = None) -> tuple[Any, Any]:
     """The weighted mean of the tensors seen, element by element.
 
     Args:
@@ -88,7 +78,7 @@ def mean_tensor(
             new_count = assign_add(count, seen)
         value = _ratio(total, count, "value")
         update = _ratio(new_total, new_count, "update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def _weighted(values: Any, weights: Any) -> tuple[Any, Any]:
@@ -101,14 +91,8 @@ def _ratio(total: Any, count: Any, name: str) -> Any:
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
-def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> tuple[Any, Any]:
+@metric
+def accuracy(labels: Any, predictions: Any, weights: Any = None, name: str | None = None) -> tuple[Any, Any]:
     """How often predictions equal labels.
 
     Args:
@@ -120,62 +104,45 @@ def accuracy(
     if labels.dtype != predictions.dtype:
         predictions = cast(predictions, labels.dtype)
     right = cast(equal(predictions, labels), dtypes.float32)
-    return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
+    return mean(right, weights, name=name or "accuracy")
 
 
+@metric
 def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean of |predictions - labels|."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     errors = abs_(predictions - labels)
     name = name or "mean_absolute_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return mean(errors, weights, name=name)
 
 
+@metric
 def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean of (predictions - labels)²."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     errors = squared_difference(labels, predictions)
     name = name or "mean_squared_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return mean(errors, weights, name=name)
 
 
+@metric
 def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The root of the mean of (predictions - labels)²."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     name = name or "root_mean_squared_error"
     value, update = mean_squared_error(labels, predictions, weights, name=name)
-    return collected(sqrt(value), sqrt(update), metrics_collections, updates_collections)
+    return sqrt(value), sqrt(update)
 
 
+@metric
 def mean_relative_error(
-    labels: Any,
-    predictions: Any,
-    normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, normalizer: Any, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean of |labels - predictions| / normalizer; 0 where that is 0."""
     predictions, labels, weights = aligned(predictions, labels, weights)
@@ -183,34 +150,25 @@ def mean_relative_error(
     predictions.shape.assert_is_compatible_with(normalizer.shape)
     errors = where(equal(normalizer, 0.0), zeros_like(labels), div(abs_(labels - predictions), normalizer))
     name = name or "mean_relative_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return mean(errors, weights, name=name)
 
 
+@metric
 def mean_cosine_distance(
-    labels: Any,
-    predictions: Any,
-    dim: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, dim: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean of 1 - predictions · labels along `dim`, for vectors of length 1."""
     predictions, labels, weights = aligned(predictions, labels, weights)
     cosines = reduce_sum(mul(predictions, labels), axis=[dim], keepdims=True)
     value, update = mean(cosines, weights, name=name or "mean_cosine_distance")
-    return collected(sub(1.0, value), sub(1.0, update), metrics_collections, updates_collections)
+    return sub(1.0, value), sub(1.0, update)
 
 
+@metric
 def percentage_below(
-    values: Any,
-    threshold: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    values: Any, threshold: Any, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """How often values are below `threshold`."""
     below = cast(less(values, threshold), dtypes.float32)
     name = name or "percentage_below_threshold"
-    return mean(below, weights, metrics_collections, updates_collections, name)
+    return mean(below, weights, name=name)

@@ -11,7 +11,7 @@ from headrace.functions.math.cast import cast
 from headrace.functions.math.confusion import confusion_matrix
 from headrace.functions.math.math import div, div_no_nan, equal, not_equal
 from headrace.functions.math.reduce import reduce_mean, reduce_sum
-from headrace.layers.metrics.state import collected, metric_variable
+from headrace.layers.metrics.state import metric, metric_variable
 from headrace.ops.array.diagonals.diagonal import diag_part
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.arithmetic import maximum
@@ -24,14 +24,9 @@ def _flat(x: Any) -> Any:
     return reshape(x, [-1]) if x is not None and x.shape.ndims > 1 else x
 
 
+@metric
 def mean_iou(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean over classes of tp / (tp + fp + fn); classes that never occur do not count.
 
@@ -58,7 +53,7 @@ def mean_iou(
         union = where(greater(union, 0), union, ones_like(union))
         total = reduce_sum(div(right, union), name="mean_iou")
         value = where(greater(occurring, 0), total / occurring, 0)
-        return collected(value, update, metrics_collections, updates_collections)
+        return value, update
 
 
 def _confusion(labels: Any, predictions: Any, count: Any, weights: Any) -> tuple[Any, Any]:
@@ -72,14 +67,9 @@ def _confusion(labels: Any, predictions: Any, count: Any, weights: Any) -> tuple
     return total, assign_add(total, current)
 
 
+@metric
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """The mean over classes of how often they are predicted where they are true.
 
@@ -112,4 +102,4 @@ def mean_per_class_accuracy(
         each = div_no_nan(count, maximum(total, 0))
         value = reduce_mean(each, name="mean_accuracy")
         update = div_no_nan(new_count, maximum(new_total, 0), name="update_op")
-        return collected(value, update, metrics_collections, updates_collections)
+        return value, update

@@ -7,6 +7,9 @@ in and gives the value as of then.  The variables are local: they start from zer
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.functions.array.array import expand_dims, rank, squeeze, zeros
@@ -18,6 +21,8 @@ from headrace.graph.keys import GraphKeys
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.variable import Variable
+
+_COLLECTIONS = ("metrics_collections", "updates_collections")
 
 
 def metric_variable(shape: Any, dtype: Any, validate_shape: bool = True, name: str | None = None) -> Any:
@@ -41,6 +46,26 @@ def collected(value: Any, update: Any, metrics_collections: Any, updates_collect
     if updates_collections:
         graph.add_to_collections(updates_collections, update)
     return value, update
+
+
+def metric(function: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+    """A metric from a function that returns (value, update): it takes collections too, before its name.
+
+    `metrics_collections` and `updates_collections` are where value and update are added.
+    """
+    own = inspect.signature(function)
+    *others, name = own.parameters.values()
+    more = [inspect.Parameter(key, name.kind, default=None, annotation="Any") for key in _COLLECTIONS]
+    signature = own.replace(parameters=[*others, *more, name])
+
+    @functools.wraps(function)
+    def measured(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        given = signature.bind(*args, **kwargs).arguments
+        where = [given.pop(key, None) for key in _COLLECTIONS]
+        return collected(*function(**given), *where)
+
+    measured.__signature__ = signature  # type: ignore[attr-defined]
+    return measured
 
 
 def aligned(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:

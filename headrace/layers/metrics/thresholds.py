@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.functions.array.array import expand_dims, identity, reshape, shape, transpose
 from headrace.functions.array.checks import assert_greater_equal, assert_less_equal
 from headrace.functions.array.stacking import stack
@@ -15,7 +16,7 @@ from headrace.functions.math.math import div
 from headrace.functions.math.reduce import reduce_sum
 from headrace.graph.defaults import get_default_graph
 from headrace.layers.losses.weights_broadcast import broadcast_weights
-from headrace.layers.metrics.state import aligned, collected, metric_variable
+from headrace.layers.metrics.state import aligned, metric, metric_variable
 from headrace.ops.array.constant import constant
 from headrace.ops.array.tile import tile
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -91,25 +92,21 @@ def even_thresholds(count: int, last: float = 1.0 + _EPSILON) -> list[float]:
 def _counter(key: str) -> Callable[..., tuple[Any, Any]]:
     counted, label, prediction = _KINDS[key]
 
+    side = "above" if prediction else "not above"
+    doc = f"How many predictions are {side} each threshold where the label is {label}."
+
+    @metric
+    @named(f"{counted}_at_thresholds", doc)
     def count(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
+        labels: Any, predictions: Any, thresholds: Any, weights: Any = None, name: str | None = None
     ) -> tuple[Any, Any]:
         with variable_scope(name, counted, (predictions, labels, weights)):
             values, updates = confusion_at_thresholds(
                 labels, predictions, thresholds, weights, includes=(key,)
             )
             value = identity(values[key])
-            return collected(value, updates[key], metrics_collections, updates_collections)
+            return value, updates[key]
 
-    count.__name__ = count.__qualname__ = f"{counted}_at_thresholds"
-    side = "above" if prediction else "not above"
-    count.__doc__ = f"How many predictions are {side} each threshold where the label is {label}."
     return count
 
 
@@ -120,14 +117,10 @@ false_negatives_at_thresholds = _counter("fn")
 
 
 def _share(scope: str, misses: str, doc: str) -> Callable[..., tuple[Any, Any]]:
+    @metric
+    @named(f"{scope}_at_thresholds", doc)
     def share(
-        labels: Any,
-        predictions: Any,
-        thresholds: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
+        labels: Any, predictions: Any, thresholds: Any, weights: Any = None, name: str | None = None
     ) -> tuple[Any, Any]:
         with variable_scope(name, f"{scope}_at_thresholds", (predictions, labels, weights)):
             values, updates = confusion_at_thresholds(
@@ -137,10 +130,8 @@ def _share(scope: str, misses: str, doc: str) -> Callable[..., tuple[Any, Any]]:
                 div(found["tp"], _EPSILON + found["tp"] + found[misses], name=f"{scope}_{role}")
                 for found, role in ((values, "value"), (updates, "update_op"))
             )
-            return collected(value, update, metrics_collections, updates_collections)
+            return value, update
 
-    share.__name__ = share.__qualname__ = f"{scope}_at_thresholds"
-    share.__doc__ = doc
     return share
 
 
