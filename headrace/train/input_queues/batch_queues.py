@@ -3,15 +3,18 @@ fills, and come out as batches of many."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.core.dtypes import int32
+from headrace.core.families import named
 from headrace.core.shapes import Shape, as_shape, make_shape
 from headrace.functions.control.cond import smart_cond
 from headrace.functions.math.cast import cast
 from headrace.functions.queues.queue import QueueBase
 from headrace.functions.sparse.tensor import SparseTensor
+from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.indexing.partition import dynamic_partition
 from headrace.ops.array.source import no_op
@@ -22,29 +25,95 @@ from headrace.train.input_queues.queue_runners import QueueRunner, add_queue_run
 MakeQueue = Callable[[list[Any], Any], QueueBase]  # types and shapes -> the queue
 
 
+class Argument(NamedTuple):
+    """What the functions say of one of their arguments."""
+
+    kind: str
+    doc: str
+    default: Any = inspect.Parameter.empty
+
+
+ARGUMENTS = {
+    "tensors": Argument("Any", "a list or dict of tensors, one element per step."),
+    "tensors_list": Argument("Any", "a list of lists or dicts of tensors."),
+    "keep_input": Argument("Any", "a bool, or with `enqueue_many` a vector of them."),
+    "batch_size": Argument("Any", "how many make a batch."),
+    "num_threads": Argument("int", "how many threads fill the queue.", 1),
+    "capacity": Argument("int", "how many elements the queue holds."),
+    "min_after_dequeue": Argument("int", "so many stay behind, to be mixed."),
+    "seed": Argument("int | None", "seed of the order.", None),
+    "enqueue_many": Argument("bool", "each tensor is many elements, along its first dimension.", False),
+    "shapes": Argument("Any", "shapes of the elements, if they can not be told from the tensors.", None),
+    "dynamic_pad": Argument("bool", "elements may differ in size, and are filled up with zeros.", False),
+    "allow_smaller_final_batch": Argument("bool", "the last batch may be smaller.", False),
+    "shared_name": Argument("str | None", "the name under which other nodes find the same queue.", None),
+    "name": Argument("str | None", "name of the scope.", None),
+}
+
+
+def batching(name: str, summary: str, run: Callable[..., Any], names: str, **defaults: Any) -> Any:
+    """A function that makes batches.
+
+    Args:
+      name: its name.
+      summary: first sentence of its docstring.
+      run: gets a list of what is to be batched, the name of a scope and the other arguments.
+      names: its arguments, of those that are known.
+      **defaults: their defaults where others have none.
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    known = {word: ARGUMENTS[word] for word in names.split()}
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(word, kind, default=defaults.get(word, a.default), annotation=a.kind)
+            for word, a in known.items()
+        ],
+        return_annotation="Any",
+    )
+    lines = "\n".join(f"  {word}: {a.doc}" for word, a in known.items())
+    like = "tensors" if "tensors" in known else "tensors_list[0]"
+    result = f"A list or dict like `{like}`, with one more dimension in front."
+
+    @named(name, f"{summary}\n\nArgs:\n{lines}\n\nReturns:\n  {result}\n")
+    def function(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        if "tensors" in given:
+            return run(one(given.pop("tensors")), name.removeprefix("maybe_"), **given)
+        return run(several(given.pop("tensors_list")), name.removeprefix("maybe_"), **given)
+
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
 def batches(
     tensors_list: Sequence[Any],
-    threads: int,
-    batch_size: Any,
-    keep_input: Any,
+    default: str,
     make_queue: MakeQueue,
     report: Callable[[QueueBase], None],
+    *,
+    batch_size: Any,
+    keep_input: Any = True,
+    num_threads: int = 1,
     enqueue_many: bool,
     shapes: Any,
     allow_smaller_final_batch: bool,
-    scope: str,
+    name: str | None,
 ) -> Any:
     """Put the tensors of every list into one queue; take batches out of it."""
-    lists = [[_as_tensor(t) for t in in_order(tensors)] for tensors in tensors_list]
-    keep = _checked_keep(keep_input, enqueue_many)
-    stored, kept = sparse_batching.store_all(lists, enqueue_many, keep)
-    queue = make_queue(_types(stored), _shapes(stored, shapes, enqueue_many))
-    enqueue_ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in stored]
-    add_queue_runner(QueueRunner(queue, enqueue_ops * threads))
-    report(queue)
-    take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
-    found = sparse_batching.restore(take(batch_size, name=scope), kept)
-    return _like(tensors_list[0], found)
+    values = [t for tensors in tensors_list for t in in_order(tensors)]
+    with name_scope(name, default, [*values, keep_input]) as scope:
+        lists = [[_as_tensor(t) for t in in_order(tensors)] for tensors in tensors_list]
+        keep = _checked_keep(keep_input, enqueue_many)
+        stored, kept = sparse_batching.store_all(lists, enqueue_many, keep)
+        queue = make_queue(_types(stored), _shapes(stored, shapes, enqueue_many))
+        enqueue_ops = [_enqueue(queue, tensors, enqueue_many, keep) for tensors in stored]
+        add_queue_runner(QueueRunner(queue, enqueue_ops * num_threads))
+        report(queue)
+        take = queue.dequeue_up_to if allow_smaller_final_batch else queue.dequeue_many
+        found = sparse_batching.restore(take(batch_size, name=scope), kept)
+        return _like(tensors_list[0], found)
 
 
 def _as_tensor(value: Any) -> Any:

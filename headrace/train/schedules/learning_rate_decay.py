@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named, takes
 from headrace.functions.math.cast import cast
 from headrace.ops.declaration.convert import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.math import arithmetic
 from headrace.train.schedules import schedules
 
 
-def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Any:
+def _decay(schedule: type, name: str, doc: str) -> Callable[..., Any]:
+    """The schedule with its arguments, at a step that is given as the second one."""
+    own = inspect.signature(schedule)
+    first, *others = own.parameters.values()
+    step = first.replace(name="global_step")
+    signature = inspect.Signature([first.replace(name="learning_rate"), step, *others])
+
+    @named(name, doc)
+    def decay(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        rate, at, *options = given.arguments.values()
+        return schedule(rate, *options)(at)
+
+    decay.__signature__ = signature  # type: ignore[attr-defined]
+    return decay
+
+
+exponential_decay = _decay(
+    schedules.ExponentialDecay,
+    "exponential_decay",
     """learning_rate * decay_rate ^ (global_step / decay_steps).
 
     Args:
@@ -34,20 +50,12 @@ def exponential_decay(
 
     Example:
       >>> rate = tf.train.exponential_decay(0.1, global_step, 100000, 0.96, staircase=True)
-    """
-    return schedules.ExponentialDecay(learning_rate, decay_steps, decay_rate, staircase=staircase, name=name)(
-        global_step
-    )
+    """,
+)
 
 
-def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Any:
+@takes(exponential_decay)
+def natural_exp_decay(decay_rate: Any, **options: Any) -> Any:
     """learning_rate * exp(-decay_rate * global_step / decay_steps).
 
     Args: as for `exponential_decay`.
@@ -55,30 +63,20 @@ def natural_exp_decay(
     Returns:
       A scalar tensor of the type of `learning_rate`.
     """
-    factor = arithmetic.exp(arithmetic.neg(decay_rate))
-    return schedules.ExponentialDecay(learning_rate, decay_steps, factor, staircase=staircase, name=name)(
-        global_step
-    )
+    return exponential_decay(decay_rate=arithmetic.exp(arithmetic.neg(decay_rate)), **options)
 
 
-def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Any:
+inverse_time_decay = _decay(
+    schedules.InverseTimeDecay,
+    "inverse_time_decay",
     """learning_rate / (1 + decay_rate * global_step / decay_steps).
 
     Args: as for `exponential_decay`.
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.InverseTimeDecay(learning_rate, decay_steps, decay_rate, staircase=staircase, name=name)(
-        global_step
-    )
+    """,
+)
 
 
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Any:
@@ -114,15 +112,9 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
     return schedules.PiecewiseConstantDecay(boundaries, values, name=name)(x)
 
 
-def polynomial_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    end_learning_rate: Any = 0.0001,
-    power: Any = 1.0,
-    cycle: bool = False,
-    name: str | None = None,
-) -> Any:
+polynomial_decay = _decay(
+    schedules.PolynomialDecay,
+    "polynomial_decay",
     """From learning_rate to end_learning_rate along (1 - global_step / decay_steps) ^ power.
 
     Args:
@@ -136,15 +128,11 @@ def polynomial_decay(
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.PolynomialDecay(learning_rate, decay_steps, end_learning_rate, power, cycle, name)(
-        global_step
-    )
-
-
-def cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
-) -> Any:
+    """,
+)
+cosine_decay = _decay(
+    schedules.CosineDecay,
+    "cosine_decay",
     """From learning_rate to alpha * learning_rate along half a cosine.
 
     Args:
@@ -156,19 +144,11 @@ def cosine_decay(
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.CosineDecay(learning_rate, decay_steps, alpha, name)(global_step)
-
-
-def cosine_decay_restarts(
-    learning_rate: Any,
-    global_step: Any,
-    first_decay_steps: Any,
-    t_mul: Any = 2.0,
-    m_mul: Any = 1.0,
-    alpha: Any = 0.0,
-    name: str | None = None,
-) -> Any:
+    """,
+)
+cosine_decay_restarts = _decay(
+    schedules.CosineDecayRestarts,
+    "cosine_decay_restarts",
     """Half cosines one after the other (SGDR).
 
     Args:
@@ -182,21 +162,11 @@ def cosine_decay_restarts(
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.CosineDecayRestarts(learning_rate, first_decay_steps, t_mul, m_mul, alpha, name)(
-        global_step
-    )
-
-
-def linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
-    name: str | None = None,
-) -> Any:
+    """,
+)
+linear_cosine_decay = _decay(
+    schedules.LinearCosineDecay,
+    "linear_cosine_decay",
     """learning_rate * ((alpha + line) * cosine + beta): both fall over `decay_steps`.
 
     Args:
@@ -209,23 +179,11 @@ def linear_cosine_decay(
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.LinearCosineDecay(learning_rate, decay_steps, num_periods, alpha, beta, name)(
-        global_step
-    )
-
-
-def noisy_linear_cosine_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    initial_variance: Any = 1.0,
-    variance_decay: Any = 0.55,
-    num_periods: Any = 0.5,
-    alpha: Any = 0.0,
-    beta: Any = 0.001,
-    name: str | None = None,
-) -> Any:
+    """,
+)
+noisy_linear_cosine_decay = _decay(
+    schedules.NoisyLinearCosineDecay,
+    "noisy_linear_cosine_decay",
     """As `linear_cosine_decay`, with noise added to the line.
 
     Args:
@@ -240,7 +198,5 @@ def noisy_linear_cosine_decay(
 
     Returns:
       A scalar tensor of the type of `learning_rate`.
-    """
-    return schedules.NoisyLinearCosineDecay(
-        learning_rate, decay_steps, initial_variance, variance_decay, num_periods, alpha, beta, name
-    )(global_step)
+    """,
+)

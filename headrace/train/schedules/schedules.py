@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math as numbers
 from typing import Any, ClassVar
 
@@ -19,29 +20,32 @@ from headrace.ops.math import arithmetic, exponential, trigonometry
 class LearningRateSchedule:
     """A learning rate that depends on the step."""
 
-    _fields: ClassVar[tuple[str, ...]] = ()
-
     def __call__(self, step: Any) -> Any:
         raise NotImplementedError("Learning rate schedule must override __call__")
 
     def get_config(self) -> dict[str, Any]:
-        if not self._fields:
-            raise NotImplementedError("Learning rate schedule must override get_config")
-        return {name: getattr(self, name, getattr(self, f"_{name}", None)) for name in self._fields}
+        raise NotImplementedError("Learning rate schedule must override get_config")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
         return cls(**config)
 
 
+class _Schedule(LearningRateSchedule):
+    """Keeps its arguments under their names, or under those with an underscore in front."""
+
+    def get_config(self) -> dict[str, Any]:
+        names = inspect.signature(type(self)).parameters
+        return {name: getattr(self, name, getattr(self, f"_{name}", None)) for name in names}
+
+
 def _rate(value: Any) -> Any:
     return convert_to_tensor(value, name="initial_learning_rate")
 
 
-class _DecayByRate(LearningRateSchedule):
+class _DecayByRate(_Schedule):
     """A rate that falls by `decay_rate` per `decay_steps`."""
 
-    _fields = ("initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name")
     _scope: ClassVar[str]
 
     def __init__(
@@ -87,10 +91,8 @@ class InverseTimeDecay(_DecayByRate):
         return math.divide(rate, arithmetic.add(one, arithmetic.mul(decay_rate, passed)), name=name)
 
 
-class PiecewiseConstantDecay(LearningRateSchedule):
+class PiecewiseConstantDecay(_Schedule):
     """values[i] between boundaries[i - 1] (exclusive) and boundaries[i] (inclusive)."""
-
-    _fields = ("boundaries", "values", "name")
 
     def __init__(self, boundaries: Any, values: Any, name: str | None = None) -> None:
         if len(boundaries) != len(values) - 1:
@@ -117,10 +119,8 @@ def _returning(value: Tensor) -> Any:
     return lambda: value
 
 
-class PolynomialDecay(LearningRateSchedule):
+class PolynomialDecay(_Schedule):
     """From the initial to the end rate along (1 - step / decay_steps) ^ power."""
-
-    _fields = ("initial_learning_rate", "decay_steps", "end_learning_rate", "power", "cycle", "name")
 
     def __init__(
         self,
@@ -161,10 +161,8 @@ def _half_cosine(fraction: Any) -> Any:
     return 0.5 * (1.0 + trigonometry.cos(constant(numbers.pi) * fraction))
 
 
-class CosineDecay(LearningRateSchedule):
+class CosineDecay(_Schedule):
     """Along half a cosine, from the initial rate to alpha times it."""
-
-    _fields = ("initial_learning_rate", "decay_steps", "alpha", "name")
 
     def __init__(
         self, initial_learning_rate: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
@@ -181,10 +179,8 @@ class CosineDecay(LearningRateSchedule):
             return arithmetic.mul(rate, decayed)
 
 
-class CosineDecayRestarts(LearningRateSchedule):
+class CosineDecayRestarts(_Schedule):
     """Half cosines one after the other, each t_mul times as long and m_mul times as high (SGDR)."""
-
-    _fields = ("initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha", "name")
 
     def __init__(
         self,
@@ -225,17 +221,8 @@ class CosineDecayRestarts(LearningRateSchedule):
             return arithmetic.mul(rate, (1 - alpha) * decayed + alpha, name=scope)
 
 
-class LinearCosineDecay(LearningRateSchedule):
+class LinearCosineDecay(_Schedule):
     """A falling line times a cosine of num_periods periods."""
-
-    _fields: ClassVar[tuple[str, ...]] = (
-        "initial_learning_rate",
-        "decay_steps",
-        "num_periods",
-        "alpha",
-        "beta",
-        "name",
-    )
 
     def __init__(
         self,
@@ -269,17 +256,6 @@ class LinearCosineDecay(LearningRateSchedule):
 
 class NoisyLinearCosineDecay(LinearCosineDecay):
     """LinearCosineDecay with noise on the line, whose variance falls with the steps."""
-
-    _fields: ClassVar[tuple[str, ...]] = (
-        "initial_learning_rate",
-        "decay_steps",
-        "initial_variance",
-        "variance_decay",
-        "num_periods",
-        "alpha",
-        "beta",
-        "name",
-    )
 
     def __init__(
         self,
