@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from headrace.codegen.convolution import pools
 from headrace.codegen.fusion.inlining import collect, dependencies, has_reduction
 from headrace.codegen.ir.kernel_ir import F32, INDEX, Array, Compute, Expr, Var, const, var
 from headrace.codegen.ir.stages import Assembled, Called, ViewOf
 from headrace.codegen.ir.traverse import loads, rewrite
-from headrace.codegen.onednn import onednn, onednn_conv, onednn_pool
+from headrace.codegen.onednn import onednn, onednn_conv
 from headrace.codegen.onednn.onednn_api import LibraryError
 from headrace.codegen.onednn.onednn_calls import Blocked
 from headrace.ops.declaration.emit import LibraryCall, View, view
@@ -114,6 +115,10 @@ def images(call: LibraryCall) -> Iterator[View]:
                 yield found
 
 
+def _takes_blocks(call: LibraryCall) -> bool:
+    return pools.supports(call) or onednn.supports(call)
+
+
 class _Choice:
     """`arrays`: those that get blocks, with the order of their dimensions (batch, channels,
     space...)."""
@@ -124,7 +129,7 @@ class _Choice:
         self.arrays: dict[Array, tuple[int, ...]] = {}
         self.known: dict[tuple[int, frozenset[str]], bool] = {}
         for array in order:
-            if isinstance(array.source, Called) and onednn.supports(array.source.call):
+            if isinstance(array.source, Called) and _takes_blocks(array.source.call):
                 for found in images(array.source.call):
                     self.spread(found.operand, found.order)
         while bad := [t for t in self.arrays if not self.fits(t)]:
@@ -202,10 +207,10 @@ class _Choice:
         return at.extra if at.op == "var" else None
 
     def is_fast(self, call: LibraryCall) -> bool:
-        """Does the library have code for these layouts?"""
+        """Is there code for these layouts?  Our own pooling takes any."""
         key = (id(call), frozenset(k for k, v in call.views.items() if v.operand in self.arrays))
         if key not in self.known:
-            self.known[key] = onednn.supports(call) and self.has_code(call)
+            self.known[key] = pools.supports(call) or (onednn.supports(call) and self.has_code(call))
         return self.known[key]
 
     def has_code(self, call: LibraryCall) -> bool:
@@ -269,7 +274,6 @@ class _Rewriting:
         for name, v in call.views.items():
             if v.operand in self.orders:
                 call.views[name] = Blocked(v.operand, v.order, block=self.block)
-        onednn_pool.measure_places(call)
 
     def blocked(self, source: Compute, order: tuple[int, ...]) -> Compute:
         """The loops in the order of memory."""

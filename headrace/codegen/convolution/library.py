@@ -1,5 +1,5 @@
-"""Library calls behind one interface: products of matrices by kernels of our own or by oneDNN,
-the rest by oneDNN.
+"""Library calls behind one interface: products of matrices by kernels of our own or by oneDNN, max
+pooling by our own, the rest by oneDNN.
 
 In: a `LibraryCall`.  Out: the instructions of a program.  `choose` says who does it, so that a region
 can be lowered accordingly: a call that nobody does is expressed in stages (codegen.lowering.fallback) or
@@ -15,7 +15,7 @@ from headrace.codegen.fusion import costs
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Called
 from headrace.codegen.ir.stages import memory as memory_of
-from headrace.codegen.onednn import onednn, onednn_pool
+from headrace.codegen.onednn import onednn
 from headrace.codegen.onednn.onednn_api import LibraryError
 from headrace.codegen.onednn.onednn_calls import work_of
 from headrace.codegen.products import gemm, gemv, limits
@@ -32,6 +32,9 @@ def is_empty(call: LibraryCall) -> bool:
 
 def choose(call: LibraryCall) -> str | None:
     """'own' kernels, 'onednn', or None where nobody does it."""
+    if pools.supports(call):
+        pools.pair(call)
+        return "own"
     if gemm.supports(call) and not onednn.supports(call):
         return "own"
     if onednn.supports(call):
@@ -40,7 +43,6 @@ def choose(call: LibraryCall) -> str | None:
         except LibraryError:
             pass
         else:
-            onednn_pool.pair(call)
             return "onednn"
     return "own" if gemm.supports(call) else None
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from math import inf, prod
 from typing import Any
 
-import numpy as np
-
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Expr
 from headrace.codegen.ir.stages import ViewOf
@@ -171,11 +169,9 @@ def _convolution_weights(e: Emitter, call: LibraryCall) -> Array:
 
 
 # -- pooling -------------------------------------------------------------------------------------
-def _lowest(kind: ir.Kind, is_finite: bool = False) -> Expr:
-    """The least number of the type in which a maximum is looked for."""
+def _lowest(kind: ir.Kind) -> Expr:
     if kind.is_float:
-        wide = F32 if kind in (F16, BF16) else kind
-        return ir.const(float(np.finfo(f"f{wide.bits // 8}").min) if is_finite else -inf, wide)
+        return ir.const(-inf, F32 if kind in (F16, BF16) else kind)
     return ir.const(-(1 << (kind.bits - 1)) if kind.is_signed else 0, kind)
 
 
@@ -185,9 +181,8 @@ def _max_pool(e: Emitter, call: LibraryCall) -> Array:
     def element(n: Expr, c: Expr, *out: Expr) -> Expr:
         def term(*k: Expr) -> Expr:
             at = g.source(out, k)
-            x, low = read(src, [n, c, *at]), _lowest(src.operand.kind, is_finite=True)
-            counts = inside(at, src.shape[2:]) & (x > low)  # padding does not, and NaN does not either
-            return ir.select(counts, x, low)
+            x = read(src, [n, c, *at])
+            return ir.select(inside(at, src.shape[2:]), x, _lowest(src.operand.kind))
 
         return e.reduce("max", g.window, term)
 

@@ -1,4 +1,4 @@
-"""Library calls as oneDNN primitives: matrix products, convolutions, pooling, normalisation.
+"""Library calls as oneDNN primitives: matrix products, convolutions, mean pooling.
 
 In: a `LibraryCall` on arrays with concrete shapes.  Out: executions, each a primitive with its
 arguments; where the library wants another layout than the array has, a reorder stands before or
@@ -117,10 +117,8 @@ def _reordered(call: LibraryCall) -> list[Execution]:
 
 
 _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
-    "max_pool": onednn_pool.pool(dnn.POOL_MAX),
-    "avg_pool": onednn_pool.pool(dnn.POOL_AVERAGE_INSIDE),
+    "avg_pool": onednn_pool.avg_pool,
     "avg_pool_data": onednn_pool.avg_pool_data,
-    "max_pool_data": onednn_pool.max_pool_data,
     "matmul": _matmul,
     "pack": onednn_conv.pack,
     "reorder": _reordered,

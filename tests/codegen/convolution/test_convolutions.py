@@ -56,18 +56,9 @@ def pools(n, side, channels, k, stride):
     out = -(-side // stride)
     total = max((out - 1) * stride + k - side, 0)
     x, y = image(n, side, side, channels), image(n, out, out, channels)
-    dx, dy = image(*x.shape), image(*y.shape)
     given = {"window": (k, k), "strides": (stride, stride), "pads": ((total // 2, total - total // 2),) * 2}
-    for kind in ("max_pool", "avg_pool", "avg_pool_data"):
+    for kind in ("avg_pool", "avg_pool_data"):
         yield LibraryCall(kind, src=view(x, LAST), dst=view(y, LAST), **given)
-    yield LibraryCall(
-        "max_pool_data",
-        src=view(x, LAST),
-        dst=view(y, LAST),
-        diff_dst=view(dy, LAST),
-        diff_src=view(dx, LAST),
-        **given,
-    )
 
 
 @pytest.mark.parametrize("n", [1, 8])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-from math import prod
-
 import numpy as np
 
 from headrace.core.dtypes import FLOATS, REALS, bfloat16, float16, float32
@@ -43,7 +40,6 @@ WINDOW = {
 }
 MAX_TYPES = (float16, bfloat16, float32)
 NEAR = 1e-5  # what is so near to a window's maximum takes part in its gradient
-UNROLLED = 32  # windows over one place that are written out, not looped over
 
 
 def options(node):
@@ -245,42 +241,20 @@ def _(node, ddx):
     return fill.zeros_like(x), fill.zeros_like(y), max_pool3d_grad_grad(x, y, ddx, **options(node))
 
 
-@max_pool3d_grad.lower
-def _(e, x, y, dy, *, ksize, strides, padding, data_format):
-    sizes = (x.shape[0], *spatial(x.shape, data_format), None)
-    windows = windows_of(sizes, ksize, strides, padding, data_format)
-    channels = x.shape[channel_axis(data_format)]
-    if not all(fits(a.shape, data_format, sizes[0], windows, channels) for a in (y, dy)):
-        raise Decline("shapes that do not fit")
-    if x.dtype is not y.dtype:
-        raise Decline("an output of another type")
+@max_pool3d_grad.library("own")
+def _(x, y, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(5, data_format)
-    # Along each axis a place is seen by the window that begins last before it, and by some before.
-    overlaps = [-(-w.size // w.stride) for w in windows]
-
-    def element(*i):
-        n, c, *at = (i[axis] for axis in order)
-        ahead = [a + w.before for a, w in zip(at, windows)]
-
-        def share(*r):
-            """What the r-th of these windows gives: nothing where there is none (dy is 0 there)."""
-            places = [a // w.stride - k for a, w, k in zip(ahead, windows, r)]
-            own = [0] * 5
-            for axis, j in zip(order, (n, c, *places)):
-                own[axis] = j
-            held = e.abs(x[i] - y[tuple(own)]) < e.const(NEAR, x.dtype)
-            for a, w, place, k in zip(ahead, windows, places, r):
-                if not isinstance(k, int) or (k + 1) * w.stride > w.size:
-                    held = held & (a - place * w.stride < w.size)
-            return e.select(held, e.cast(dy[tuple(own)], float32), 0)
-
-        if prod(overlaps) > UNROLLED:
-            total = e.reduce("sum", overlaps, share)
-        else:
-            total = sum(share(*r) for r in product(*map(range, overlaps)))
-        return e.cast(total, dy.dtype)
-
-    return e.compute(x.shape, element)
+    if y.shape != dy.shape or x.dtype is not y.dtype:
+        raise Decline("operands that do not fit")
+    return LibraryCall(
+        "near_max_data",
+        src=view(x, order),
+        dst=view(y, order),
+        diff_dst=view(dy, order),
+        diff_src=view(out, order),
+        near=NEAR,
+        **library_options(x, y, ksize, strides, padding, data_format),
+    )
 
 
 def grad_samples(rng):

@@ -1,11 +1,12 @@
 """Pooling of arrays (batch, space..., channels) in any number of spatial dimensions.
 
-A maximum that occurs twice in a window belongs to its first place; padding never counts, nor does NaN.
+A maximum that occurs twice in a window belongs to its first place; padding never counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,16 @@ from headrace.ops.nn.window import Window, padded, padded_zeros, taps, unpadded
 
 
 def lowest(dtype: Any) -> Any:
-    """The least finite value of a type."""
-    return np.iinfo(dtype).min if np.issubdtype(dtype, np.integer) else np.finfo(dtype).min
+    """The least value of a type."""
+    if np.issubdtype(dtype, np.integer):
+        return np.iinfo(dtype).min
+    return dtype.type(-np.inf)
 
 
 def max_pool(x: Any, windows: Sequence[Window]) -> Any:
-    """The largest element under the window, or the lowest number: what is not larger (NaN) is passed over."""
-    kind, x = x.dtype, widen(x)
+    """The largest element under the window; NaN if one is there."""
     x = padded(x, windows, lowest(x.dtype))
-    best = np.full_like(x[next(iter(taps(windows)))[1]], lowest(x.dtype))
-    for _, index in taps(windows):
-        best = np.where(x[index] > best, x[index], best)
-    return best.astype(kind)
+    return reduce(np.maximum, (x[index] for _, index in taps(windows)))
 
 
 def argmax_pool(x: Any, windows: Sequence[Window]) -> Any:
