@@ -19,6 +19,7 @@ from headrace.formats import proto
 from headrace.functions.random.random_seed import set_random_seed
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
+from headrace.graph.tensor import Tensor
 from headrace.session.session import Session
 from headrace.testing_aids import get_temp_dir, gpu_device_name
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
@@ -160,8 +161,6 @@ class TestCase(unittest.TestCase):
         return thread
 
     def _value(self, x: Any) -> Any:
-        from headrace.graph.tensor import Tensor
-
         if isinstance(x, Tensor) or hasattr(x, "_as_graph_element"):
             x = self.evaluate(x)
         if isinstance(x, np.ndarray) and x.dtype == object and x.size:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import re
 import shutil
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any
 from unittest import mock
@@ -27,8 +29,6 @@ def get_temp_dir() -> str:
 
 @functools.cache
 def _temp_dir(process: int) -> str:
-    import atexit
-
     base = os.environ.get("TEST_TMPDIR")
     made = tempfile.mkdtemp(prefix="headrace_test_", dir=base)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
@@ -167,8 +167,6 @@ class Benchmark:
         mbs: float = 0,
     ) -> dict[str, Any]:
         """Run a step many times; the median of the times is reported."""
-        import time
-
         for _ in range(burn_iters):
             sess.run(op_or_tensor, feed_dict)
         times = []

@@ -1,5 +1,6 @@
 """Imports point downward: a folder imports only from folders above it in the list of ARCHITECTURE.md.
 Inside of codegen/ the rooms have an order too; and no folder has more names than a reader can take in.
+Imports stand at the head of their file and make no circle: `late` (core/modules.py) is for those that would.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import ast
 from pathlib import Path
 
 import headrace
+from headrace.core.modules import late
 
 ORDER = (
     "core formats graph ops functions autodiff variables nn plan passes placement partition codegen "
@@ -36,6 +38,12 @@ def imported(path: Path):
             for name in node.names:
                 if name.name.startswith("headrace"):
                     yield node.lineno, name.name
+        elif is_late(node):
+            yield node.lineno, node.args[0].value
+
+
+def is_late(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "late"
 
 
 def test_imports_point_downward():
@@ -101,3 +109,85 @@ def test_a_reader_can_take_in_every_folder():
     for folder in [p for p in ROOT.rglob("*") if p.is_dir() and p.name != "__pycache__"]:
         names = {p.name for p in folder.iterdir()} - {"__init__.py", "__pycache__"}
         assert len(names) <= NAMES, f"{folder.relative_to(ROOT)}: {len(names)} names"
+
+
+# -- where imports stand ---------------------------------------------------------------------------
+# Libraries that cost a user milliseconds, loaded by what needs them.
+HEAVY = set("llvmlite google mpmath importlib hashlib difflib secrets".split())
+INSIDE = {
+    "__init__.py": "the package replaces itself by a namespace, which must not show these names",
+    "codegen": "parts of the compiler that most steps do without, typed as everything in it",
+}
+
+
+def inside_functions(path: Path):
+    """(line, module) of the imports that run when a function does."""
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom):
+                    yield node.lineno, node.module or ""
+                elif isinstance(node, ast.Import):
+                    yield from ((node.lineno, name.name) for name in node.names)
+
+
+def test_imports_stand_at_the_head_of_their_file():
+    wrong = []
+    for path in sorted(ROOT.rglob("*.py")):
+        place = path.relative_to(ROOT)
+        if place.parts[0] not in INSIDE:
+            wrong += [
+                f"{place}:{line} imports {module} inside of a function (see {late.__module__})"
+                for line, module in inside_functions(path)
+                if module.split(".")[0] not in HEAVY
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def at_once(path: Path, known: set[str]):
+    """The modules of ours that a file needs while it is imported."""
+    pending: list[ast.AST] = list(ast.parse(path.read_text()).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            yield from (name if name in known else node.module for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        pending += ast.iter_child_nodes(node)
+
+
+def circle(uses: dict[str, set[str]]) -> list[str]:
+    """Modules that need each other, or none."""
+    done: set[str] = set()
+    for start in uses:
+        path, pending = [start], [iter(sorted(uses[start]))]
+        while pending:
+            module = next((m for m in pending[-1] if m in uses and m not in done), None)
+            if module is None:
+                done.add(path.pop())
+                pending.pop()
+            elif module in path:
+                return [*path[path.index(module) :], module]
+            else:
+                path.append(module)
+                pending.append(iter(sorted(uses[module])))
+    return []
+
+
+def test_no_circle_of_imports():
+    files = {}
+    for path in ROOT.rglob("*.py"):
+        words = ["headrace", *path.relative_to(ROOT).with_suffix("").parts]
+        files[".".join(words).removesuffix(".__init__")] = path
+    uses = {name: set(at_once(path, set(files))) & set(files) - {name} for name, path in files.items()}
+    assert not circle(uses), " -> ".join(circle(uses))
+
+
+def test_a_circle_is_found():
+    assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []

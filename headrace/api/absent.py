@@ -11,6 +11,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from headrace.api import recorded
+from headrace.core.modules import late
+
+api = late("headrace.api")
 
 
 def shown(place: str) -> str:
@@ -48,9 +51,8 @@ def nearest(space: Any, place: str, name: str) -> str | None:
     alike = difflib.get_close_matches(name.lower(), here, n=1, cutoff=0.8)
     if alike:
         return shown(f"{place}.{here[alike[0]]}".lstrip("."))
-    from headrace.api import public_places
 
-    places = public_places().get(name, ())
+    places = api.public_places().get(name, ())
     return shown(f"{min(places, key=len)}.{name}".lstrip(".")) if places else None
 
 

@@ -17,6 +17,12 @@ from typing import Any
 from headrace.api import absent, internal, recorded
 from headrace.api.absent import Absent
 from headrace.api.namespace import Namespace
+from headrace.api.raw_ops import RENAMED
+from headrace.core.modules import late
+from headrace.ops.declaration import catalog
+from headrace.ops.declaration.declare import snake_case
+
+proto = late("headrace.formats.proto")
 
 
 class InternalModule(ModuleType):
@@ -88,15 +94,10 @@ def _space(place: str) -> Any:
 
 @cache
 def _function_names(ops: tuple[str, ...]) -> dict[str, str]:
-    from headrace.ops.declaration.declare import snake_case
-
     return {snake_case(op): op for op in ops}
 
 
 def _generated(module: str, name: str, op: str) -> Callable[..., Any]:
-    from headrace.api.raw_ops import RENAMED
-    from headrace.ops.declaration import catalog
-
     return catalog.find(op).as_function(module, name, RENAMED.get(op))
 
 
@@ -123,7 +124,6 @@ def _messages(place: str) -> ModuleType | None:
     """core.framework.graph_pb2: the messages of tensorflow/core/framework/graph.proto."""
     if not place.startswith("core"):
         return None
-    from headrace.formats import proto
 
     path = f"tensorflow/{place.replace('.', '/')}"
     if any(known.startswith(f"{path}/") for known in proto.paths()):

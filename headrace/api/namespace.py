@@ -13,6 +13,9 @@ from typing import Any
 from headrace.api import absent
 from headrace.api.absent import Absent
 from headrace.core.collecting import paused
+from headrace.core.modules import late
+
+modules = late("headrace.api.modules")
 
 _BRACES = re.compile(r"\{([^}]*)\}")
 _ROOT = Path(__file__).parent.parent
@@ -70,7 +73,6 @@ class Namespace(ModuleType):
         """An internal module that is asked for as an attribute (tf.python.ops), or an error."""
         if name.startswith("_") or self._is_file(name):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        from headrace.api import modules
 
         place = self.__name__.partition(".")[2]
         child = f"{place}.{name}".lstrip(".")

@@ -16,7 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from headrace.api.absent import Absent, Module
+from headrace.core.modules import late
 from headrace.version import TF_VERSION
+
+modules = late("headrace.api.modules")
 
 _ROOTS = ("tensorflow", "tinyflow")
 
@@ -75,8 +78,7 @@ class Finder:
         if root not in _ROOTS:
             return None
         if not place or place == "compat.v1":
-            import headrace  # noqa: F401  (it is what the module stands for)
-
+            importlib.import_module("headrace")  # what the module stands for
             return _spec_of(fullname, sys.modules.get(root) or Root(root))
         if fullname == "tinyflow.datasets":
             return _spec_of(fullname, importlib.import_module("headrace.datasets"))
@@ -84,8 +86,6 @@ class Finder:
 
 
 def _spec(fullname: str, place: str) -> Any:
-    from headrace.api import modules
-
     found = modules.stand_in(place)
     if found is not None:
         return _spec_of(fullname, found)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.core import dtypes
 from headrace.core.shapes import UNKNOWN
 from headrace.graph.tensor import Tensor
+from headrace.ops.array import concat
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
+from headrace.ops.math import add_n, cast
 
 
 class AggregationMethod:
@@ -43,8 +46,6 @@ def aggregate(parts: Sequence[Any], method: int | None) -> Any:
 
 
 def _add(tensors: Sequence[Tensor], method: int) -> Any:
-    from headrace.ops.math import add_n
-
     if method == AggregationMethod.ADD_N:
         return _add_by_device(tensors)
     if method == AggregationMethod.EXPERIMENTAL_ACCUMULATE_N and len(tensors) > 2:
@@ -61,8 +62,6 @@ def _add(tensors: Sequence[Tensor], method: int) -> Any:
 
 def _add_by_device(tensors: Sequence[Tensor]) -> Any:
     """What is on one device is added there first."""
-    from headrace.ops.math import add_n
-
     by_device: dict[str, list[Tensor]] = {}
     for tensor in tensors:
         by_device.setdefault(tensor.device or "", []).append(tensor)
@@ -75,10 +74,6 @@ def _add_by_device(tensors: Sequence[Tensor]) -> Any:
 
 def _join_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
     """Rows one after the other: the same row may appear twice, it counts twice."""
-    from headrace.core import dtypes
-    from headrace.ops.array import concat
-    from headrace.ops.math import cast
-
     indices = [p.indices for p in parts]
     if len({i.dtype.base for i in indices}) > 1:
         indices = [cast.cast(i, DstT=dtypes.int64) for i in indices]

@@ -11,6 +11,7 @@ from headrace.autodiff import flow_rules as _rules  # gives the primitives their
 from headrace.autodiff import functional_branches as _branches  # calls and conditionals theirs
 from headrace.autodiff import functional_loops as _loops  # and functional loops theirs
 from headrace.autodiff.loops import GradLoop, inside, outside, without_waiting
+from headrace.core.modules import late
 from headrace.functions.array.array import zeros
 from headrace.functions.control.flow_context import CondContext, switch_any
 from headrace.functions.control.while_context import WhileContext
@@ -19,7 +20,10 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import identity
 from headrace.ops.control import control_flow as primitives
+from headrace.ops.declaration import array
 from headrace.ops.declaration.traits import EXIT, SWITCH
+
+variable_parts = late("headrace.ops.state.variable_parts")
 
 assert _rules is not None and _branches is not None and _loops is not None
 
@@ -178,8 +182,6 @@ class State:
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    from headrace.ops.declaration import array
-
     return array.shape(tensor)  # type: ignore[no-any-return]
 
 
@@ -188,8 +190,6 @@ def _filled(sizes: Any, like: Tensor) -> Any:
 
 
 def _zeros_like(tensor: Tensor) -> Any:
-    from headrace.ops.declaration import array
-
     return array.zeros_like(tensor)
 
 
@@ -200,11 +200,9 @@ def _is_list(tensor: Tensor) -> bool:
 
 def _zeros_behind(handle: Tensor) -> Any:
     """Zeros like the variable that a handle leads to."""
-    from headrace.ops.state.variable_parts import shape_of_variable
-
     assert handle.handle_data is not None
     dtype, _ = handle.handle_data
-    return zeros(shape_of_variable(handle), dtype)
+    return zeros(variable_parts.shape_of_variable(handle), dtype)
 
 
 def _zeros_outside_loops(node: Node, tensor: Tensor) -> Any:

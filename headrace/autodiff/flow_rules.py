@@ -7,11 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.autodiff.loops import _enter, accumulate_gradient, full_shape, outside
+from headrace.core.shapes import Shape
 from headrace.functions.control.flow_context import CondContext, merge_any, output_context, switch_any
 from headrace.functions.control.while_context import WhileContext, add_back_edge
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops.array import concat
+from headrace.ops.array.constant import constant
 from headrace.ops.control import control_flow as primitives
+from headrace.ops.declaration import array
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.math import comparison
 
@@ -102,11 +106,6 @@ def _enter_grad(node: Node, dy: Any) -> Any:
 
 def _accumulate_slices(loop: WhileContext, node: Node, dy: IndexedSlices) -> IndexedSlices:
     """Slices of all iterations, one after the other."""
-    from headrace.core.shapes import Shape
-    from headrace.ops.array import concat
-    from headrace.ops.array.constant import constant
-    from headrace.ops.declaration import array
-
     sources = [dy.values, dy.indices]
     with outside(loop):
         starts = []

@@ -16,6 +16,7 @@ from headrace.autodiff import halves
 from headrace.autodiff.loops import without_waiting
 from headrace.core import dtypes
 from headrace.core.errors import UnimplementedError
+from headrace.core.modules import late
 from headrace.core.shapes import SCALAR, Shape
 from headrace.functions.control.tensor_lists import described
 from headrace.graph.attrs import FunctionName
@@ -36,6 +37,8 @@ from headrace.ops.graphdef.function_body import Body
 from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.ops.graphdef.function_library import Function
 from headrace.ops.math import arithmetic, comparison
+
+gradients = late("headrace.autodiff.gradients")
 
 
 @dataclass
@@ -149,10 +152,8 @@ def _item_shape(tensor: Tensor) -> Any:
 # -- backward -------------------------------------------------------------------------------------
 def _backward(node: Node, saving: Saving, dys: Sequence[Tensor]) -> list[Tensor]:
     """The While that runs the gradient of the body; returns what its flows and handles end with."""
-    from headrace.autodiff.gradients import _zeros_of
-
     kept = [node.inputs[i] for i in saving.kept]
-    totals = [_zeros_of(node.inputs[i]) for i in saving.handles]
+    totals = [gradients._zeros_of(node.inputs[i]) for i in saving.handles]
     first = [saving.count, *saving.lists, *kept, *dys, *totals]
     shapes = [SCALAR] * (1 + len(saving.lists)) + [t.shape for t in kept]
     shapes += [_carried_shape(node, i) for i in saving.flows] + [t.shape for t in totals]

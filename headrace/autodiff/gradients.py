@@ -17,6 +17,8 @@ from headrace.autodiff.accumulate import aggregate
 from headrace.autodiff.reach import Reach, has_gradient_type
 from headrace.autodiff.registry import Rule, rule_for
 from headrace.core import dtypes
+from headrace.core.modules import late
+from headrace.functions.control.grouping import tuple_
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
@@ -24,8 +26,11 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import identity
+from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
+
+variable_parts = late("headrace.ops.state.variable_parts")
 
 
 class UnconnectedGradients(Enum):
@@ -178,8 +183,6 @@ def _check_given(y: Tensor, dy: Any) -> None:
 
 
 def _ones(y: Tensor, name: str) -> Any:
-    from headrace.ops.declaration import array
-
     if y.dtype.base.is_complex:
         raise TypeError(f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype!r})")
     value = 1 if y.dtype.base.kind in "iu" else 1.0
@@ -342,13 +345,10 @@ class _Walk:
 
 
 def _zeros_of(x: Tensor) -> Any:
-    from headrace.ops.declaration import array
-    from headrace.ops.state.variable_parts import shape_of_variable
-
     if x.dtype.base is dtypes.resource and x.handle_data is not None:
         dtype, _ = x.handle_data
         zero = constant(0, dtype) if dtype.kind in "iu" else constant(0.0, dtype)
-        return array.fill(shape_of_variable(x), zero)
+        return array.fill(variable_parts.shape_of_variable(x), zero)
     return array.zeros_like(x)
 
 
@@ -364,6 +364,4 @@ def _match_shape(node: Node, source: Tensor, dx: Tensor) -> None:
 
 def _gated(grads: Sequence[Any]) -> list[Any]:
     """No gradient of a node is used before all of them are computed."""
-    from headrace.functions.control.grouping import tuple_
-
     return list(tuple_(grads))

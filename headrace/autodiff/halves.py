@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.autodiff.loops import inside
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import zeros
 from headrace.functions.control.flow_context import CondContext, merge_any, switch_any
@@ -30,6 +31,8 @@ from headrace.ops.graphdef.function_body import Body, copied
 from headrace.ops.graphdef.function_def import to_function_def
 from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.ops.graphdef.function_library import Function
+
+gradients = late("headrace.autodiff.gradients")
 
 lock = threading.RLock()  # bodies are shared by all nodes that name them
 _open: set[Body] = set()  # being differentiated: a function that calls itself is met here
@@ -77,8 +80,6 @@ class Halves:
     """The gradient of a body.  `dxs` has None for an argument that gets nothing."""
 
     def __init__(self, body: Body, count: int) -> None:
-        from headrace.autodiff.gradients import gradients
-
         self.body, self.count, graph = body, count, body.graph
         self.is_shared = True  # may several gradients use one set of saved values?
         before = len(graph.get_operations())
@@ -88,7 +89,7 @@ class Halves:
                 self.flows = [i for i, y in enumerate(body.outputs[:count]) if has_gradient(y)]
                 ys = [body.outputs[i] for i in self.flows]
                 self.dys = [argument_like(y, graph) for y in ys]
-                dxs = gradients(ys, list(body.inputs), self.dys) if ys else [None]
+                dxs = gradients.gradients(ys, list(body.inputs), self.dys) if ys else [None]
                 dxs = [None if dx is None else convert_to_tensor(dx) for dx in dxs]
         finally:
             _open.discard(body)
@@ -281,9 +282,7 @@ def result(x: Tensor, dx: Any) -> Tensor:
     if dx is not None:
         return convert_to_tensor(dx)
     if x.dtype.base.kind == "r" and x.handle_data is not None:
-        from headrace.autodiff.gradients import _zeros_of
-
-        found: Tensor = _zeros_of(x)
+        found: Tensor = gradients._zeros_of(x)
         return found
     zeros: Tensor = array.zeros_like(x)
     return zeros

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.modules import late
 from headrace.functions.array.array import zeros
 from headrace.functions.control.flow_context import CondContext, output_context, switch_any
 from headrace.functions.control.while_context import WhileContext, is_constant_enter
@@ -24,9 +25,12 @@ from headrace.ops.array.copies import ref_identity
 from headrace.ops.array.source import identity
 from headrace.ops.control import control_flow as primitives
 from headrace.ops.control import stack
+from headrace.ops.declaration import array
 from headrace.ops.declaration.traits import CONSTANT, SWITCH
 from headrace.ops.math import arithmetic, comparison
 from headrace.ops.math.add_n import add_n
+
+variable_parts = late("headrace.ops.state.variable_parts")
 
 
 def inside(context: Any) -> Any:
@@ -316,8 +320,6 @@ def _zeros_outside(loop: WhileContext, value: Tensor, dy: Tensor) -> Tensor:
 
 
 def _zero_list(loop: WhileContext, value: Tensor) -> Tensor:
-    from headrace.ops.declaration import array
-
     outer = loop.outer_context
     with inside(outer):
         if isinstance(outer, WhileContext) and outer.grad_state is not None:
@@ -328,8 +330,5 @@ def _zero_list(loop: WhileContext, value: Tensor) -> Tensor:
 
 def full_shape(value: Tensor) -> Any:
     """The shape of a value, or of the variable that a handle leads to."""
-    from headrace.ops.declaration import array
-    from headrace.ops.state.variable_parts import shape_of_variable
-
     behind = value.dtype.base.kind == "r"
-    return shape_of_variable(value) if behind else array.shape(value)
+    return variable_parts.shape_of_variable(value) if behind else array.shape(value)

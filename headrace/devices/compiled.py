@@ -20,6 +20,7 @@ from headrace.codegen.regions.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
 from headrace.core.denormals import flushing
 from headrace.core.errors import at
+from headrace.core.modules import late
 from headrace.devices import known as known_values
 from headrace.devices.binding import HANDLE, Binding, Quick, Slots, plain
 from headrace.devices.known import KnownInputs
@@ -32,6 +33,8 @@ from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import KernelContext, Step
 from headrace.runtime.straight import inner_program
 from headrace.runtime.units import unit_call
+
+growing = late("headrace.devices.growing")
 
 if TYPE_CHECKING:
     from headrace.codegen.program.program import Specialized
@@ -150,9 +153,7 @@ class MixedProgram:
         found = self.kernels.get(node.name)
         if found is None:
             if is_unit(node):
-                from headrace.devices.growing import GrowingProgram
-
-                found = unit_call(node, inner_program, inner_mixed_program, GrowingProgram)
+                found = unit_call(node, inner_program, inner_mixed_program, growing.GrowingProgram)
             else:
                 found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
             self.kernels[node.name] = found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from headrace.core import options
+from headrace.core.modules import late
 from headrace.devices import reference
+from headrace.devices.compiled import MixedProgram, inner_mixed_program
 from headrace.devices.device import HostMemory, Program
 from headrace.ops.control.transfer import recv, send
 from headrace.plan.plan import Plan
@@ -12,6 +14,9 @@ from headrace.plan.structure import structured
 from headrace.runtime.executor import DataflowProgram
 from headrace.runtime.straight import StraightProgram, has_control_flow, inner_program, is_straight
 from headrace.runtime.units import Prepare
+
+boosts = late("headrace.codegen.accelerate.boosts")
+target = late("headrace.codegen.machine.target")
 
 
 class Cpu(HostMemory):
@@ -38,12 +43,7 @@ def prepare(piece: Plan) -> Program:
 def _makers() -> tuple[Prepare, Prepare]:
     """What makes a program of a whole piece, and of a part of one."""
     if options.compile_enabled():
-        from headrace.codegen.accelerate import boosts
-        from headrace.codegen.machine import target
-
         if target.is_installed():
-            from headrace.devices.compiled import MixedProgram, inner_mixed_program
-
             boosts.install()
             return MixedProgram, inner_mixed_program
     return StraightProgram, inner_program

@@ -15,8 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.plan.plan import Plan, PlanNode
 from headrace.runtime.step import Step
+
+cpu = late("headrace.devices.cpu")
+null = late("headrace.devices.null")
 
 
 class Program(Protocol):
@@ -117,15 +121,13 @@ Maker = Callable[[str], Device]
 
 
 def _cpu(name: str) -> Device:
-    from headrace.devices.cpu import Cpu
-
-    return Cpu(name)
+    made: Device = cpu.Cpu(name)
+    return made
 
 
 def _null(name: str) -> Device:
-    from headrace.devices.null import Null
-
-    return Null(name)
+    made: Device = null.Null(name)
+    return made
 
 
 KINDS: dict[str, Maker] = {"CPU": _cpu, "NULL": _null}

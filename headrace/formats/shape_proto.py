@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
+
+proto = late("headrace.formats.proto")
 
 
 def to_proto(shape: Shape) -> Any:
-    from headrace.formats import proto
-
     if shape.rank is None:
         return proto.TensorShapeProto(unknown_rank=True)
     dim = proto.TensorShapeProto.Dim

@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
+
+proto = late("headrace.formats.proto")
+tensor_proto = late("headrace.formats.tensor_proto")
 
 _LARGE, _END = 1 << 16, 1 << 12  # bytes
 
@@ -73,13 +77,10 @@ class FunctionName(NamedTuple):
 
 def public(value: Any) -> Any:
     """An attribute as `op.get_attr` shows it: text as bytes, lists as lists, messages as protos."""
-    from headrace.formats import proto
-    from headrace.formats.tensor_proto import to_proto
-
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, Literal):
-        return to_proto(value.array, value.dtype.as_datatype_enum)
+        return tensor_proto.to_proto(value.array, value.dtype.as_datatype_enum)
     if isinstance(value, FunctionName):
         return proto.NameAttrList(name=value.name)
     if isinstance(value, tuple):

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from headrace.core.modules import late
+
+graphs = late("headrace.graph.graph")
+
 if TYPE_CHECKING:
     from headrace.graph.graph import Graph
 
@@ -41,9 +45,7 @@ def get_default_graph() -> Graph:
     if _graphs.items:
         return _graphs.items[-1]  # type: ignore[no-any-return]
     if not _global:
-        from headrace.graph.graph import Graph
-
-        _global.append(Graph())
+        _global.append(graphs.Graph())
     return _global[0]
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from headrace.core import origin
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.graph import defaults
 from headrace.graph.collections import Collections
@@ -26,6 +27,8 @@ from headrace.graph.scopes import (
 )
 from headrace.graph.tensor import Tensor
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER
+
+proto = late("headrace.formats.proto")
 
 
 class Graph(Collections, Contexts):
@@ -185,8 +188,6 @@ class Graph(Collections, Contexts):
 
     @property
     def graph_def_versions(self) -> Any:
-        from headrace.formats import proto
-
         return proto.VersionDef(
             producer=self._producer_version,
             min_consumer=self._min_consumer_version,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
 from headrace.formats import shape_proto as _shape_proto
+from headrace.graph.defaults import get_default_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,8 +191,6 @@ class TensorRef:
 
 def run_session(graph: Graph, session: Any, method: str) -> Any:
     """The session in which `tensor.eval()` or `node.run()` happens."""
-    from headrace.graph.defaults import get_default_session
-
     if session is None:
         session = get_default_session()
         if session is None:

@@ -9,6 +9,8 @@ from headrace.functions.array import array
 from headrace.functions.array.stacking import concat, stack
 from headrace.functions.math.cast import cast
 from headrace.functions.nn.candidates import compute_accidental_hits, log_uniform_candidate_sampler
+from headrace.functions.nn.loss import sigmoid_cross_entropy_with_logits
+from headrace.functions.nn.softmax import softmax_cross_entropy_with_logits_v2
 from headrace.functions.values.structure import name_scope
 from headrace.nn.embedding import embedding_lookup
 from headrace.ops.array.slices.slice import slice_
@@ -131,8 +133,6 @@ def nce_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.functions.nn.loss import sigmoid_cross_entropy_with_logits
-
     logits, targets = _sampled_logits(
         weights,
         biases,
@@ -183,8 +183,6 @@ def sampled_softmax_loss(
     Returns:
       [batch], the loss of each example.
     """
-    from headrace.functions.nn.softmax import softmax_cross_entropy_with_logits_v2
-
     logits, targets = _sampled_logits(
         weights,
         biases,

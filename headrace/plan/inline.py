@@ -16,6 +16,7 @@ import numpy as np
 
 from headrace.core import device_name, dtypes
 from headrace.core.errors import NotFoundError, OpError, UnimplementedError, at
+from headrace.core.modules import late
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.graph.attrs import FunctionName, Literal
 from headrace.ops.array.constant import const
@@ -32,6 +33,8 @@ from headrace.ops.math.logical import logical_and
 from headrace.plan.loops import exits, outside_loops
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.prune import prune
+
+function_gradient = late("headrace.autodiff.function_gradient")  # few plans need it
 
 _CALLS = frozenset({calls.partitioned_call, calls.stateful_partitioned_call, calls.remote_call})
 _IFS = frozenset({calls.if_, calls.stateless_if})
@@ -116,12 +119,10 @@ class _Inliner:
         if node.op in _WHILES:
             return self._expand_while(node, chain)
         if node.op is calls.symbolic_gradient:
-            from headrace.autodiff.function_gradient import gradient_body
-
             f = node.attrs["f"]
             if f"gradient of {f}" in chain:
                 raise UnimplementedError(None, None, f"gradient of the recursive function {f.name}")
-            body = gradient_body(f, self.functions)
+            body = function_gradient.gradient_body(f, self.functions)
             self._put_body(node, node.inputs, body, (*chain, f"gradient of {f}"), strict)
             return True
         function = getattr(node.op, "function", None)

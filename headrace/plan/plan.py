@@ -13,10 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from headrace.core.dtypes import DType
+from headrace.core.errors import InvalidArgumentError
+from headrace.core.modules import late
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.traits import CONTROL_FLOW, MERGE, NEXT_ITERATION, READS, STATEFUL, WRITES
+
+import_export = late("headrace.ops.graphdef.import_export")
 
 _READERS = frozenset({STATEFUL, READS, CONTROL_FLOW})
 
@@ -80,9 +84,7 @@ class PlanNode:
 
     @property
     def node_def(self) -> Any:
-        from headrace.ops.graphdef.import_export import plan_node_to_proto
-
-        return plan_node_to_proto(self)
+        return import_export.plan_node_to_proto(self)
 
     def with_inputs(self, inputs: Iterable[Edge]) -> PlanNode:
         return replace(self, inputs=tuple(inputs))
@@ -163,7 +165,6 @@ def ordered(nodes: Sequence[PlanNode]) -> dict[str, PlanNode]:
                 heapq.heappush(ready, (n.writes, n.number, n.name, n))
     if len(out) != len(nodes):
         stuck = next(n for n in nodes if n.name not in out)
-        from headrace.core.errors import InvalidArgumentError
 
         raise InvalidArgumentError(
             None, stuck, f"the graph has a cycle that is not a loop, through {stuck.name}"

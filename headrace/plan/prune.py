@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.shapes import Shape, show
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -76,8 +77,6 @@ _TF_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def _bracketed(shape: object) -> str:
-    from headrace.core.shapes import Shape, show
-
     assert isinstance(shape, Shape)
     return show(shape)
 

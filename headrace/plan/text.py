@@ -20,6 +20,7 @@ from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, make_shape, show
 from headrace.graph.attrs import FunctionName, Literal
 from headrace.ops.declaration import catalog
+from headrace.ops.declaration.signature import REQUIRED
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 
 _SHORT = {
@@ -169,8 +170,6 @@ def _parse_attrs(op: Any, text: str) -> dict[str, Any]:
 
 
 def _required() -> Any:
-    from headrace.ops.declaration.signature import REQUIRED
-
     return REQUIRED
 
 

@@ -6,12 +6,15 @@ wait (trait BLOCKING) run on threads of a pool, or answer with a Future; so two 
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
+
+import numpy as np
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
@@ -48,7 +51,6 @@ class Border(Protocol):
     """Between the host's memory and a device's (devices.device.Device)."""
 
     def from_host(self, value: Any) -> Any: ...
-
     def to_host(self, value: Any) -> Any: ...
 
 
@@ -328,8 +330,6 @@ class _Run:
 
 
 def _index(position: int) -> Any:
-    import numpy as np
-
     return np.array(position, np.int32)
 
 
@@ -339,8 +339,6 @@ _pool_lock = threading.Lock()
 
 def pool() -> ThreadPoolExecutor:
     """Threads for kernels that wait; a forked child gets its own."""
-    import os
-
     pid = os.getpid()
     found = _pools.get(pid)
     if found is None:

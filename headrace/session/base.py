@@ -20,6 +20,7 @@ from headrace.core.errors import (
 )
 from headrace.core.interrupts import noted
 from headrace.core.later import call_later
+from headrace.core.modules import late
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -35,6 +36,11 @@ from headrace.session.library import Library
 from headrace.session.results import to_user
 from headrace.session.run_cache import Prepared, RunCache, prepare
 from headrace.session.settings import Configuration, configuration
+
+import_export = late("headrace.ops.graphdef.import_export")
+partial = late("headrace.session.partial")
+profile = late("headrace.runtime.profile")
+settings = late("headrace.session.settings")
 
 
 class _Signature:
@@ -105,9 +111,7 @@ class BaseSession:
         return self._target
 
     def list_devices(self) -> list[Any]:
-        from headrace.session.settings import DeviceAttributes
-
-        return [DeviceAttributes(device) for device in self._settings.run.devices]
+        return [settings.DeviceAttributes(device) for device in self._settings.run.devices]
 
     def as_default(self) -> AbstractContextManager[Any]:
         return defaults.default_session(self)  # type: ignore[no-any-return]
@@ -275,10 +279,8 @@ class BaseSession:
         run_metadata: Any,
     ) -> list[Any]:
         """With a deadline, a trace, or both."""
-        from headrace.runtime.profile import Trace, fill_cost_graph
-
         if options is not None and options.trace_level and run_metadata is not None:
-            step.trace = Trace()
+            step.trace = profile.Trace()
         timer = None
         if timeout:
             late = DeadlineExceededError(None, None, "Timed out waiting for notification")
@@ -295,12 +297,10 @@ class BaseSession:
             self._watched_steps += 1
             every = self._settings.cost_model_every
             if every and self._watched_steps % every == 0:
-                fill_cost_graph(run_metadata, [p.plan for p in signature.prepared.pieces])
+                profile.fill_cost_graph(run_metadata, [p.plan for p in signature.prepared.pieces])
             if options is not None and options.output_partition_graphs:
                 for piece in signature.prepared.pieces:
-                    from headrace.ops.graphdef.import_export import plan_to_graph_def
-
-                    run_metadata.partition_graphs.add().CopyFrom(plan_to_graph_def(piece.plan))
+                    run_metadata.partition_graphs.add().CopyFrom(import_export.plan_to_graph_def(piece.plan))
         return values
 
     def _named(self, error: BaseException) -> BaseException:
@@ -347,12 +347,10 @@ class BaseSession:
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a run whose feeds arrive and whose fetches are taken bit by bit."""
-        from headrace.session.partial import PartialRun
-
         self._check_usable()
-        run = PartialRun(self, fetches, feeds)
+        run = partial.PartialRun(self, fetches, feeds)
         self._partial[run.handle] = run
-        return run.handle
+        return str(run.handle)
 
     def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
         """Continue a partial run."""

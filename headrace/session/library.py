@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.runtime.step import Step
+
+run_cache = late("headrace.session.run_cache")
 
 
 class Library:
@@ -28,8 +31,8 @@ class Library:
         return result
 
     def _prepare(self, function: Any) -> Any:
-        from headrace.session.run_cache import prepare
-
         graph = self._session.graph
         body = graph._functions[getattr(function, "name", function)].body_graph()
-        return prepare(body.graph, body.inputs, body.outputs, body.targets, self._session._settings.run)
+        return run_cache.prepare(
+            body.graph, body.inputs, body.outputs, body.targets, self._session._settings.run
+        )

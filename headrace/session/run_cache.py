@@ -16,11 +16,13 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.partition.split import Piece, split
 from headrace.passes.pipeline import PIPELINE, Pass, improve
-from headrace.placement.place import place
+from headrace.placement.place import explain, place
+from headrace.plan.inline import inline
 from headrace.plan.late_reads import late_reads
 from headrace.plan.plan import PlanNode
 from headrace.plan.prune import prune
 from headrace.plan.state_order import order_state
+from headrace.plan.text import to_text
 from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
 
@@ -96,8 +98,6 @@ def prepare(
     settings: Settings,
 ) -> Prepared:
     """The path of a signature: prune, inline, place, improve, split, prepare."""
-    from headrace.plan.inline import inline
-
     plan = inline(prune(graph, feeds, fetches, targets))
     # Placed first: what a node asks for counts even if the node is folded away afterwards.
     plan = place(plan, settings.names, settings.soft_placement, settings.can_run)
@@ -105,12 +105,8 @@ def prepare(
     if settings.optimize:
         plan = improve(plan, settings.pipeline)
     if settings.log_placement:
-        from headrace.placement.place import explain
-
         print(explain(plan), flush=True)
     if options.shown():
-        from headrace.plan.text import to_text
-
         options.show("plan", to_text(plan))
     pieces = split(plan)
     programs = [settings.device(p.device).prepare(p.plan) for p in pieces]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -74,8 +75,6 @@ class InteractiveSession(BaseSession):
         super().__init__(target, graph, config)
         self._settings = replace(self._settings, place_whole_graph=False)
         if InteractiveSession._active:
-            import warnings
-
             warnings.warn(
                 "An interactive session is already active. This can cause out-of-memory errors in "
                 "some cases. You must explicitly call `InteractiveSession.close()` to release "

@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.ops.declaration.declare import GRADIENTS, Op
 from headrace.ops.declaration.signature import REQUIRED, Arg, Attr
 from headrace.ops.declaration.traits import CONTROL_FLOW, Trait
+
+array_ops = late("headrace.codegen.regions.array_ops")
 
 
 def describe_op(op: Op) -> list[str]:
@@ -58,8 +61,6 @@ def _value(value: Any) -> str:
 
 def _kernels(op: Op) -> list[str]:
     """Who can run it.  Which of them does, for given shapes, `headrace explain` says."""
-    from headrace.codegen.regions import array_ops
-
     lines = []
     if CONTROL_FLOW in op.traits:
         lines.append("the executor itself (control flow)")

@@ -8,7 +8,13 @@ import platform
 from collections.abc import Sequence
 
 from headrace.core import options
+from headrace.core.modules import late
 from headrace.version import __version__
+
+disk = late("headrace.codegen.machine.disk")
+onednn_api = late("headrace.codegen.onednn.onednn_api")
+target = late("headrace.codegen.machine.target")
+threads = late("headrace.codegen.machine.threads")
 
 _PACKAGES = ("numpy", "ml_dtypes", "protobuf", "llvmlite", "onednn-cpu-gomp")
 
@@ -33,10 +39,8 @@ def _version(package: str) -> str:
 
 def _kept() -> str:
     """What is in the cache, of what it makes room for."""
-    from headrace.codegen.machine.disk import KERNELS, PROGRAMS
-
     found = []
-    for folder in (KERNELS, PROGRAMS):
+    for folder in (disk.KERNELS, disk.PROGRAMS):
         count, nbytes = folder.size()
         found.append(f"{count} {folder.name} ({nbytes / 1e6:.1f} MB)")
     return ", ".join(found)
@@ -46,12 +50,10 @@ def _native() -> dict[str, str]:
     """Who runs what: generated loops, the threads they share with oneDNN, matrix products."""
     if not options.compile_enabled():
         return {"compile": "off (HEADRACE_COMPILE=0): the NumPy reference runs everything"}
-    from headrace.codegen.machine import target
 
     problem = target.problem()
     if problem is not None:
         return {"compile": f"off ({problem}): the NumPy reference runs everything"}
-    from headrace.codegen.machine import threads
 
     cpu = target.host()
     if threads.libgomp() is not None:
@@ -66,9 +68,6 @@ def _native() -> dict[str, str]:
 
 
 def _onednn() -> str:
-    from headrace.codegen.machine import threads
-    from headrace.codegen.onednn import onednn_api
-
     where = onednn_api.path()
     if onednn_api.library() is not None:
         return where or "loaded"

@@ -15,8 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.runtime import step
 from headrace.runtime.profile import Trace
+from headrace.tools import run
+
+attribution = late("headrace.codegen.attribution")
+regions = late("headrace.codegen.regions.regions")
 
 TOP = 12  # kernels shown per region
 KINDS = 8  # sums of them, where not all are shown
@@ -144,12 +149,10 @@ def _region(seen: Seen, top: int) -> list[str]:
 
 def _kinds(seen: Seen, total: float) -> list[str]:
     """Where the time goes as a whole: library calls by what they compute, all generated loops as one."""
-    from headrace.codegen.attribution import kind_of
-
     counts: Counter[str] = Counter()
     ticks: dict[str, float] = {}
     for entry, took in zip(seen.program.entries, seen.ticks):
-        kind = kind_of(entry)
+        kind = attribution.kind_of(entry)
         counts[kind] += 1
         ticks[kind] = ticks.get(kind, 0.0) + float(took)
     longest = sorted(ticks.items(), key=lambda row: -row[1])[:KINDS]
@@ -163,11 +166,9 @@ def _kinds(seen: Seen, total: float) -> list[str]:
 def _hosts(
     rows: dict[str, tuple[Any, int, float]], declined: dict[str, str], runs: int, top: int
 ) -> list[str]:
-    from headrace.codegen.regions.regions import why_not
-
     lines = []
     for name, (node, count, seconds) in sorted(rows.items(), key=lambda r: -r[1][2])[:top]:
-        reason = declined.get(name) or why_not(node) or "not compiled yet"
+        reason = declined.get(name) or regions.why_not(node) or "not compiled yet"
         lines.append(f"  host {_time(seconds / max(count, 1)):>10}  {name} ({node.op.name}): {reason}")
     if len(rows) > top:
         lines.append(f"  host: {len(rows) - top} more nodes")
@@ -183,8 +184,6 @@ def _size(count: int) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    from headrace.tools import run
-
     parser = run.program_parser("explain", __doc__)
     parser.add_argument("--top", type=int, default=TOP, metavar="N", help="kernels shown per region")
     own, program = run.split(words, with_value=["--top"])

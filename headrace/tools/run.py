@@ -11,6 +11,10 @@ import traceback
 from collections.abc import Sequence
 from types import TracebackType
 
+from headrace.core.modules import late
+
+stand_in = late("headrace.api.stand_in")
+
 MODULE = "-m"
 
 
@@ -91,9 +95,7 @@ def _module_problem(name: str) -> str | None:
 # -- running -------------------------------------------------------------------------------------
 def run(words: Sequence[str]) -> int:
     """Run the program, or the module behind -m."""
-    from headrace.api.stand_in import install
-
-    install()
+    stand_in.install()
     _hide_launcher()
     if words[0] == MODULE:
         sys.argv = list(words[1:])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.variables.ref import RefVariable
 from headrace.variables.resource import ResourceVariable
+
+scope = late("headrace.variables.scope")
 
 _resource_by_default = False
 
@@ -29,12 +32,10 @@ def resource_variables_enabled() -> bool:
 
 def default_creator(next_creator: Any = None, **arguments: Any) -> Any:
     """The innermost creator: takes what `tf.Variable` takes."""
-    from headrace.variables.scope import get_variable_scope
-
     assert next_creator is None
     use_resource = arguments.pop("use_resource", None)
     if use_resource is None:
-        use_resource = get_variable_scope().use_resource
+        use_resource = scope.get_variable_scope().use_resource
     if use_resource is None:
         use_resource = _resource_by_default
     if use_resource:

@@ -6,14 +6,20 @@ import os
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.modules import late
+from headrace.functions.control.grouping import group
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import source
 from headrace.ops.array.constant import constant, pack
+from headrace.ops.declaration.array import rank
 from headrace.ops.declaration.traits import VARIABLE
+from headrace.ops.math.logical import logical_not
 from headrace.ops.state import state
+
+indexing = late("headrace.functions.array.indexing")
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
@@ -52,8 +58,6 @@ def moving_average_variables(scope: str | None = None) -> list[Any]:
 
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """A node that initialises the given variables, all at once."""
-    from headrace.functions.control.grouping import group
-
     if var_list:
         return group(*[v.initializer for v in var_list], name=name)
     return source.no_op(name=name)
@@ -101,8 +105,6 @@ def _references() -> list[Tensor]:
 
 def assert_variables_initialized(var_list: Any = None) -> Any:
     """A node that fails if one of the variables has no value; None if there are none."""
-    from headrace.ops.declaration.array import rank
-
     if var_list is None:
         var_list = global_variables() + local_variables()
     var_list = var_list or _references()
@@ -124,9 +126,6 @@ def report_uninitialized_variables(
       var_list: variables to check; default all global and local ones.
       name: name of the scope.
     """
-    from headrace.functions.array.indexing import boolean_mask
-    from headrace.ops.math.logical import logical_not
-
     if var_list is None:
         var_list = global_variables() + local_variables() or _references()
     with name_scope(name):
@@ -137,5 +136,5 @@ def report_uninitialized_variables(
                 return constant([], dtype=dtypes.string)
             missing = logical_not(pack(known, name="stack"))
             names = constant([v.op.name for v in var_list])
-            reported: Tensor = boolean_mask(names, missing)
+            reported: Tensor = indexing.boolean_mask(names, missing)
             return reported

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core.dtypes import DType
 from headrace.core.shapes import Shape, as_shape
+from headrace.functions.array.stacking import concat, split
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
@@ -109,8 +110,6 @@ class PartitionedVariable:
             return self._concat()
 
     def _concat(self) -> Tensor:
-        from headrace.functions.array.stacking import concat
-
         graph = get_default_graph()
         joined = self._variable_list[0]
         if len(self._variable_list) > 1:
@@ -148,8 +147,6 @@ class PartitionedVariable:
 
     def _values_for_parts(self, value: Any) -> list[Any]:
         """One value per part: a list of them, another partitioned variable, or a value to cut."""
-        from headrace.functions.array.stacking import split
-
         axis = self._axis("do assign action")
         if isinstance(value, list):
             assert len(value) == len(self._variable_list)

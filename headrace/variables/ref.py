@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.values.structure import name_scope
@@ -14,10 +15,13 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor, register_tensor_conversion_function
 from headrace.ops.state import state
+from headrace.ops.state.scatter_update import SCATTER, SCATTER_ND
 from headrace.variables.initializers.initial_value import guarded
 from headrace.variables.modes import checked_modes
 from headrace.variables.slices import SaveSliceInfo
 from headrace.variables.variable import Variable, check_control_flow, checked_collections
+
+slice_update = late("headrace.ops.array.slices.slice_update")
 
 
 class RefVariable(Variable):
@@ -203,21 +207,17 @@ class RefVariable(Variable):
         return done if read_value else done.op
 
     def _scatter(self, kind: str, indices: Any, values: Any, use_locking: bool, name: Any) -> Any:
-        from headrace.ops.state.scatter_update import SCATTER
-
         return SCATTER[kind](self._variable, indices, values, use_locking=use_locking, name=name)
 
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: Any) -> Any:
-        from headrace.ops.state.scatter_update import SCATTER_ND
-
         return SCATTER_ND[kind](self._variable, indices, updates, use_locking=True, name=name)
 
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: Any, **masks: int
     ) -> Any:
-        from headrace.ops.array.slices.slice_update import strided_slice_assign
-
-        return strided_slice_assign(self._variable, begin, end, strides, value, name=name, **masks)
+        return slice_update.strided_slice_assign(
+            self._variable, begin, end, strides, value, name=name, **masks
+        )
 
     def count_up_to(self, limit: int) -> Tensor:
         """The value before it was raised by one; OutOfRangeError where it has reached `limit`."""

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph, has_default_graph
@@ -14,8 +15,13 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor, register_tensor_conversion_function
 from headrace.ops.state import state
+from headrace.ops.state.scatter_update import RESOURCE_SCATTER, RESOURCE_SCATTER_ND
 from headrace.variables.modes import checked_modes
 from headrace.variables.variable import Variable
+
+resource = late("headrace.variables.resource")
+slice_update = late("headrace.ops.array.slices.slice_update")
+variable_parts = late("headrace.ops.state.variable_parts")
 
 
 class BaseResourceVariable(Variable):
@@ -116,19 +122,15 @@ class BaseResourceVariable(Variable):
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`, without reading the rest."""
-        from headrace.ops.state.variable_parts import resource_gather
-
         with name_scope("Gather" if name is None else name) as scope:
-            value = resource_gather(self._handle, indices, dtype=self._dtype, name=scope)
+            value = variable_parts.resource_gather(self._handle, indices, dtype=self._dtype, name=scope)
         read: Tensor = identity(value)
         return read
 
     def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
         """The elements or slices at index vectors, without reading the rest."""
-        from headrace.ops.state.variable_parts import resource_gather_nd
-
         with name_scope("GatherNd" if name is None else name) as scope:
-            value = resource_gather_nd(self._handle, indices, dtype=self._dtype, name=scope)
+            value = variable_parts.resource_gather_nd(self._handle, indices, dtype=self._dtype, name=scope)
         read: Tensor = identity(value)
         return read
 
@@ -181,14 +183,10 @@ class BaseResourceVariable(Variable):
         return UpdatedVariable(self, done)
 
     def _scatter(self, kind: str, indices: Any, values: Any, use_locking: bool, name: Any) -> Any:
-        from headrace.ops.state.scatter_update import RESOURCE_SCATTER
-
         values = convert_to_tensor(values, self._dtype)
         return self._lazy_read(RESOURCE_SCATTER[kind](self._handle, indices, values, name=name))
 
     def _scatter_nd(self, kind: str, indices: Any, updates: Any, name: Any) -> Any:
-        from headrace.ops.state.scatter_update import RESOURCE_SCATTER_ND
-
         updates = convert_to_tensor(updates, self._dtype)
         done = RESOURCE_SCATTER_ND[kind](self._handle, indices, updates, name=name)
         return self._lazy_read(done)
@@ -196,11 +194,11 @@ class BaseResourceVariable(Variable):
     def _strided_slice_assign(
         self, begin: Any, end: Any, strides: Any, value: Any, name: Any, **masks: int
     ) -> Any:
-        from headrace.ops.array.slices.slice_update import resource_strided_slice_assign
-
         with self._after_cached_read():
             value = convert_to_tensor(value, self._dtype)
-            done = resource_strided_slice_assign(self._handle, begin, end, strides, value, name=name, **masks)
+            done = slice_update.resource_strided_slice_assign(
+                self._handle, begin, end, strides, value, name=name, **masks
+            )
             return self._lazy_read(done)
 
     def count_up_to(self, limit: int) -> Tensor:
@@ -219,9 +217,7 @@ class BaseResourceVariable(Variable):
 
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
-        from headrace.variables.resource import ResourceVariable
-
-        return ResourceVariable(variable_def=variable_def, import_scope=import_scope)
+        return resource.ResourceVariable(variable_def=variable_def, import_scope=import_scope)
 
 
 def _refuse(operator: str, advice: str) -> Any:

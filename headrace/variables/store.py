@@ -16,8 +16,10 @@ from headrace.functions.control.init_scope import init_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables import creation
+from headrace.variables.initializers import initializers
 from headrace.variables.modes import VariableAggregation, VariableSynchronization, checked_modes
 from headrace.variables.partitioned import PartitionedVariable, cut, parts_of
 from headrace.variables.resource import ResourceVariable
@@ -263,8 +265,6 @@ def _accepts(function: Any, name: str) -> bool:
 
 
 def _default_initializer(name: str, dtype: DType) -> Any:
-    from headrace.variables.initializers import initializers
-
     if dtype.is_floating:
         return initializers.GlorotUniform()
     if dtype.is_integer or dtype.is_bool or dtype.base is dtypes.string:
@@ -300,8 +300,6 @@ def _part_initializer(
     initializer: Any, name: str, dtype: Any, offset: list[int], size: list[int]
 ) -> tuple[Any, Any, Any]:
     """(initializer, shape, dtype) of one part: an initializer fills it, a value is sliced."""
-    from headrace.ops.array.slices.slice import slice_
-
     if initializer is None:
         return _default_initializer(name, dtype), size, dtype
     if callable(initializer):

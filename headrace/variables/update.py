@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.functions.array.array import expand_dims, ones_like, reshape, shape
+from headrace.functions.array.stacking import concat
+from headrace.functions.math.cast import cast
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.sequence import range_
 from headrace.ops.state import state
 from headrace.ops.state.scatter_update import RESOURCE_SCATTER, RESOURCE_SCATTER_ND, SCATTER, SCATTER_ND
 
@@ -147,11 +151,6 @@ def batch_scatter_update(
     Raises:
       ValueError: the rank of `indices` is not known.
     """
-    from headrace.functions.array.array import expand_dims, ones_like, reshape, shape
-    from headrace.functions.array.stacking import concat
-    from headrace.functions.math.cast import cast
-    from headrace.ops.math.sequence import range_
-
     with name_scope(name):
         indices = convert_to_tensor(indices, name="indices")
         sizes: Any = shape(indices)

@@ -11,18 +11,26 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.formats import proto
+from headrace.functions.control.cond import cond
+from headrace.functions.control.init_scope import init_scope
 from headrace.graph.defaults import get_default_session
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import strip_scope
-from headrace.graph.tensor import Tensor
+from headrace.graph.tensor import Tensor, TensorRef
 from headrace.ops.array.slices.strided_slice import getitem
 from headrace.ops.declaration.building.operators import OPERATORS
+from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.variables.creators import chained
+from headrace.variables.listing import is_variable_initialized
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.slices import SaveSliceInfo as _Slice
+
+creation = late("headrace.variables.creation")
+update = late("headrace.variables.update")
 
 
 class VariableType(type):
@@ -35,15 +43,13 @@ class VariableType(type):
 
 
 def _create(*args: Any, **kwargs: Any) -> Any:
-    from headrace.variables.creation import default_creator
-
     given = _SIGNATURE.bind(None, *args, **kwargs)
     given.apply_defaults()
     arguments = dict(given.arguments)
     del arguments["self"]
     if arguments["aggregation"] is None:
         arguments["aggregation"] = VariableAggregation.NONE
-    return chained(default_creator)(**arguments)
+    return chained(creation.default_creator)(**arguments)
 
 
 def _scatter_method(kind: str) -> Callable[..., Any]:
@@ -251,10 +257,8 @@ class Variable(metaclass=VariableType):
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
         """Set rows, batch by batch: the leading dimensions of the indices name the batch."""
-        from headrace.variables.update import batch_scatter_update
-
         delta = slices_of(sparse_delta)
-        return batch_scatter_update(self, delta.indices, delta.values, use_locking, name)
+        return update.batch_scatter_update(self, delta.indices, delta.values, use_locking, name)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
         """Add updates at index vectors."""
@@ -285,10 +289,6 @@ class Variable(metaclass=VariableType):
 
         Lets the initial value of one variable depend on that of another.
         """
-        from headrace.functions.control.cond import cond
-        from headrace.functions.control.init_scope import init_scope
-        from headrace.variables.listing import is_variable_initialized
-
         with init_scope():
             chosen: Tensor = cond(is_variable_initialized(self), self.read_value, lambda: self._initial_value)
             return chosen
@@ -305,9 +305,7 @@ class Variable(metaclass=VariableType):
     @staticmethod
     def from_proto(variable_def: Any, import_scope: str | None = None) -> Any:
         """The variable that a VariableDef describes; its nodes are in the default graph."""
-        from headrace.variables.creation import from_definition
-
-        return from_definition(variable_def, import_scope)
+        return creation.from_definition(variable_def, import_scope)
 
     def _definition(self, export_scope: str | None, snapshot: Tensor) -> Any:
         """The parts of VariableDef that both kinds have."""
@@ -326,8 +324,6 @@ class Variable(metaclass=VariableType):
         return message
 
     def experimental_ref(self) -> Any:
-        from headrace.graph.tensor import TensorRef
-
         return TensorRef(self)  # type: ignore[arg-type]
 
     ref = experimental_ref
@@ -398,8 +394,6 @@ def check_control_flow(initial_value: Tensor, name: str) -> None:
 
 
 def slices_of(sparse_delta: Any) -> Any:
-    from headrace.ops.declaration.indexed_slices import IndexedSlices
-
     if not isinstance(sparse_delta, IndexedSlices):
         raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta}")
     return sparse_delta

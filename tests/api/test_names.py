@@ -136,7 +136,7 @@ print("headrace.codegen" in sys.modules, "llvmlite" in sys.modules)
 def test_names_resolve_lazily():
     done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
     at_import, heavy, with_types, with_softmax, native = done.stdout.splitlines()
-    loaded = ("core", "core.collecting", "core.later", "core.sources", "version")
+    loaded = ("core", "core.collecting", "core.later", "core.modules", "core.sources", "version")
     first = [f"headrace.{name}" for name in loaded]
     assert at_import.split() == first, "import headrace loads little more than tables of names"
     assert heavy == "", "NumPy and protobuf load when something needs them"

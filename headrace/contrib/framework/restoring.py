@@ -12,6 +12,7 @@ from headrace.functions.control.grouping import group
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.train.checkpoints.checkpoint_reader import NewCheckpointReader
+from headrace.train.checkpoints.saver import Saver
 
 _log = logging.getLogger("headrace")
 
@@ -125,8 +126,6 @@ def assign_from_checkpoint_fn(
     Raises:
       ValueError: `var_list` is empty.
     """
-    from headrace.train.checkpoints.saver import Saver
-
     if not var_list:
         raise ValueError("var_list cannot be empty")
     if ignore_missing_vars:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.contrib.framework.variables import model_variable
+from headrace.core import dtypes
 from headrace.functions.array.array import reshape, shape
-from headrace.functions.array.indexing import gather
+from headrace.functions.array.indexing import gather, gather_nd, where
 from headrace.functions.array.stacking import concat
+from headrace.functions.math.math import not_equal
 from headrace.functions.math.reduce import reduce_mean
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
@@ -102,10 +104,6 @@ def bow_encoder(
 
 
 def _nonzero(ids: Any) -> SparseTensor:
-    from headrace.core import dtypes
-    from headrace.functions.array.indexing import gather_nd, where
-    from headrace.functions.math.math import not_equal
-
     ids = convert_to_tensor(ids)
     places = where(not_equal(ids, 0))
     return SparseTensor(places, gather_nd(ids, places), shape(ids, out_type=dtypes.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -12,6 +13,8 @@ from headrace.ops.array import source
 from headrace.ops.array.constant import pack, unpack
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
+
+ragged_stack = late("headrace.functions.ragged.stack")
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
@@ -92,8 +95,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     if not isinstance(values, (list, tuple)):
         values = [values]
     if any(hasattr(v, "row_splits") for v in values):
-        from headrace.functions.ragged import stack as ragged_stack
-
         return ragged_stack.concat(values, axis, name)
     if len(values) == 1:
         with name_scope(name):

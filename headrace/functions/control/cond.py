@@ -16,7 +16,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
 from headrace.ops.control import control_flow as primitives
-from headrace.ops.declaration.constants import constant_value
+from headrace.ops.declaration.constants import constant, constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.math import cast
@@ -219,8 +219,6 @@ def smart_constant_value(pred: Any) -> bool | None:
     if isinstance(pred, Tensor):
         value = constant_value(pred)
         if value is None and pred.dtype.base is dtypes.bool_:
-            from headrace.ops.declaration.constants import constant
-
             value = constant(pred)
         return None if value is None else bool(value)
     raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(pred)}")

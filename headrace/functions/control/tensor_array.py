@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.core import dtypes, log
 from headrace.core.dtypes import as_dtype
+from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.array.array import shape
 from headrace.functions.math.math import range_
@@ -20,6 +21,8 @@ from headrace.ops.control import tensor_array as ops
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import cast
+
+tensor_array_list = late("headrace.functions.control.tensor_array_list")
 
 
 class TensorArray:
@@ -54,9 +57,7 @@ class TensorArray:
     def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
         flow = kwargs.get("flow", args[6] if len(args) > 6 else None)
         if isinstance(flow, Tensor) and flow.dtype.base is dtypes.variant:
-            from headrace.functions.control.tensor_array_list import ListArray
-
-            return object.__new__(ListArray)
+            return object.__new__(tensor_array_list.ListArray)
         return object.__new__(cls)
 
     def __init__(

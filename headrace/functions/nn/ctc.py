@@ -10,6 +10,7 @@ from headrace.core import dtypes
 from headrace.functions.array.array import ones_like, reshape, shape, transpose
 from headrace.functions.array.indexing import sequence_mask, where
 from headrace.functions.array.stacking import concat, stack
+from headrace.functions.control.map_fn import map_fn
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import not_equal, range_
 from headrace.functions.math.reduce import reduce_max, reduce_sum
@@ -21,6 +22,7 @@ from headrace.ops.array import unique
 from headrace.ops.array.constant import constant
 from headrace.ops.array.indexing import scatter
 from headrace.ops.array.indexing.mask import boolean_mask
+from headrace.ops.array.indexing.where import where as places
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, logical
@@ -146,8 +148,6 @@ def _dense_loss(logits: Any, labels: Any, label_length: Any, logit_length: Any) 
 
 def dense_labels_to_sparse(labels: Any, present: Any) -> SparseTensor:
     """A matrix of labels as a `SparseTensor` of those that are present."""
-    from headrace.ops.array.indexing.where import where as places
-
     indices = places(present)
     values = cast(boolean_mask(labels, present), dtypes.int32)
     return SparseTensor(indices, values, shape(labels, out_type=dtypes.int64))
@@ -257,7 +257,6 @@ def ctc_unique_labels(labels: Any, name: str | None = None) -> tuple[Tensor, Ten
     """
     with name_scope(name, "ctc_unique_labels", [labels]):
         labels = convert_to_tensor(labels, name="labels")
-        from headrace.functions.control.map_fn import map_fn
 
         def one(row: Any) -> list[Tensor]:
             found = unique.unique(row)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.shapes import Dimension, Shape
 from headrace.core.text import as_text
 
 integral_types = (numbers.Integral, np.integer)
@@ -36,8 +37,6 @@ def dimension_value(dimension: Any) -> Any:
 
 def dimension_at_index(shape: Any, index: int) -> Any:
     """The Dimension of a shape at an index; unknown where the rank is."""
-    from headrace.core.shapes import Dimension, Shape
-
     if shape.rank is None:
         return Dimension(None)
     return Dimension(shape.sizes[index] if isinstance(shape, Shape) else shape[index])

@@ -9,6 +9,10 @@ import os
 from collections import namedtuple
 from typing import Any
 
+from headrace.core.modules import late
+
+proto = late("headrace.formats.proto")
+
 PhysicalDevice = namedtuple("PhysicalDevice", ["name", "device_type"])
 LogicalDevice = namedtuple("LogicalDevice", ["name", "device_type"])
 
@@ -60,8 +64,6 @@ def list_local_devices(session_config: Any = None) -> list[Any]:
     Args:
       session_config: a ConfigProto, which may ask for several CPU devices.
     """
-    from headrace.formats import proto
-
     asked = 1 if session_config is None else session_config.device_count.get("CPU", 1)
     return [
         proto.DeviceAttributes(

@@ -151,6 +151,5 @@ def is_tensor(x: Any) -> bool:
     """Is `x` a tensor, a sparse tensor, a variable, or the like?"""
     if isinstance(x, Tensor) or hasattr(x, "_as_graph_element"):
         return True
-    from headrace.ops.declaration.indexed_slices import IndexedSlices
 
     return isinstance(x, IndexedSlices) or hasattr(x, "_type_spec")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import int32, int64
+from headrace.core.modules import late
 from headrace.core.shapes import Dim
 from headrace.functions.array import array, checks, rank_checks, stacking
 from headrace.functions.control.grouping import with_dependencies
@@ -20,6 +21,8 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
+
+convert = late("headrace.functions.ragged.convert")
 
 _SPLITS = (int32, int64)
 
@@ -250,16 +253,12 @@ class RaggedFactories:
           name: name of the scope.
           row_splits_dtype: int32 or int64.
         """
-        from headrace.functions.ragged.convert import from_tensor
-
-        return from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
+        return convert.from_tensor(tensor, lengths, padding, ragged_rank, name, row_splits_dtype)
 
     @classmethod
     def from_sparse(cls, st_input: Any, name: str | None = None, row_splits_dtype: Any = int64) -> Any:
         """The rows of a sparse matrix in which nothing is missing before a row's end."""
-        from headrace.functions.ragged.convert import from_sparse
-
-        return from_sparse(st_input, name, row_splits_dtype)
+        return convert.from_sparse(st_input, name, row_splits_dtype)
 
 
 # -- arguments ----------------------------------------------------------------------------------

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.modules import late
 from headrace.ops.declaration.convert import convert_to_tensor
+
+ragged = late("headrace.functions.ragged.ragged")
 
 
 def _fitting(value: Any, like: Any) -> Any:
@@ -27,9 +30,7 @@ def _fitting(value: Any, like: Any) -> Any:
 
 
 def _applied(apply: Callable[..., Any], *operands: Any) -> Any:
-    from headrace.functions.ragged.ragged import map_flat_values
-
-    return map_flat_values(apply, *operands)
+    return ragged.map_flat_values(apply, *operands)
 
 
 def _one(apply: Callable[..., Any]) -> Any:

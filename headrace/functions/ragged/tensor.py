@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, int32, int64
+from headrace.core.modules import late
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array, stacking
 from headrace.functions.array.indexing import gather
@@ -26,6 +27,11 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic
 from headrace.ops.ragged.variant import ragged_tensor_from_variant, ragged_tensor_to_variant
+
+convert = late("headrace.functions.ragged.convert")
+getitem = late("headrace.functions.ragged.getitem")
+ragged = late("headrace.functions.ragged.ragged")
+spec = late("headrace.functions.ragged.spec")
 
 _SPLITS = (int32, int64)
 
@@ -131,12 +137,10 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     def value_rowids(self, name: str | None = None) -> Tensor:
         """The number of the row that each value belongs to."""
-        from headrace.functions.ragged.ragged import row_splits_to_segment_ids
-
         if self._cached_value_rowids is not None:
             return self._cached_value_rowids
         with name_scope(name, "RaggedValueRowIds", [self._row_splits]):
-            return row_splits_to_segment_ids(self._row_splits)
+            return ragged.row_splits_to_segment_ids(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
         """The row numbers for all ragged dimensions, the outermost first."""
@@ -252,15 +256,11 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     # -- other forms ----------------------------------------------------------------------------
     def to_tensor(self, default_value: Any = None, name: str | None = None) -> Tensor:
         """A dense tensor; `default_value` (zero by default) stands behind the end of short rows."""
-        from headrace.functions.ragged.convert import to_tensor
-
-        return to_tensor(self, default_value, name)
+        return convert.to_tensor(self, default_value, name)
 
     def to_sparse(self, name: str | None = None) -> Any:
         """The same elements as a `SparseTensor`."""
-        from headrace.functions.ragged.convert import to_sparse
-
-        return to_sparse(self, name)
+        return convert.to_sparse(self, name)
 
     def to_list(self) -> list[Any]:
         """Only values have lists: run the tensor first."""
@@ -306,19 +306,13 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     @property
     def _type_spec(self) -> Any:
-        from headrace.functions.ragged.spec import RaggedTensorSpec
-
-        return RaggedTensorSpec.from_value(self)
+        return spec.RaggedTensorSpec.from_value(self)
 
     def _shape_invariant_to_type_spec(self, shape: Any) -> Any:
-        from headrace.functions.ragged.spec import RaggedTensorSpec
-
-        return RaggedTensorSpec(shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+        return spec.RaggedTensorSpec(shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
 
     def __getitem__(self, key: Any) -> Any:
-        from headrace.functions.ragged.getitem import getitem
-
-        return getitem(self, key)
+        return getitem.getitem(self, key)
 
     def __repr__(self) -> str:
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.modules import late
+
+spec = late("headrace.functions.ragged.spec")
+
 _ARRAYS = (np.ndarray, np.generic)
 
 
@@ -76,9 +80,7 @@ class RaggedTensorValue:
 
     @property
     def _type_spec(self) -> Any:
-        from headrace.functions.ragged.spec import RaggedTensorSpec
-
-        return RaggedTensorSpec.from_value(self)
+        return spec.RaggedTensorSpec.from_value(self)
 
     def __str__(self) -> str:
         return f"<tf.RaggedTensorValue {self.to_list()}>"

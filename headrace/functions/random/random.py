@@ -9,12 +9,18 @@ import ml_dtypes
 from headrace.core import dtypes
 from headrace.core.dtypes import FLOATS, INDEX, as_dtype
 from headrace.core.shapes import Dimension
+from headrace.functions.array.array import shape as shape_of
 from headrace.functions.array.array import with_static_shape
+from headrace.functions.control.grouping import with_dependencies
+from headrace.functions.math.reduce import reduce_all
 from headrace.functions.random.random_seed import get_seed
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
+from headrace.ops.array.fill import zeros_like
+from headrace.ops.array.slices.slice import slice_
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic
+from headrace.ops.math.checks import assert_
 from headrace.ops.random import random, random_rejection
 
 
@@ -200,12 +206,6 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     Returns:
       A tensor of shape `size`.
     """
-    from headrace.functions.array.array import shape as shape_of
-    from headrace.functions.control.grouping import with_dependencies
-    from headrace.functions.math.reduce import reduce_all
-    from headrace.ops.array.slices.slice import slice_
-    from headrace.ops.math.checks import assert_
-
     with name_scope(name, "random_crop", [value, size]) as scope:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, dtypes.int32, name="size")
@@ -275,8 +275,6 @@ def random_gamma(
     Returns:
       A tensor of shape `shape + broadcast(alpha, beta).shape`.
     """
-    from headrace.ops.array.fill import zeros_like
-
     with name_scope(name, "random_gamma", [shape, alpha, beta]):
         shape = convert_to_tensor(shape, dtypes.int32, name="shape")
         alpha = convert_to_tensor(alpha, dtype, name="alpha")

@@ -12,6 +12,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
+from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape, as_shape, make_shape
 from headrace.functions.values.composite import CompositeTensor
 from headrace.functions.values.structure import name_scope
@@ -20,8 +21,13 @@ from headrace.functions.values.type_spec import BatchableTypeSpec
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor, run_session
+from headrace.ops.declaration.building.operators import _QUOTIENT_TYPES
 from headrace.ops.declaration.constants import constant_value_as_shape
 from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.math.cast import cast
+
+serialize = late("headrace.ops.sparse.serialize")
+sparse_dense = late("headrace.ops.sparse.dense")
 
 SparseTensorValue = namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
@@ -181,24 +187,18 @@ class SparseTensorSpec(BatchableTypeSpec):
         return [TensorSpec(None, dtypes.variant)]
 
     def _to_tensor_list(self, value: Any) -> list[Any]:
-        from headrace.ops.sparse.serialize import serialize_sparse
-
         value = SparseTensor.from_value(value)
         parts = value.indices, value.values, value.dense_shape
-        return [serialize_sparse(*parts, out_type=dtypes.variant)]
+        return [serialize.serialize_sparse(*parts, out_type=dtypes.variant)]
 
     def _to_batched_tensor_list(self, value: Any) -> list[Any]:
-        from headrace.ops.sparse.serialize import serialize_many_sparse
-
         if self._shape.merge_with(constant_value_as_shape(value.dense_shape)).rank == 0:
             raise ValueError("Unbatching a sparse tensor is only supported for rank >= 1")
         parts = value.indices, value.values, value.dense_shape
-        return [serialize_many_sparse(*parts, out_type=dtypes.variant)]
+        return [serialize.serialize_many_sparse(*parts, out_type=dtypes.variant)]
 
     def _from_compatible_tensor_list(self, tensor_list: list[Any]) -> SparseTensor:
-        from headrace.ops.sparse.serialize import deserialize_sparse
-
-        value = SparseTensor(*deserialize_sparse(tensor_list[0], self._dtype))
+        value = SparseTensor(*serialize.deserialize_sparse(tensor_list[0], self._dtype))
         value.indices.set_shape([None, self._shape.rank])
         value.dense_shape.set_shape([self._shape.rank])
         return value
@@ -259,22 +259,15 @@ def _beside_dense(name: str, build: Any) -> Any:
 
 
 def _product(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
-    from headrace.ops.sparse.dense import sparse_dense_cwise_mul
-
-    return sparse_dense_cwise_mul(indices, values, shape, y, name=name)
+    return sparse_dense.sparse_dense_cwise_mul(indices, values, shape, y, name=name)
 
 
 def _quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
-    from headrace.ops.sparse.dense import sparse_dense_cwise_div
-
-    return sparse_dense_cwise_div(indices, values, shape, y, name=name)
+    return sparse_dense.sparse_dense_cwise_div(indices, values, shape, y, name=name)
 
 
 def _true_quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
     """Integers become floats first."""
-    from headrace.ops.declaration.building.operators import _QUOTIENT_TYPES
-    from headrace.ops.math.cast import cast
-
     wide = _QUOTIENT_TYPES.get(values.dtype.base)
     if wide is not None:
         values, y = cast(values, DstT=wide), cast(y, DstT=wide)

@@ -11,6 +11,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.functions.array import array
 from headrace.functions.math import math
+from headrace.functions.ragged.ragged import map_flat_values
 from headrace.functions.ragged.tensor import is_ragged
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
@@ -29,8 +30,6 @@ def maps_ragged(function: Function) -> Function:
 
     @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        from headrace.functions.ragged.ragged import map_flat_values
-
         first = args[0] if args else kwargs.get("input")
         if is_ragged(first):
             return map_flat_values(function, *args, **kwargs)
@@ -271,8 +270,6 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> An
       separator: what stands between them.
       name: name of the node.
     """
-    from headrace.functions.ragged.ragged import map_flat_values
-
     if isinstance(inputs, (list, tuple)) and any(is_ragged(x) for x in inputs):
         return map_flat_values(string_join, list(inputs), separator=separator, name=name)
     return basic.string_join(inputs, separator=separator, name=name)

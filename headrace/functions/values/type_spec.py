@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.functions.values import nest
+
+tensor_spec = late("headrace.functions.values.tensor_spec")
 
 
 class TypeSpec(abc.ABC):
@@ -192,6 +195,4 @@ def _merged(a: Any, b: Any) -> Any:
 
 
 def _described(value: Any) -> TypeSpec:
-    from headrace.functions.values.tensor_spec import type_spec_from_value
-
-    return type_spec_from_value(value)
+    return tensor_spec.type_spec_from_value(value)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.functions.array.array import shape
+from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten
 from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
@@ -62,8 +64,6 @@ class Contributions:
     def _handle_activity_regularization(self, inputs: Any, outputs: Any) -> None:
         if not self._activity_regularizer:
             return
-        from headrace.functions.array.array import shape
-        from headrace.functions.math.cast import cast
 
         with name_scope("ActivityRegularizer"):
             for output in flatten(outputs):

@@ -6,6 +6,8 @@ import importlib
 import inspect
 from typing import Any
 
+from headrace.functions.math.clip import clip_by_value
+
 # name: (module, attribute, arguments that Keras fixes)
 _INITIALIZERS: dict[str, tuple[str, dict[str, Any]]] = {
     "zeros": ("Zeros", {}),
@@ -107,6 +109,4 @@ def linear(x: Any) -> Any:
 
 def hard_sigmoid(x: Any) -> Any:
     """x / 5 + 1 / 2, cut at 0 and 1."""
-    from headrace.functions.math.clip import clip_by_value
-
     return clip_by_value(x * 0.2 + 0.5, 0.0, 1.0)

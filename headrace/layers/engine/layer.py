@@ -15,6 +15,7 @@ from headrace.core.dtypes import as_dtype
 from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten, map_structure
 from headrace.functions.values.structure import name_scope
+from headrace.functions.values.tensor_spec import TensorSpec
 from headrace.graph.tensor import Tensor
 from headrace.layers.engine.call_arguments import CallArguments
 from headrace.layers.engine.call_context import calling
@@ -217,8 +218,6 @@ class Layer(Weights, Connections, CallArguments, Module):
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The specifications of the outputs, from those of the inputs."""
-        from headrace.functions.values.tensor_spec import TensorSpec
-
         for spec in flatten(input_signature):
             if not isinstance(spec, TensorSpec):
                 raise TypeError(

@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.modules import late
 from headrace.graph.defaults import get_default_graph, get_default_session
+from headrace.variables.listing import is_variable_initialized
+
+sessions = late("headrace.session.session")
 
 
 def _session() -> Any:
     """The default session; without one, a session that lives as long as the graph."""
     session = get_default_session()
     if session is None:
-        from headrace.session.session import Session
-
         graph = get_default_graph()
         session = graph._scoped.get("weights_session")
         if session is None:
-            session = graph._scoped["weights_session"] = Session(graph=graph)
+            session = graph._scoped["weights_session"] = sessions.Session(graph=graph)
     return session
 
 
@@ -52,8 +54,6 @@ def write_weights(layer: str, weights: list[Any], values: Any) -> None:
 
 
 def _initialise(session: Any, weights: list[Any]) -> None:
-    from headrace.variables.listing import is_variable_initialized
-
     known = session.run([is_variable_initialized(weight) for weight in weights])
     missing = [w.initializer for w, ready in zip(weights, known, strict=True) if not ready]
     if missing:

@@ -13,6 +13,7 @@ from headrace.functions.array.tensordot import tensordot
 from headrace.functions.control.cond import smart_cond
 from headrace.functions.math.cast import cast
 from headrace.functions.nn.activation import bias_add, dropout
+from headrace.functions.sparse.math import sparse_tensor_dense_matmul
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.layers.engine.identifiers import get_activation, get_regularizer
 from headrace.layers.engine.input_spec import InputSpec
@@ -82,8 +83,6 @@ class Dense(RoleLayer):
             outputs = tensordot(inputs, self.kernel, [[rank - 1], [0]])
             outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
         elif isinstance(inputs, SparseTensor):
-            from headrace.functions.sparse.math import sparse_tensor_dense_matmul
-
             outputs = sparse_tensor_dense_matmul(cast(inputs, self.dtype), self.kernel)
         else:
             outputs = matrix.matmul(cast(inputs, self.dtype), self.kernel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.functions.array.array import placeholder_with_default
 from headrace.graph.defaults import get_default_graph
 
 _KEY = "keras_learning_phase"
@@ -11,8 +12,6 @@ _KEY = "keras_learning_phase"
 
 def learning_phase() -> Any:
     """The phase of the default graph: what was set, else a boolean to feed, False by default."""
-    from headrace.functions.array.array import placeholder_with_default
-
     graph = get_default_graph()
     if _KEY not in graph._scoped:
         with graph.name_scope(None):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.modules import late
 from headrace.core.shapes import Dimension
 from headrace.functions.array import array, checks
 from headrace.functions.linalg import linalg
@@ -23,6 +24,8 @@ from headrace.ops.linalg import factor as linalg_factor
 from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.linalg import solve as linalg_solve
 from headrace.ops.math import arithmetic, cast, exponential
+
+algebra = late("headrace.nn.linear_operator.algebra")
 
 
 class LinearOperator(Shaped):
@@ -111,8 +114,6 @@ class LinearOperator(Shaped):
           A tensor [..., M, R], or an operator.
         """
         if isinstance(x, LinearOperator):
-            from headrace.nn.linear_operator import algebra
-
             left, right = self._pair(x, adjoint, adjoint_arg, "x")
             with self._scope(name):
                 return algebra.matmul(left, right)
@@ -177,8 +178,6 @@ class LinearOperator(Shaped):
                     f"Exact solve not implemented for an operator that is expected to {what}."
                 )
         if isinstance(rhs, LinearOperator):
-            from headrace.nn.linear_operator import algebra
-
             left, right = self._pair(rhs, adjoint, adjoint_arg, "rhs")
             with self._scope(name):
                 return algebra.solve(left, right)
@@ -256,7 +255,6 @@ class LinearOperator(Shaped):
         """The operator of the adjoint matrices; `H` is the same."""
         if self.is_self_adjoint is True:
             return self
-        from headrace.nn.linear_operator import algebra
 
         with self._scope(name):
             return algebra.adjoint(self)
@@ -272,7 +270,6 @@ class LinearOperator(Shaped):
         for hint, what in ((self.is_square, "non square"), (self.is_non_singular, "singular")):
             if hint is False:
                 raise ValueError(f"Cannot take the Inverse: This operator represents a {what} matrix.")
-        from headrace.nn.linear_operator import algebra
 
         with self._scope(name):
             return algebra.inverse(self)
@@ -287,7 +284,6 @@ class LinearOperator(Shaped):
             raise ValueError(
                 "Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix."
             )
-        from headrace.nn.linear_operator import algebra
 
         with self._scope(name):
             return algebra.cholesky(self)

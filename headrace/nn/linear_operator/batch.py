@@ -17,6 +17,7 @@ from headrace.ops.array.constant import constant, pack
 from headrace.ops.declaration import array as array_ops
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import solve
+from headrace.ops.linalg.matrix_terms import conj
 from headrace.ops.math import arithmetic
 from headrace.variables.variable import Variable
 
@@ -56,8 +57,6 @@ def real(x: Tensor) -> Tensor:
 
 
 def conj_if(x: Tensor, yes: bool) -> Tensor:
-    from headrace.ops.linalg.matrix_terms import conj
-
     return conj(x) if yes else x
 
 

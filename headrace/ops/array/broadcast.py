@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import Shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.declare import op
@@ -16,6 +17,8 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
 from headrace.ops.declaration.signature import Type
 from headrace.ops.math import reduce
+
+array = late("headrace.ops.declaration.array")
 
 
 def broadcast_args_shape(s0, s1):
@@ -114,8 +117,6 @@ def unbroadcast(
 
     The rules build the gradients in the shape of `dy`; None: that input has no gradient.
     """
-    from headrace.ops.declaration import array
-
     if x.shape.is_full and y.shape.is_full:
         shapes: tuple[Any, ...] = (x.shape.sizes, y.shape.sizes)
         axes: tuple[Any, ...] = reduction_axes(*shapes)

@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Dim, make_shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import constant, reshape, split
@@ -18,6 +19,11 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, replaced, scalar_value, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import Int, ShapeAttr, Type
 from headrace.ops.declaration.traits import STATIC
+
+cast = late("headrace.ops.math.cast")
+gather = late("headrace.ops.array.indexing.gather")
+logical = late("headrace.ops.math.logical")
+where = late("headrace.ops.array.indexing.where")
 
 
 # -- Concat -------------------------------------------------------------------------------------
@@ -182,10 +188,9 @@ def _parts_of(dy, values, axis):
         if known is not None and (known >= 0 or rank is not None):
             at = int(known) if known >= 0 else int(known) % rank
             return _split_columns(dy, values, at) if at else _split_rows(dy, values)
-    from headrace.ops.math.cast import cast
 
     if axis.dtype.base is not int32:
-        axis = cast(axis, DstT=int32)
+        axis = cast.cast(axis, DstT=int32)
     at = axis % reshape.rank_of(values[0])
     sizes = _shapes_of(values)
     if len(sizes) > _MANY:
@@ -214,9 +219,6 @@ def _split_columns(dy: IndexedSlices, values: list[Tensor], axis: int) -> list[I
 
 def _split_rows(dy: IndexedSlices, values: list[Tensor]) -> list[IndexedSlices]:
     """Each input gets the rows whose indices fall into its range."""
-    from headrace.ops.array.indexing import gather, where
-    from headrace.ops.math import cast, logical
-
     kind = dy.indices.dtype.base
     start = constant.constant(0, kind)
     out = []

@@ -9,6 +9,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
@@ -17,6 +18,8 @@ from headrace.ops.declaration.shape_checks import described_by, with_rank
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, ELEMENTWISE, STATEFUL, STATIC
+
+reduce = late("headrace.ops.math.reduce")
 
 
 def checked_sizes(sizes):
@@ -70,8 +73,6 @@ def fill(dims, value):
 
 @fill.gradient
 def _(node, dy):
-    from headrace.ops.math import reduce
-
     return None, reduce.sum_(reshape.reshape(dy, [-1]), [0])
 
 

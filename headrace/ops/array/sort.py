@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, REALS, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array import constant, reshape
 from headrace.ops.array.indexing import scatter
@@ -14,6 +15,11 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, scalar_size, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import Int, Type
+
+cast = late("headrace.ops.math.cast")
+comparison = late("headrace.ops.math.comparison")
+reduce = late("headrace.ops.math.reduce")
+sequence = late("headrace.ops.math.sequence")
 
 
 # -- TopK ---------------------------------------------------------------------------------------
@@ -73,10 +79,9 @@ def _gradient(node, dy, *_):
     x, places = node.inputs[0], node.outputs[1]
     sizes = reshape.shape_of(x)
     last, k = sizes[-1], reshape.shape_of(places)[-1]
-    from headrace.ops.math.sequence import range_
 
     flat = reshape.reshape(places, constant.pack([-1, k]))
-    starts = reshape.expand_dims(range_(0, reshape.shape_of(flat)[0], 1) * last, 1)
+    starts = reshape.expand_dims(sequence.range_(0, reshape.shape_of(flat)[0], 1) * last, 1)
     at = reshape.reshape(flat + starts, [-1, 1])
     size = reshape.reshape(reshape.size_of(x), [1])
     return reshape.reshape(scatter.scatter_nd(at, reshape.reshape(dy, [-1]), size), sizes)
@@ -233,11 +238,8 @@ def nth_element(input, n, *, reverse):
 @nth_element.gradient
 def _(node, dy):
     """Shared evenly among the elements that have the value."""
-    from headrace.ops.math import comparison, reduce
-    from headrace.ops.math.cast import cast
-
     x, value = node.inputs[0], reshape.expand_dims(node.outputs[0], -1)
-    chosen = cast(comparison.equal(value, x), DstT=dy.dtype.base)
+    chosen = cast.cast(comparison.equal(value, x), DstT=dy.dtype.base)
     many = reshape.expand_dims(reduce.sum_(chosen, [-1]), -1)
     return chosen / many * reshape.expand_dims(dy, -1), None
 

@@ -6,14 +6,16 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops.array import concat
 from headrace.ops.array.slices import slice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import axis_in, divided, replaced, scalar_value
 from headrace.ops.declaration.signature import Int, Type
+
+concat = late("headrace.ops.array.concat")
 
 
 def split_shape(split_dim, value, *, num_split):

@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array import constant, reshape, transpose
 from headrace.ops.array.fill import checked_sizes, counted
@@ -15,6 +16,14 @@ from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank, with_rank_at_most
 from headrace.ops.declaration.signature import Type
+
+broadcast = late("headrace.ops.array.broadcast")
+cast = late("headrace.ops.math.cast")
+concat = late("headrace.ops.array.concat")
+reduce = late("headrace.ops.math.reduce")
+segment = late("headrace.ops.array.indexing.segment")
+sequence = late("headrace.ops.math.sequence")
+slice = late("headrace.ops.array.slices.slice")
 
 
 def tiled_shape(input, multiples):
@@ -61,11 +70,8 @@ def _(node, dy):
     if isinstance(dy, IndexedSlices):
         dy = _folded_rows(dy, multiples, sizes)
         ones = constant.constant([1], multiples.dtype.base)
-        from headrace.ops.array import concat
-        from headrace.ops.array.slices import slice
 
         multiples = concat.concat_v2([ones, slice.slice_(multiples, [1], [-1])], 0)
-    from headrace.ops.math import reduce
 
     # [m0, n0, m1, n1, ...]: repetitions and sizes alternate, and the repetitions are summed.
     both = reshape.reshape(transpose.transpose(constant.pack([multiples, sizes]), [1, 0]), [-1])
@@ -77,16 +83,12 @@ def _(node, dy):
 def _even_axes(x):
     if x.shape.rank is not None:
         return constant.constant(np.arange(0, 2 * x.shape.rank, 2, dtype=np.int32))
-    from headrace.ops.math import sequence
 
     return sequence.range_(0, reshape.rank(x) * 2, 2)
 
 
 def _folded_rows(dy, multiples, sizes):
     """Row i of a tiled gradient belongs to row i mod n of the input."""
-    from headrace.ops.array.indexing import segment
-    from headrace.ops.math import cast
-
     rows = cast.cast(sizes[0], DstT=dy.indices.dtype.base)
     return segment.unsorted_segment_sum(dy.values, dy.indices % rows, rows)
 
@@ -175,9 +177,6 @@ def broadcast_to(input, shape):
 
 @broadcast_to.gradient
 def _(node, dy):
-    from headrace.ops.array import broadcast
-    from headrace.ops.math import reduce
-
     x, sizes = node.inputs
     have = reshape.shape_of(x, sizes.dtype.base)
     _, axes = broadcast.broadcast_gradient_args(sizes, have)

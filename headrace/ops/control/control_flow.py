@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.errors import require
+from headrace.core.errors import AbortedError, require
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.ops.declaration.declare import Op, op, primitive
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -123,8 +123,6 @@ def ref_select(index, inputs):
 @op("Abort", "->", error_msg="", exit_without_error=False, traits={HOST}, shape=none)
 def abort(*, error_msg, exit_without_error):
     """End the process, as the graph asks: without ado, or with an error."""
-    from headrace.core.errors import AbortedError
-
     if exit_without_error:
         raise SystemExit(0)
     raise AbortedError(None, None, error_msg or "Abort op was run")

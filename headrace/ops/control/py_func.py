@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 
+from headrace.core import dtypes
 from headrace.core.denormals import flushed
 from headrace.core.errors import (
     InvalidArgumentError,
@@ -20,6 +21,7 @@ from headrace.core.float_errors import as_outside
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.declaration.building.literals import to_array
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.signature import String, Types
 from headrace.ops.declaration.traits import BLOCKING, HOST, STATEFUL
 
@@ -161,8 +163,5 @@ py_func_stateless.no_gradient()
 
 @py_func_stateless.samples
 def _(rng):
-    from headrace.core import dtypes
-    from headrace.ops.declaration.samples import Sample
-
     token = FUNCTIONS.add(lambda x: x * 2)
     yield Sample([rng.normal(size=(2, 3))], token=token, Tout=[dtypes.float64], dtypes=False)

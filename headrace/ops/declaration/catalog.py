@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
+import headrace.ops
 from headrace.core.errors import NotFoundError
 from headrace.ops.declaration.declare import REGISTRY, Op
 
@@ -16,8 +17,6 @@ def load_all() -> None:
     global _loaded
     if _loaded:
         return
-    import headrace.ops
-
     for module in pkgutil.walk_packages(headrace.ops.__path__, "headrace.ops."):
         importlib.import_module(module.name)
     _loaded = True

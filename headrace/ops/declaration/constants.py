@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.errors import OpError
+from headrace.core.modules import late
 from headrace.core.shapes import Dim, Shape, make_shape
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -25,6 +26,9 @@ from headrace.ops.declaration.traits import (
     STATEFUL,
     STATIC,
 )
+
+build = late("headrace.ops.declaration.building.build")
+constant_ops = late("headrace.ops.array.constant")
 
 Known = Dim | tuple[Dim, ...]  # a scalar, or a vector
 
@@ -63,8 +67,6 @@ def _from_shape(tensor: Tensor) -> Any:
 
 
 def _evaluate(tensor: Tensor, depth: int) -> Any:
-    from headrace.ops.declaration.building.build import group
-
     node = tensor.op
     op = node.declaration
     if op.reference is None or op.traits & _NEVER or op.wants_context or not node.inputs:
@@ -80,7 +82,7 @@ def _evaluate(tensor: Tensor, depth: int) -> Any:
         values.append(value)
     try:
         with np.errstate(all="ignore"):
-            result = op.compute(group(values, op, node.attrs), node.attrs)
+            result = op.compute(build.group(values, op, node.attrs), node.attrs)
     except (OpError, ValueError, IndexError, TypeError, ArithmeticError, MemoryError):
         return None  # it will fail with a proper message when it runs
     outputs = result if isinstance(result, (tuple, list)) else (result,)
@@ -134,10 +136,8 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def _static(tensor: Tensor, partial: bool) -> Any:
-    from headrace.ops.array.constant import pack
-
     node, traits = tensor.op, tensor.op.declaration.traits
-    if node.declaration is pack:
+    if node.declaration is constant_ops.pack:
         return _static_pack(node, partial)
     if not traits & {CONSTANT, OF_SHAPE}:
         if STATIC not in traits or any(constant_value(t) is None for t in node.inputs):

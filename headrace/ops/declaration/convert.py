@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import DType, as_dtype
+from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.mixing import different_graphs
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.building.literals import holds
+
+cast = late("headrace.ops.math.cast")
+constant = late("headrace.ops.array.constant")
 
 Conversion = Callable[..., Any]
 _CONVERSIONS: list[tuple[int, Any, Conversion]] = []  # priority, type(s), function
@@ -89,15 +93,13 @@ def _preferred(convert: Conversion, value: Any, dtype: DType, name: Any, as_ref:
 
 
 def _constant(value: Any, dtype: DType | None, name: str | None, preferred: Any) -> Tensor:
-    from headrace.ops.array.constant import constant
-
     if dtype is None and preferred is not None:
         try:
             if holds(as_dtype(preferred), value):
-                return constant(value, as_dtype(preferred), name=name or "Const")
+                return constant.constant(value, as_dtype(preferred), name=name or "Const")
         except (TypeError, ValueError):
             pass
-    return constant(value, dtype, name=name or "Const")
+    return constant.constant(value, dtype, name=name or "Const")
 
 
 def convert_n_to_tensor(
@@ -126,9 +128,8 @@ def _convert_sequence(
     if as_ref or not _has_tensor(value):
         return NotImplemented
     found = dtype or _first_type(value)
-    from headrace.ops.array.constant import pack
 
-    return pack(_packed_items(value, found, dtype is not None), name=name or "packed")
+    return constant.pack(_packed_items(value, found, dtype is not None), name=name or "packed")
 
 
 def _first_type(value: Any) -> DType | None:
@@ -143,19 +144,15 @@ def _first_type(value: Any) -> DType | None:
 
 def _packed_items(values: Any, dtype: DType | None, may_cast: bool) -> list[Tensor]:
     """The items as tensors of one type, which casts only where the caller asked for it."""
-    from headrace.ops.math.cast import cast
-
     out = []
     for i, value in enumerate(values):
         if isinstance(value, (list, tuple)) and _has_tensor(value):
-            from headrace.ops.array.constant import pack
-
-            out.append(pack(_packed_items(value, dtype, may_cast), name=str(i)))
+            out.append(constant.pack(_packed_items(value, dtype, may_cast), name=str(i)))
         else:
             tensor = convert_to_tensor(value, None if is_dense_tensor_like(value) else dtype, str(i))
             if dtype is not None and tensor.dtype.base is not dtype:
                 if may_cast:
-                    out.append(cast(tensor, DstT=dtype))
+                    out.append(cast.cast(tensor, DstT=dtype))
                     continue
                 raise TypeError(
                     f"Cannot convert a list containing a tensor of dtype {tensor.dtype} to {dtype} "

@@ -26,13 +26,16 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.ops.declaration.signature import REQUIRED, Signature, parse
 from headrace.ops.declaration.traits import Trait
 
+build = late("headrace.ops.declaration.building.build")
+catalog = late("headrace.ops.declaration.catalog")
+op_def = late("headrace.ops.declaration.messages.op_def")
+
 REGISTRY: dict[str, Op] = {}
 GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # by op or by a user's name; None: no gradient
-
-_apply: Callable[..., Any] | None = None  # set by ops.declaration.building.build
 
 
 class Op:
@@ -103,10 +106,7 @@ class Op:
         return self._apply(args, kwargs)
 
     def _apply(self, args: Any, kwargs: Any, called: str | None = None) -> Any:
-        if _apply is None:
-            import headrace.ops.declaration.building.build  # noqa: F401  (sets it)
-        assert _apply is not None
-        return _apply(self, args, kwargs, called)
+        return build.apply(self, args, kwargs, called)
 
     def as_function(
         self, module: str, name: str, renamed: dict[str, str] | None = None
@@ -171,9 +171,7 @@ class Op:
 
     @cached_property
     def op_def(self) -> Any:
-        from headrace.ops.declaration.messages.op_def import to_op_def
-
-        return to_op_def(self)
+        return op_def.to_op_def(self)
 
     @property
     def __name__(self) -> str:
@@ -185,9 +183,7 @@ class Op:
 
     def __reduce__(self) -> Any:
         """An op is copied and pickled by its name: there is one of each."""
-        from headrace.ops.declaration.catalog import find
-
-        return find, (self.name,)
+        return catalog.find, (self.name,)
 
 
 def snake_case(name: str) -> str:

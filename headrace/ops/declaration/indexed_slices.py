@@ -11,12 +11,16 @@ from collections import namedtuple
 from typing import Any
 
 from headrace.core.dtypes import DType
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.constants import constant_value, constant_value_as_shape
 from headrace.ops.declaration.convert import register_tensor_conversion_function
+
+segment = late("headrace.ops.array.indexing.segment")
+strided_slice = late("headrace.ops.array.slices.strided_slice")
 
 IndexedSlicesValue = namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 
@@ -117,11 +121,8 @@ def _warn(value: IndexedSlices) -> None:
 
 
 def _dense(value: IndexedSlices, name: str | None = None) -> Tensor:
-    from headrace.ops.array.indexing.segment import unsorted_segment_sum
-    from headrace.ops.array.slices.strided_slice import getitem
-
-    rows = getitem(value.dense_shape, 0)  # type: ignore[arg-type]
-    return unsorted_segment_sum(value.values, value.indices, rows, name=name)
+    rows = strided_slice.getitem(value.dense_shape, 0)
+    return segment.unsorted_segment_sum(value.values, value.indices, rows, name=name)
 
 
 def dense(value: Any) -> Any:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import SCALAR, UNKNOWN, Dim, Shape, as_shape, broadcast_sizes, make_shape, show
+
+constants = late("headrace.ops.declaration.constants")
 
 if TYPE_CHECKING:
     from headrace.graph.tensor import Tensor
@@ -36,16 +39,12 @@ class Input(Shape):
     @property
     def value(self) -> Any:
         """The NumPy value, where it follows from constants alone; else None."""
-        from headrace.ops.declaration.constants import constant
-
-        return constant(self._tensor)
+        return constants.constant(self._tensor)
 
     @property
     def as_sizes(self) -> tuple[Dim, ...] | None:
         """The value of a vector of sizes, entries None where unknown (and for -1)."""
-        from headrace.ops.declaration.constants import partial_vector
-
-        return partial_vector(self._tensor)
+        return constants.partial_vector(self._tensor)
 
     @property
     def as_shape(self) -> Shape:

@@ -16,6 +16,7 @@ from headrace.core.shapes import UNKNOWN, Shape
 from headrace.formats import proto
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.messages import node_def
 from headrace.ops.declaration.messages.op_def import fill, kind_of, read, to_signature
@@ -191,8 +192,6 @@ def _results(
 
 def _flat_names(node: Any, library: dict[str, Any]) -> dict[str, str]:
     """ "node:output:0" -> "node:3" for every output of a node of a body."""
-    from headrace.ops.declaration import catalog
-
     function = library.get(node.op)
     op = function.op if function is not None else catalog.find(node.op)
     attrs = node_def.attributes(op, node.attr, node.name)

@@ -16,6 +16,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import placeholder
 from headrace.ops.declaration.building.build import make_node
+from headrace.ops.declaration.catalog import find
 from headrace.ops.declaration.traits import SOURCE, STATEFUL
 
 
@@ -64,8 +65,6 @@ class FunctionGraph(Graph):
         argument.handle_data = tensor.handle_data
         self.extra_args.append(argument)
         if _is_guaranteed_constant(tensor):
-            from headrace.ops.declaration.catalog import find
-
             with self.control_dependencies(None):
                 argument = find("GuaranteeConst")(argument)
         self._captured[tensor] = argument

@@ -14,6 +14,7 @@ from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.attrs import FunctionName
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
+from headrace.ops.control.function_call import symbolic_gradient_of
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.messages.op_def import to_signature
 from headrace.ops.declaration.traits import HOST, STATEFUL
@@ -45,7 +46,6 @@ class FunctionOp(Op):
         """The gradient of a call: the user's Python rule, or a node that stands for it."""
         if self.function.python_gradient is not None:
             return self.function.python_gradient(node, *dys)
-        from headrace.ops.control.function_call import symbolic_gradient_of
 
         return symbolic_gradient_of(node, FunctionName(node.type), dys)
 

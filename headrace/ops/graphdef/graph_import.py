@@ -16,6 +16,7 @@ from typing import Any
 from headrace.core import origin
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.modules import late
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape
 from headrace.formats import proto
 from headrace.graph.graph import Graph
@@ -27,6 +28,8 @@ from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.messages import node_def
 from headrace.ops.graphdef.import_export import check_edge, find_op
 from headrace.version import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER, TF_VERSION
+
+function_library = late("headrace.ops.graphdef.function_library")
 
 CONTROL = -1  # the index of a control edge
 _VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*(>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*$")
@@ -374,9 +377,8 @@ class Import:
     def _add_library(self) -> list[str]:
         if not self.message.library.function:
             return []
-        from headrace.ops.graphdef.function_library import add_library
 
-        return add_library(self.graph, self.message.library)
+        return function_library.add_library(self.graph, self.message.library)
 
     def _merge_versions(self, versions: Any) -> None:
         graph = self.graph

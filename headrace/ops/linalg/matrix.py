@@ -10,11 +10,17 @@ import numpy as np
 
 from headrace.core.dtypes import bfloat16, complex64, complex128, float16, float32, float64, int32, int64
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline, LibraryCall, transposed, view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.linalg.matrix_shape import at_least, broadcast_lead, equal, exactly, join, merge_lead
+
+array = late("headrace.ops.declaration.array")
+broadcast = late("headrace.ops.array.broadcast")
+complex = late("headrace.ops.math.complex")
+reduce = late("headrace.ops.math.reduce")
 
 PRODUCT_TYPES = (bfloat16, float16, float32, float64, int32, int64, complex64, complex128)
 
@@ -43,8 +49,6 @@ def adjoint(x):
 
 def conj(x):
     """The conjugate tensor; a real one is returned as it is."""
-    from headrace.ops.math import complex
-
     return complex.conj(x) if x.dtype.is_complex else x
 
 
@@ -267,10 +271,6 @@ def _(node, dy):
 
 def sum_batches(dx, x, dy, y):
     """Sum the gradients over the batch dimensions in which x and y were broadcast."""
-    from headrace.ops.array import broadcast
-    from headrace.ops.declaration import array
-    from headrace.ops.math import reduce
-
     shape_x, shape_y = array.shape(x), array.shape(y)
     axes_x, axes_y = broadcast.broadcast_gradient_args(shape_x[:-2], shape_y[:-2])
     return (array.reshape(reduce.sum_(dx, axes_x), shape_x), array.reshape(reduce.sum_(dy, axes_y), shape_y))

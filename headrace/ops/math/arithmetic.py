@@ -19,6 +19,7 @@ from headrace.core.dtypes import (
     uint8,
     uint16,
 )
+from headrace.core.modules import late
 from headrace.ops.array.broadcast import same_known_shape, unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration import precision
@@ -42,6 +43,9 @@ from headrace.ops.math.division import (
 )
 from headrace.ops.math.exponential import exp, expm1, log, log1p, pow_, rsqrt, sigmoid, sqrt, square, xlogy
 from headrace.ops.math.rounding import ceil, floor, rint, round_
+
+array = late("headrace.ops.declaration.array")
+where = late("headrace.ops.array.indexing.where")
 
 __all__ = [
     "abs_", "add", "add_v2", "ceil", "div", "div_no_nan", "exp", "expm1", "floor", "floor_div",
@@ -193,8 +197,6 @@ neg = unary(
 
 
 def _sign_gradient(node, dy):
-    from headrace.ops.declaration import array
-
     x = node.inputs[0]
     return array.fill(array.shape_of(x), np.zeros((), x.dtype.numpy))
 
@@ -229,9 +231,6 @@ def magnitude(x, name=None):
 # -- extremes -----------------------------------------------------------------------------------
 def _extreme_gradient(chooses_x):
     def gradient(node, dy):
-        from headrace.ops.array.indexing import where
-        from headrace.ops.declaration import array
-
         x, y = node.inputs
         zeros = array.fill(array.shape_of(dy), np.zeros((), dy.dtype.numpy))
         mask = chooses_x(x, y)

@@ -26,6 +26,7 @@ from headrace.core.dtypes import (
 from headrace.core.errors import UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import Type
@@ -98,8 +99,6 @@ def _(node, known):
 
 @cast.lower
 def _(e, x, *, DstT, Truncate):
-    from headrace.ops.declaration.emit import Decline
-
     if Truncate:
         raise Decline("a cast that truncates the mantissa")
     return e.cast(x, DstT)

@@ -6,10 +6,17 @@ import numpy as np
 
 from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
+
+array = late("headrace.ops.declaration.array")
+broadcast = late("headrace.ops.array.broadcast")
+comparison = late("headrace.ops.math.comparison")
+logical = late("headrace.ops.math.logical")
+where = late("headrace.ops.array.indexing.where")
 
 
 @op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", T=NUMBERS, shape=same)
@@ -28,19 +35,14 @@ def clip_by_value(t, clip_value_min, clip_value_max):
 
 @clip_by_value.gradient
 def _(node, dy):
-    from headrace.ops.array.broadcast import unbroadcast
-    from headrace.ops.array.indexing import where
-    from headrace.ops.declaration.array import zeros_like
-    from headrace.ops.math import comparison, logical
-
     x, low, high = node.inputs
     below, above = comparison.less(x, low), comparison.greater(x, high)
-    outside, zeros = logical.logical_or(below, above), zeros_like(dy)
+    outside, zeros = logical.logical_or(below, above), array.zeros_like(dy)
     dx = where.select(outside, zeros, dy)
     return (
         dx,
-        unbroadcast(x, low, dy, None, lambda: where.select(below, dy, zeros))[1],
-        unbroadcast(x, high, dy, None, lambda: where.select(above, dy, zeros))[1],
+        broadcast.unbroadcast(x, low, dy, None, lambda: where.select(below, dy, zeros))[1],
+        broadcast.unbroadcast(x, high, dy, None, lambda: where.select(above, dy, zeros))[1],
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core.dtypes import COMPLEX, complex64, complex128, float32, float64, variant
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.families import binary, require_broadcast, unary
@@ -15,6 +16,10 @@ from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import broadcast, same
 from headrace.ops.declaration.signature import Type
+
+array = late("headrace.ops.declaration.array")
+broadcast_ops = late("headrace.ops.array.broadcast")
+division = late("headrace.ops.math.division")
 
 _REAL = (float32, float64)
 _PART = "input: T -> output: Tout"
@@ -86,11 +91,9 @@ def make_complex(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _complex_gradient(node, dy):
-    from headrace.ops.array.broadcast import unbroadcast
-
     x, y = node.inputs
     part = x.dtype.base
-    return unbroadcast(x, y, dy, lambda: real(dy, Tout=part), lambda: imag(dy, Tout=part))
+    return broadcast_ops.unbroadcast(x, y, dy, lambda: real(dy, Tout=part), lambda: imag(dy, Tout=part))
 
 
 def _combine(x, y):
@@ -128,22 +131,17 @@ imag = _part("Imag", np.imag, "The imaginary part.", "imag", lambda node, dy: ma
 
 
 def _angle_gradient(node, dy):
-    from headrace.ops.math.division import reciprocal
-
     x, part = node.inputs[0], dy.dtype.base
     turned = make_complex(imag(x, Tout=part), real(x, Tout=part))
-    return -make_complex(dy, _zero(dy)) * reciprocal(turned)
+    return -make_complex(dy, _zero(dy)) * division.reciprocal(turned)
 
 
 angle = _part("Angle", np.angle, "The angle in the complex plane, from -pi to pi.", "angle", _angle_gradient)
 
 
 def _complex_abs_gradient(node, dy):
-    from headrace.ops.declaration import array
-    from headrace.ops.math.division import div_no_nan
-
     y = node.outputs[0]
-    return div_no_nan(
+    return division.div_no_nan(
         make_complex(dy, array.zeros_like(dy)) * node.inputs[0], make_complex(y, array.zeros_like(y))
     )
 

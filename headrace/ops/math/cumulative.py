@@ -8,12 +8,17 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS, float16, float32, float64, int32
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import Type
+
+arithmetic = late("headrace.ops.math.arithmetic")
+comparison = late("headrace.ops.math.comparison")
+where = late("headrace.ops.array.indexing.where")
 
 _TIDX = Type(INDEX, default=int32)
 _SIGNATURE = "x: T, axis: Tidx -> out: T"
@@ -159,20 +164,16 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 @cumulative_logsumexp.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import where
-    from headrace.ops.math import comparison
-    from headrace.ops.math.arithmetic import exp, log, sub
-
     x, axis = node.inputs
     y, lowest = node.outputs[0], node.inputs[0].dtype.min
     options = {"exclusive": node.attrs["exclusive"], "reverse": not node.attrs["reverse"]}
 
     def part(mask, size):
         """One sign of dy, in logarithms, so that nothing overflows."""
-        logarithm = where.select_v2(mask, log(size), lowest)
-        return exp(cumulative_logsumexp(logarithm - y, axis, **options) + x)
+        logarithm = where.select_v2(mask, arithmetic.log(size), lowest)
+        return arithmetic.exp(cumulative_logsumexp(logarithm - y, axis, **options) + x)
 
-    return sub(part(comparison.greater(dy, 0), dy), part(comparison.less(dy, 0), -dy)), None
+    return arithmetic.sub(part(comparison.greater(dy, 0), dy), part(comparison.less(dy, 0), -dy)), None
 
 
 cumulative_logsumexp.samples(_samples(exclusive_gradient=False))

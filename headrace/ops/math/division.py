@@ -18,10 +18,14 @@ from headrace.core.dtypes import (
     uint16,
 )
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.declaration.families import binary, of_output, pairs, positive, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.math.complex import conjugate
+
+cast = late("headrace.ops.math.cast")
+comparison = late("headrace.ops.math.comparison")
 
 DIVISIBLE = (*FLOATS, uint8, int8, uint16, int16, *INDEX, *COMPLEX)
 SAFE = (float16, float32, float64, *COMPLEX)
@@ -162,8 +166,6 @@ def _nothing_divided(x, y):
 
 
 def _xdivy_gradient(node, dy):
-    from headrace.ops.math import cast, comparison
-
     x, y = node.inputs
     not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
     return unbroadcast(x, y, dy, lambda: xdivy(not_zero, y) * dy, lambda: xdivy(-x, y * y) * dy)

@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, float16, float32, float64
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.families import binary, normal, of_output, pairs, positive, unary
@@ -13,6 +14,13 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.traits import KEEPS_ZERO
 from headrace.ops.math.complex import conjugate
 from headrace.ops.math.division import reciprocal
+
+arithmetic = late("headrace.ops.math.arithmetic")
+array = late("headrace.ops.declaration.array")
+cast = late("headrace.ops.math.cast")
+comparison = late("headrace.ops.math.comparison")
+division = late("headrace.ops.math.division")
+where = late("headrace.ops.array.indexing.where")
 
 INEXACT = (*FLOATS, *COMPLEX)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
@@ -30,10 +38,8 @@ def grad_op(name, meaning, **options):
 
 # -- powers and roots ---------------------------------------------------------------------------
 def _square_gradient(node, dy):
-    from headrace.ops.math.arithmetic import mul
-
     x = conjugate(node.inputs[0])
-    return mul(dy, mul(x, constant(2, x.dtype.base)))
+    return arithmetic.mul(dy, arithmetic.mul(x, constant(2, x.dtype.base)))
 
 
 square = unary(
@@ -111,10 +117,6 @@ def _power(x, y):
 
 
 def _pow_gradient(node, dy):
-    from headrace.ops.array.indexing import where
-    from headrace.ops.declaration import array
-    from headrace.ops.math import comparison
-
     x, y = node.inputs
     cx, cy = conjugate(x), conjugate(y)
 
@@ -190,12 +192,9 @@ def _nothing_logged(x, y):
 
 
 def _xlogy_gradient(node, dy):
-    from headrace.ops.math import cast, comparison
-    from headrace.ops.math.division import xdivy
-
     x, y = node.inputs
     not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
-    return unbroadcast(x, y, dy, lambda: xlogy(not_zero, y) * dy, lambda: xdivy(x, y) * dy)
+    return unbroadcast(x, y, dy, lambda: xlogy(not_zero, y) * dy, lambda: division.xdivy(x, y) * dy)
 
 
 def _xlogy_samples(rng):

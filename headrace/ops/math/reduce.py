@@ -8,6 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from headrace.core.dtypes import INDEX, NUMBERS, float32, int32, int64, uint64
+from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import make_shape
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.constants import constant_value
@@ -18,6 +20,17 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank_at_most
 from headrace.ops.declaration.shape_rules import normalize_axis, reduced
 from headrace.ops.declaration.signature import Type
+
+arithmetic = late("headrace.ops.math.arithmetic")
+array = late("headrace.ops.declaration.array")
+cast = late("headrace.ops.math.cast")
+comparison = late("headrace.ops.math.comparison")
+complex_ops = late("headrace.ops.math.complex")
+cumulative = late("headrace.ops.math.cumulative")
+gather = late("headrace.ops.array.indexing.gather")
+partition = late("headrace.ops.array.indexing.partition")
+sequence = late("headrace.ops.math.sequence")
+unique = late("headrace.ops.array.unique")
 
 _TIDX = Type(INDEX, default=int32)
 _HALF = ("float16", "bfloat16")
@@ -108,21 +121,17 @@ def kept_shape(shape, axes):
     if isinstance(shape, tuple):
         gone = {int(a) % len(shape) for a in np.ravel(axes)}
         return tuple(1 if a in gone else n for a, n in enumerate(shape))
-    from headrace.ops.array.indexing import partition
-    from headrace.ops.declaration import array
-    from headrace.ops.math.cast import cast
-    from headrace.ops.math.sequence import range_
 
-    shape, axes = cast(shape, DstT=int32), cast(axes, DstT=int32)
+    shape, axes = cast.cast(shape, DstT=int32), cast.cast(axes, DstT=int32)
     rank = array.size(shape)
     axes = (axes + rank) % rank
-    return partition.dynamic_stitch([range_(0, rank, 1), axes], [shape, array.fill(array.shape(axes), 1)])
+    return partition.dynamic_stitch(
+        [sequence.range_(0, rank, 1), axes], [shape, array.fill(array.shape(axes), 1)]
+    )
 
 
 def _shape_and_axes(node):
     """The input's shape and the axes: plain where both are known, else tensors."""
-    from headrace.ops.declaration import array
-
     x, axes = node.inputs
     known = constant_value(axes)
     if x.shape.is_full and known is not None:
@@ -133,14 +142,11 @@ def _shape_and_axes(node):
 def _times(shape, kept):
     if isinstance(shape, tuple):
         return tuple(n // max(k, 1) for n, k in zip(shape, kept))
-    from headrace.ops.math.arithmetic import maximum
 
-    return shape // maximum(kept, 1)
+    return shape // arithmetic.maximum(kept, 1)
 
 
 def _spread(node, dy):
-    from headrace.ops.declaration import array
-
     x = node.inputs[0]
     known = constant_value(node.inputs[1])
     if x.shape.rank is not None and known is not None:
@@ -158,27 +164,20 @@ def _sum_gradient(node, dy):
 
 
 def _mean_gradient(node, dy):
-    from headrace.ops.declaration import array
-    from headrace.ops.math.cast import cast
-
     total = _spread(node, dy)
     x, y = node.inputs[0], node.outputs[0]
     if x.shape.is_full and y.shape.is_full:
         count = x.shape.num_elements() // max(y.shape.num_elements(), 1)
         return total / constant(count, total.dtype), None
     counts = [prod(array.shape(t), np.array([0], np.int32)) for t in (x, y)]
-    return total / cast(_times(*counts), DstT=total.dtype.base), None
+    return total / cast.cast(_times(*counts), DstT=total.dtype.base), None
 
 
 def _extreme_gradient(node, dy):
-    from headrace.ops.declaration import array
-    from headrace.ops.math import comparison
-    from headrace.ops.math.cast import cast
-
     shape, axes = _shape_and_axes(node)
     kept = kept_shape(shape, axes)
     y, dy = array.reshape(node.outputs[0], kept), array.reshape(dy, kept)
-    chosen = cast(comparison.equal(y, node.inputs[0]), DstT=dy.dtype.base)
+    chosen = cast.cast(comparison.equal(y, node.inputs[0]), DstT=dy.dtype.base)
     ties = array.reshape(sum_(chosen, node.inputs[1]), kept)
     return chosen / ties * dy, None
 
@@ -186,36 +185,28 @@ def _extreme_gradient(node, dy):
 def _prod_gradient(node, dy):
     """The product of all others, without division, since an entry may be zero: the product of those
     before times the product of those behind."""
-    from headrace.ops.declaration import array
-    from headrace.ops.math.complex import conjugate
-    from headrace.ops.math.cumulative import cumprod
-
     shape = array.shape(node.inputs[0])
     kept = kept_shape(shape, node.inputs[1])
     dy = array.tile(array.reshape(dy, kept), _times(shape, kept))
     order, rows, columns = _reduced_first(node, shape)
     moved = array.transpose(node.inputs[0], order)
     table = array.reshape(moved, [rows, columns])
-    before = cumprod(table, 0, exclusive=True)
-    behind = cumprod(table, 0, exclusive=True, reverse=True)
-    others = array.reshape(conjugate(before) * conjugate(behind), array.shape(moved))
+    before = cumulative.cumprod(table, 0, exclusive=True)
+    behind = cumulative.cumprod(table, 0, exclusive=True, reverse=True)
+    others = array.reshape(complex_ops.conjugate(before) * complex_ops.conjugate(behind), array.shape(moved))
     back = array.transpose(others, array.invert_permutation(order))
     return array.reshape(dy * back, shape), None
 
 
 def _reduced_first(node, shape):
     """The order of axes that puts the reduced ones first, and the sizes of both groups."""
-    from headrace.ops.array import unique
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.declaration import array
-    from headrace.ops.math.cast import cast
-    from headrace.ops.math.sequence import range_
-
     x, axes = node.inputs
     rank = array.rank(x)
     flat = array.reshape(axes, [-1])
-    first = cast((flat + cast(rank, DstT=axes.dtype.base)) % cast(rank, DstT=axes.dtype.base), DstT=int32)
-    rest = unique.list_diff(range_(0, rank, 1), first)[0]
+    first = cast.cast(
+        (flat + cast.cast(rank, DstT=axes.dtype.base)) % cast.cast(rank, DstT=axes.dtype.base), DstT=int32
+    )
+    rest = unique.list_diff(sequence.range_(0, rank, 1), first)[0]
     sizes = [prod(gather.gather_v2(shape, part, 0), [0]) for part in (first, rest)]
     return array.concat_v2([first, rest], 0), *sizes
 
@@ -337,8 +328,6 @@ euclidean_norm.samples(_reduction_samples(grad=False))
 
 # -- where the extreme is -----------------------------------------------------------------------
 def arg_shape(input, dimension):
-    from headrace.core.errors import require
-
     require(dimension.rank in (None, 0), "Dimension must be a scalar")
     if input.rank is None:
         return make_shape(None)
@@ -356,8 +345,6 @@ def arg_shape(input, dimension):
 
 
 def _arg(choose, x, dimension, output_type):
-    from headrace.core.errors import require
-
     axis = int(dimension)
     require(
         -x.ndim <= axis < x.ndim or (x.ndim == 0 and axis in (0, -1)),

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from headrace.core.dtypes import FLOATS, float32, float64
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
@@ -23,6 +24,10 @@ from headrace.ops.math import error_function, gamma_function, incomplete_gamma
 from headrace.ops.math.arithmetic import exp, log, mul, sign, square
 from headrace.ops.math.complex import conjugate
 from headrace.ops.math.division import reciprocal
+
+arithmetic = late("headrace.ops.math.arithmetic")
+array = late("headrace.ops.declaration.array")
+where = late("headrace.ops.array.indexing.where")
 
 WIDE = (float32, float64)
 
@@ -283,14 +288,10 @@ bessel_i0e = _special(
 
 
 def _bessel_i1e_gradient(node, dy):
-    from headrace.ops.array.indexing import where
-    from headrace.ops.declaration import array
-    from headrace.ops.math.arithmetic import abs_
-
     x, y = node.inputs[0], node.outputs[0]
     epsilon = np.finfo(x.dtype.numpy).eps
     zeros = array.zeros_like(x)
-    is_not_tiny = abs_(x) > epsilon
+    is_not_tiny = arithmetic.abs_(x) > epsilon
     safe = where.select(is_not_tiny, x, epsilon + zeros)
     slope = bessel_i0e(safe) - y * (sign(safe) + reciprocal(safe))
     return mul(dy, where.select(is_not_tiny, slope, 0.5 + zeros))  # the limit at 0 is 1/2
@@ -307,9 +308,7 @@ bessel_i1e = _special(
 
 # -- neighbours ---------------------------------------------------------------------------------
 def _next_gradient(node, dy):
-    from headrace.ops.declaration.array import zeros_like
-
-    return unbroadcast(*node.inputs, dy, lambda: dy, lambda: zeros_like(dy))
+    return unbroadcast(*node.inputs, dy, lambda: dy, lambda: array.zeros_like(dy))
 
 
 def _next_samples(rng):

@@ -7,9 +7,14 @@ import numpy as np
 from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.ops.array import broadcast, sort
+from headrace.ops.array.indexing import gather, scatter, where
+from headrace.ops.array.slices import strided_slice
+from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.signature import Int, Strings, Type
+from headrace.ops.math import arithmetic, cast, comparison, reduce, sequence
 from headrace.ops.ragged.ragged import check_splits, places, ragged_tensor_to_sparse, row_ids
 
 # -- RaggedTensorToTensor -----------------------------------------------------------------------
@@ -113,12 +118,6 @@ def _all_splits(tensors, kinds, total):
 @ragged_tensor_to_tensor.gradient
 def _(node, dy):
     """Each value gets the gradient at its place; the default value what is left."""
-    from headrace.ops.array import broadcast
-    from headrace.ops.array.indexing import gather, scatter, where
-    from headrace.ops.array.slices import strided_slice
-    from headrace.ops.declaration import array
-    from headrace.ops.math import arithmetic, comparison, reduce, sequence
-
     shape, values, default, *parts = node.inputs
     splits = _splits_of(parts, node.attrs["row_partition_types"])
     rows = strided_slice.getitem(array.shape(values, out_type=int64), 0)
@@ -140,10 +139,6 @@ def _(node, dy):
 
 def _splits_of(parts, kinds):
     """Row splits as tensors, from whatever says where rows end."""
-    from headrace.ops.array import sort
-    from headrace.ops.declaration import array
-    from headrace.ops.math import cast, sequence
-
     if kinds[0] == "ROW_SPLITS":
         return parts
     out, rows = [], cast.cast(parts[0], DstT=int64)

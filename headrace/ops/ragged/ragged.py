@@ -12,7 +12,11 @@ import numpy as np
 from headrace.core.dtypes import INDEX, bfloat16, float32, float64, int32, int64
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.ops.array.indexing import gather
+from headrace.ops.array.slices import strided_slice
+from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import (
     concatenate,
@@ -164,11 +168,6 @@ def uniform_splits(shape, dim, kind):
 
 @ragged_gather.gradient
 def _(node, *dys):
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.array.slices import strided_slice
-    from headrace.ops.declaration import array
-    from headrace.ops.declaration.indexed_slices import IndexedSlices
-
     *nested, values, indices = node.inputs
     bounds = nested[0]  # where the rows begin among the flat values
     for splits in nested[1:]:
@@ -239,8 +238,6 @@ def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
 @ragged_tensor_to_sparse.gradient
 def _(node, d_indices, dy, d_shape):
     """The elements keep their order: only the values have a gradient."""
-    from headrace.ops.declaration import array
-
     values = node.inputs[-1]
     dx = array.reshape(dy, array.shape(values))
     return [None] * (len(node.inputs) - 1) + [dx]

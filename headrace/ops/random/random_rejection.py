@@ -13,12 +13,17 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import FLOATS, INDEX
 from headrace.core.errors import InternalError, require
+from headrace.ops.array import reshape
+from headrace.ops.array.concat import concat_v2
+from headrace.ops.array.fill import fill
+from headrace.ops.array.slices.strided_slice import getitem
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import concatenate, described_by, with_rank_at_most
 from headrace.ops.declaration.shape_rules import broadcast
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, ELEMENTWISE, STATEFUL
+from headrace.ops.math import arithmetic, reduce, sequence
 from headrace.ops.math.gamma_function import log_gamma
 from headrace.ops.math.incomplete_gamma import gamma_sample_slope
 from headrace.ops.random import sampling
@@ -117,12 +122,6 @@ def _gammas(generator, alpha):
 
 @random_gamma.gradient
 def _(node, dy):
-    from headrace.ops.array import reshape
-    from headrace.ops.array.concat import concat_v2
-    from headrace.ops.array.fill import fill
-    from headrace.ops.array.slices.strided_slice import getitem
-    from headrace.ops.math import arithmetic, reduce, sequence
-
     shape, alpha = node.inputs
     with node.graph.control_dependencies([dy]):
         extra = getitem(reshape.shape_of(shape), 0)

@@ -7,10 +7,13 @@ import numpy as np
 from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import InternalError, require
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.ops.array.indexing import gather
+from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank
 from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.math import sequence
 from headrace.ops.sparse.layout import check_kinds, check_parts, check_sizes, order, sparse_shapes
 
 SMALL = (np.array([[0, 1], [1, 0], [1, 3], [3, 2]]), np.array([1.5, -2.0, 0.25, 4.0]), np.array([4, 5]))
@@ -262,10 +265,6 @@ def sparse_reorder(input_indices, input_values, input_shape):
 
 @sparse_reorder.gradient
 def _(node, d_indices, dy):
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.declaration import array
-    from headrace.ops.math import sequence
-
     indices, values, shape = node.inputs
     positions = sequence.range_(0, array.size(values), 1)
     _, moved = sparse_reorder(indices, positions, shape)

@@ -9,12 +9,16 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
+from headrace.ops.array import fill
+from headrace.ops.array.indexing import gather
+from headrace.ops.array.slices import strided_slice
+from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank
 from headrace.ops.declaration.signature import Type
-from headrace.ops.math import division
+from headrace.ops.math import arithmetic, cast, division, reduce, sequence
 from headrace.ops.sparse.array import SMALL
 from headrace.ops.sparse.layout import check_order, check_sizes, flat_places
 
@@ -93,10 +97,6 @@ def _refuse_disorder(e, x, y):
 
 @sparse_to_dense.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.declaration import array
-    from headrace.ops.math import arithmetic, reduce
-
     indices, output_shape, values, _ = node.inputs
     places = indices
     if indices.shape.rank in (0, 1):  # places in a vector
@@ -109,9 +109,6 @@ def _(node, dy):
 
 
 def _all_axes(x):
-    from headrace.ops.declaration import array
-    from headrace.ops.math import sequence
-
     return sequence.range_(0, array.rank(x), 1)
 
 
@@ -170,8 +167,6 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
 
 @sparse_tensor_dense_add.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import gather
-
     return None, gather.gather_nd(dy, node.inputs[0]), None, dy
 
 
@@ -260,11 +255,6 @@ def _product(rows, m, k, values, b):
 
 @sparse_tensor_dense_mat_mul.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.array.slices import strided_slice
-    from headrace.ops.declaration import array
-    from headrace.ops.math import arithmetic, reduce
-
     indices, values, shape, b = node.inputs
     adjoint_a, adjoint_b = node.attrs["adjoint_a"], node.attrs["adjoint_b"]
     if values.dtype.is_complex:
@@ -392,16 +382,12 @@ def _(node, dy):
 
 @sparse_dense_cwise_mul.gradient
 def _(node, dy):
-    from headrace.ops.math import arithmetic
-
     places, dense = _dense_side(node)
     return _cwise_gradients(node, places, arithmetic.mul(dy, dense), arithmetic.mul(dy, node.inputs[1]))
 
 
 @sparse_dense_cwise_div.gradient
 def _(node, dy):
-    from headrace.ops.math import arithmetic
-
     places, dense = _dense_side(node)
     slope = division.real_div(arithmetic.neg(node.inputs[1]), arithmetic.mul(dense, dense))
     return _cwise_gradients(node, places, division.real_div(dy, dense), arithmetic.mul(dy, slope))
@@ -409,12 +395,6 @@ def _(node, dy):
 
 def _dense_side(node):
     """The places in the dense input that the elements met, and its elements there."""
-    from headrace.ops.array import fill
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.array.slices import strided_slice
-    from headrace.ops.declaration import array
-    from headrace.ops.math import arithmetic, cast
-
     indices, _, x_shape, y = node.inputs
     y_shape = cast.cast(array.shape(y), dtypes.int64)
     extra = arithmetic.sub(array.size(x_shape), array.size(y_shape))
@@ -426,9 +406,6 @@ def _dense_side(node):
 
 
 def _cwise_gradients(node, places, dx, dy_values):
-    from headrace.ops.declaration import array
-    from headrace.ops.math import cast
-
     y = node.inputs[3]
     y_shape = cast.cast(array.shape(y), dtypes.int64)
     dy = sparse_tensor_dense_add(places, dy_values, y_shape, array.zeros_like(y))

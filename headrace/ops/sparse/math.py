@@ -7,9 +7,13 @@ import numpy as np
 from headrace.core.dtypes import NUMBERS, REALS, float32, float64
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.ops.array.indexing import gather
+from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.math import arithmetic, cast, division, reduce
+from headrace.ops.sparse import dense as sparse_dense
 from headrace.ops.sparse.array import SMALL
 from headrace.ops.sparse.layout import (
     check_pair,
@@ -304,10 +308,6 @@ sparse_reduce_max, sparse_reduce_max_sparse = reduction(
 
 @sparse_reduce_sum.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import gather
-    from headrace.ops.declaration import array
-    from headrace.ops.math import cast, division, reduce
-
     indices, _, shape, axes = node.inputs
     kept = reduce.kept_shape(shape, axes)
     dy = array.reshape(dy, kept)
@@ -354,9 +354,6 @@ def sparse_softmax(sp_indices, sp_values, sp_shape):
 
 @sparse_softmax.gradient
 def _(node, dy):
-    from headrace.ops.math import arithmetic
-    from headrace.ops.sparse import dense as sparse_dense
-
     indices, _, shape = node.inputs
     y = node.outputs[0]
     last = np.array([-1], np.int32)

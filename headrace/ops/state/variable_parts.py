@@ -11,6 +11,7 @@ from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import concat, reshape
 from headrace.ops.array.constant import constant
+from headrace.ops.array.indexing import scatter
 from headrace.ops.array.indexing.rows import OUTSIDE, check_places
 from headrace.ops.array.slices.strided_slice import strided_slice
 from headrace.ops.declaration.declare import op
@@ -132,8 +133,6 @@ def resource_gather_nd(resource, indices, *, dtype):
 
 @resource_gather_nd.gradient
 def _(node, dy):
-    from headrace.ops.array.indexing import scatter
-
     handle, indices = node.inputs
     shape = shape_of_variable(handle, indices.dtype)
     if indices.get_shape().rank == 2 and indices.get_shape().dim(-1) == 1:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.formats import proto
 from headrace.functions.control.grouping import group
 from headrace.graph.defaults import get_default_session
 from headrace.ops.io.checkpoint import restore_v2
 from headrace.train.checkpoints.object_graph import ObjectGraph
+from headrace.train.checkpoints.saver import Saver
+from headrace.variables.variable import Variable
+
+checkpoint = late("headrace.formats.checkpoints.checkpoint")
 
 _EMPTY = proto.TrackableObjectGraph.TrackableObject()
 
@@ -171,8 +176,6 @@ class NameBasedStatus(Status):
         self._path = path
 
     def _variables(self) -> list[Any]:
-        from headrace.variables.variable import Variable
-
         return [v for v in ObjectGraph(self._root).objects if isinstance(v, Variable)]
 
     def assert_consumed(self) -> Status:
@@ -182,10 +185,7 @@ class NameBasedStatus(Status):
     assert_existing_objects_matched = assert_nontrivial_match = assert_consumed
 
     def run_restore_ops(self, session: Any = None) -> None:
-        from headrace.formats.checkpoints.checkpoint import open_checkpoint
-        from headrace.train.checkpoints.saver import Saver
-
-        with open_checkpoint(self._path) as reader:
+        with checkpoint.open_checkpoint(self._path) as reader:
             there = [v for v in self._variables() if v.op.name in reader]
         Saver(there).restore(_session(session), self._path)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.core import log
 from headrace.core.errors import DataLossError
+from headrace.core.modules import late
 from headrace.formats import files, proto
 from headrace.graph.collection_protos import Conversion
 from headrace.graph.defaults import get_default_graph
@@ -20,6 +21,8 @@ from headrace.graph.scope_names import add_scope, strip_scope
 from headrace.ops.graphdef.importer import import_graph_def
 from headrace.train.meta_graph.collection_items import conversion_of
 from headrace.train.meta_graph.meta_graph_export import export_scoped_meta_graph
+
+saver = late("headrace.train.checkpoints.saver")
 
 
 # -- in -----------------------------------------------------------------------------------------
@@ -227,11 +230,10 @@ def _saver(message: Any, variables: dict[str, Any], scope: str | None) -> Any:
     if not message.HasField("saver_def") and not variables:
         log.info("Saver not created because there are no variables in the graph to restore")
         return None
-    from headrace.train.checkpoints.saver import Saver
 
     if not message.HasField("saver_def"):
-        return Saver()
+        return saver.Saver()
     for name, variable in variables.items():
         scope = variable.name[: len(variable.name) - len(name)]  # it may have become another
         break
-    return Saver(saver_def=message.saver_def, name=scope)
+    return saver.Saver(saver_def=message.saver_def, name=scope)

@@ -10,6 +10,8 @@ from headrace.autodiff.gradients import gradients
 from headrace.autodiff.missing import why
 from headrace.core import dtypes
 from headrace.core.errors import hinted
+from headrace.core.modules import late
+from headrace.functions.array.array import shape
 from headrace.functions.control.grouping import group, tuple_
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.values import nest
@@ -25,16 +27,15 @@ from headrace.variables.listing import trainable_variables
 from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
 
+segment = late("headrace.ops.array.indexing.segment")
+unique_ops = late("headrace.ops.array.unique")
+
 
 def deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
     """Rows of equal indices summed: (values, indices)."""
-    from headrace.functions.array.array import shape
-    from headrace.ops.array.indexing.segment import unsorted_segment_sum
-    from headrace.ops.array.unique import unique
-
-    distinct, places = unique(indices)
+    distinct, places = unique_ops.unique(indices)
     rows: Any = shape(distinct)
-    return unsorted_segment_sum(values, places, rows[0]), distinct
+    return segment.unsorted_segment_sum(values, places, rows[0]), distinct
 
 
 def _key(variable: Any) -> Any:

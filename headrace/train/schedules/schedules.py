@@ -7,6 +7,8 @@ import math as numbers
 from typing import Any, ClassVar
 
 from headrace.functions.array import array
+from headrace.functions.control.case import case
+from headrace.functions.control.cond import cond
 from headrace.functions.math import math
 from headrace.functions.math.cast import cast
 from headrace.functions.random import random
@@ -100,8 +102,6 @@ class PiecewiseConstantDecay(_Schedule):
         self.boundaries, self.values, self.name = boundaries, values, name
 
     def __call__(self, step: Any) -> Any:
-        from headrace.functions.control.case import case
-
         with name_scope(self.name or "PiecewiseConstant"):
             boundaries: list[Any] = list(convert_n_to_tensor(self.boundaries))
             values = convert_n_to_tensor(self.values)
@@ -151,8 +151,6 @@ class PolynomialDecay(_Schedule):
 
 def _cycles(at: Any, steps: Any) -> Any:
     """In which multiple of `steps` a step is; 1 for step 0."""
-    from headrace.functions.control.cond import cond
-
     return cond(math.equal(at, 0), lambda: 1.0, lambda: arithmetic.ceil(at / steps))
 
 
@@ -195,8 +193,6 @@ class CosineDecayRestarts(_Schedule):
         self._t_mul, self._m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
 
     def __call__(self, step: Any) -> Any:
-        from headrace.functions.control.cond import cond
-
         with name_scope(self.name or "SGDRDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, alpha, t_mul, m_mul, at = (

@@ -12,6 +12,7 @@ from typing import Any
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
+from headrace.train.meta_graph.meta_graph_export import create_meta_graph_def
 from headrace.train.summaries.event_queue import EventFileWriter
 from headrace.train.summaries.event_session import SessionEventWriter
 from headrace.train.summaries.plugin_asset import get_all_plugin_assets
@@ -27,8 +28,6 @@ class SummaryToEventTransformer:
     """
 
     def __init__(self, event_writer: Any, graph: Any = None, graph_def: Any = None) -> None:
-        from headrace.train.meta_graph.meta_graph_export import create_meta_graph_def
-
         self.event_writer = event_writer
         self._run_tags: set[str] = set()
         self._described: set[str] = set()  # tags whose metadata has been written

@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from headrace.core.modules import late
 from headrace.functions.array.array import placeholder
 from headrace.functions.math.math import equal
 from headrace.graph.defaults import get_default_graph, get_default_session
+from headrace.graph.graph import Graph
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import no_op
 from headrace.ops.io import summary_writer as ops
+from headrace.train.schedules.step_count import get_or_create_global_step
+
+recorded_summary = late("headrace.train.summaries.recorded_summary")
 
 _INITIALIZERS = "_SUMMARY_WRITER_V2"
 SUMMARIES = "_SUMMARY_V2"
@@ -179,12 +184,9 @@ def initialize(graph: Any = None, session: Any = None) -> None:
         raise ValueError("session must be passed if no default session exists")
     session.run(summary_writer_initializer_op())
     if graph is not None:
-        from headrace.graph.graph import Graph
-        from headrace.train.summaries.recorded_summary import graph as write_graph
-
         message = graph.as_graph_def(add_shapes=True) if isinstance(graph, Graph) else graph
         data = placeholder("string")
-        session.run(write_graph(data, 0), {data: message.SerializeToString()})
+        session.run(recorded_summary.graph(data, 0), {data: message.SerializeToString()})
 
 
 # -- when to record -------------------------------------------------------------------------------
@@ -216,8 +218,6 @@ def never_record_summaries() -> Any:
 
 def record_summaries_every_n_global_steps(n: int, global_step: Any = None) -> Any:
     """A context: summaries are recorded where the global step is a multiple of n."""
-    from headrace.train.schedules.step_count import get_or_create_global_step
-
     step = get_or_create_global_step() if global_step is None else global_step
     with get_default_graph().device("cpu:0"):
         return record_if(equal(step % n, 0))

@@ -14,6 +14,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.shapes import Shape
 from headrace.functions.array import array
+from headrace.functions.linalg.linalg import eye
 from headrace.functions.random import random
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
@@ -273,8 +274,6 @@ class Identity(Initializer):
         self.gain, self.dtype = gain, float_type(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
-        from headrace.functions.linalg.linalg import eye
-
         whole = full_shape(shape, partition_info)
         if len(whole) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.functions.array import array
+from headrace.functions.linalg.linalg import eye
 from headrace.functions.math.cast import cast
 from headrace.functions.random import random
 from headrace.graph.tensor import Tensor
@@ -136,8 +137,6 @@ class ConvolutionOrthogonal(Orthogonal):
 
     def _block(self, n: int) -> dict[tuple[int, ...], Any]:
         """A kernel of two places per dimension, from one projection per dimension."""
-        from headrace.functions.linalg.linalg import eye
-
         unit: Any = eye(n, dtype=self.dtype)
         projections = [self._projection(n) for _ in range(self._rank)]
         # In three dimensions TF has the projection in the second place.

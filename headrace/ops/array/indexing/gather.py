@@ -9,10 +9,10 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, int32, int64
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import concat, constant, reshape, transpose
-from headrace.ops.array.indexing import scatter, segment
 from headrace.ops.array.indexing.rows import OUTSIDE, check_places, flat_places
 from headrace.ops.declaration import indexed_slices
 from headrace.ops.declaration.constants import constant_value
@@ -23,6 +23,11 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import concatenate, scalar_value, with_rank_at_least
 from headrace.ops.declaration.signature import Type
 from headrace.ops.math.cast import cast
+
+reduce = late("headrace.ops.math.reduce")
+scatter = late("headrace.ops.array.indexing.scatter")
+segment = late("headrace.ops.array.indexing.segment")
+sequence = late("headrace.ops.math.sequence")
 
 
 def _tail(shape: Shape, start: int) -> Shape:
@@ -185,16 +190,14 @@ def _(node, dy):
 
 def _axis_gradient(params, indices, axis, batch, dy):
     """The gathered axis goes behind the batch, slices are summed there, and it goes back."""
-    from headrace.ops.math.sequence import range_
-
     sizes = reshape.shape_of(params)
     axis = cast(axis, DstT=int32)
     axis = axis + cast(axis < 0, DstT=int32) * reshape.rank_of(params)
     outer, inner = sizes[:axis], sizes[axis + 1 :]
     values = reshape.reshape(dy, concat.concat_v2([outer, [-1], inner], 0))
     rank = reshape.rank_of(params)
-    first, middle = range_(0, batch, 1), range_(batch, axis, 1)
-    last = range_(axis + 1, rank, 1)
+    first, middle = sequence.range_(0, batch, 1), sequence.range_(batch, axis, 1)
+    last = sequence.range_(axis + 1, rank, 1)
     forth = concat.concat_v2([first, reshape.reshape(axis, [1]), middle, last], 0)
     moved = transpose.transpose(values, forth)
     summed = _summed_slices(moved, indices, sizes, axis, batch)
@@ -210,15 +213,13 @@ def _summed_slices(values, indices, sizes, axis, batch):
     if not batch:
         flat = reshape.reshape(indices, [-1])
         return segment.unsorted_segment_sum(values, flat, count)
-    from headrace.ops.math import reduce
-    from headrace.ops.math.sequence import range_
 
     kind = indices.dtype.base
     shape = reshape.shape_of(values)
     outer, inner = shape[:batch], shape[batch + 1 :]
     many = reduce.prod(outer, [0])
     rows = reshape.reshape(indices, constant.pack([many, -1]))
-    offsets = reshape.expand_dims(range_(0, many, 1) * count, 1)
+    offsets = reshape.expand_dims(sequence.range_(0, many, 1) * count, 1)
     places = reshape.reshape(rows + cast(offsets, DstT=kind), [-1])
     flat = reshape.reshape(values, concat.concat_v2([[-1], inner], 0))
     summed = segment.unsorted_segment_sum(flat, places, many * count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from ml_dtypes import finfo
 
 from headrace.core.dtypes import INDEX, NUMBERS, REALS, int32
 from headrace.core.errors import require
@@ -222,8 +223,6 @@ def _limit(which):
     def initial(dtype):
         if dtype.kind in "iu":
             return getattr(np.iinfo(dtype), which)
-        from ml_dtypes import finfo
-
         return getattr(finfo(dtype), which)
 
     return initial

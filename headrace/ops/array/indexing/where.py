@@ -7,6 +7,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import NUMBERS
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, broadcast_sizes, make_shape, show
 from headrace.ops.array import fill, reshape
 from headrace.ops.array.constant import constant
@@ -15,6 +16,9 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import ELEMENTWISE
+
+broadcast = late("headrace.ops.array.broadcast")
+reduce = late("headrace.ops.math.reduce")
 
 
 def where_shape(input):
@@ -133,9 +137,6 @@ def select_v2(condition, t, e):
 
 @select_v2.gradient
 def _(node, dy):
-    from headrace.ops.array import broadcast
-    from headrace.ops.math import reduce
-
     condition, t, e = node.inputs
     zero = constant(fill.zeros_array((), dy.dtype.base))
     out = reshape.shape_of(node.outputs[0])

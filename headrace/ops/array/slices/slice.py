@@ -6,13 +6,17 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops.array import concat, constant, pad, reshape
+from headrace.ops.array import constant, reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, with_rank, with_size
 from headrace.ops.declaration.signature import Type
+
+concat = late("headrace.ops.array.concat")
+pad = late("headrace.ops.array.pad")
 
 _OUTSIDE = "Expected begin in [0, {extent}), but got {value}"
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX
 from headrace.core.errors import UnimplementedError
+from headrace.core.modules import late
 from headrace.core.shapes import make_shape, show
 from headrace.ops.array.slices.strided_slice import MASKS, index_of, strided_slice
 from headrace.ops.declaration.declare import op
@@ -16,6 +17,8 @@ from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.shape_checks import held_shape
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import STATEFUL, WRITES
+
+fill = late("headrace.ops.array.fill")
 
 _NO_MASKS: dict[str, Any] = dict.fromkeys(MASKS, 0)
 
@@ -98,12 +101,10 @@ def tensor_strided_slice_update(input, begin, end, strides, value, **masks):
 
 @tensor_strided_slice_update.gradient
 def _(node, dy):
-    from headrace.ops.array.fill import zeros_like
-
     _, begin, end, strides, value = node.inputs
     masks = {m: node.attrs[m] for m in MASKS}
     bounds = (begin, end, strides)
-    rest = tensor_strided_slice_update(dy, *bounds, zeros_like(value), **masks)
+    rest = tensor_strided_slice_update(dy, *bounds, fill.zeros_like(value), **masks)
     return rest, None, None, None, strided_slice(dy, *bounds, **masks)
 
 

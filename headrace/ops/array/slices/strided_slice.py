@@ -15,6 +15,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, as_dtype, bool_, int32, int64
 from headrace.core.errors import require
+from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Dim, Dimension, Shape, make_shape
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
@@ -39,6 +40,9 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge, with_rank
 from headrace.ops.declaration.signature import Type
+
+cast = late("headrace.ops.math.cast")
+mask = late("headrace.ops.array.indexing.mask")
 
 MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _NO_MASKS: dict[str, Any] = dict.fromkeys(MASKS, 0)
@@ -327,18 +331,14 @@ class _Spec:
             return [constant.constant([], int32)] * 3
         packed = [convert_to_tensor(v, name="stack") for v in (self.begin, self.end, self.strides)]
         if any(t.dtype.base is int64 for t in packed):
-            from headrace.ops.math.cast import cast
-
-            packed = [t if t.dtype.base is int64 else cast(t, DstT=int64) for t in packed]
+            packed = [t if t.dtype.base is int64 else cast.cast(t, DstT=int64) for t in packed]
         return packed
 
 
 def getitem(tensor: Tensor, item: Any, var: Any = None) -> Tensor:
     """tensor[item].  `var` is the variable that `tensor` was read from: it can be assigned to."""
     if _is_mask(item):
-        from headrace.ops.array.indexing.mask import boolean_mask
-
-        return boolean_mask(tensor, item)
+        return mask.boolean_mask(tensor, item)
     spec = _Spec()
     for part in item if isinstance(item, (list, tuple)) else [item]:
         spec.add(part)

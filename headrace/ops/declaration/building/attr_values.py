@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
 from headrace.graph.attrs import FunctionName, Literal
 from headrace.graph.defaults import get_default_graph
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.signature import REQUIRED, Attr
+
+tensor_proto = late("headrace.formats.tensor_proto")
 
 
 def fill_attrs(op: Op, values: dict[str, Any], attrs: dict[str, Any]) -> None:
@@ -129,9 +132,7 @@ def _literal(value: Any) -> Literal:
     if isinstance(value, Literal):
         return value
     if hasattr(value, "tensor_shape"):  # a TensorProto
-        from headrace.formats.tensor_proto import from_proto
-
-        return Literal(from_proto(value), as_dtype(value.dtype))
+        return Literal(tensor_proto.from_proto(value), as_dtype(value.dtype))
     array = np.array(value)
     return Literal(array, as_dtype(array.dtype))
 

@@ -17,7 +17,6 @@ from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration import declare
 from headrace.ops.declaration.building import operators
 from headrace.ops.declaration.building.arguments import convert_inputs
 from headrace.ops.declaration.building.attr_values import fill_attrs
@@ -244,5 +243,4 @@ def _tuple_type(op: Op) -> Any:
     return namedtuple(op.name, [a.name for a in op.signature.outputs], rename=True)
 
 
-declare._apply = apply
 assert operators.OPERATORS  # imported so that every tensor has its operators

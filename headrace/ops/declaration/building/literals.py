@@ -14,18 +14,19 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
 from headrace.core.errors import ResourceExhaustedError, hinted, require
+from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape, as_shape, show
 from headrace.core.text import as_bytes
 from headrace.graph.attrs import Literal
+
+tensor_proto = late("headrace.formats.tensor_proto")
 
 
 def literal(value: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False) -> Literal:
     """`tf.constant`'s value: converted, and filled up to `shape` with its last element."""
     wanted = None if dtype is None else as_dtype(dtype).base
     if hasattr(value, "tensor_shape") and hasattr(value, "tensor_content"):  # a TensorProto
-        from headrace.formats.tensor_proto import from_proto
-
-        return Literal(from_proto(value), as_dtype(value.dtype))
+        return Literal(tensor_proto.from_proto(value), as_dtype(value.dtype))
     if shape is not None and not isinstance(value, (np.ndarray, np.generic)):
         shape = as_shape(shape)
         if shape.num_elements() == 0:  # TF does not look at the value then, not even for its type
