@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core import hooks
 from headrace.core.modules import late
 from headrace.core.shapes import Shape
 
@@ -17,4 +18,4 @@ def to_proto(shape: Shape) -> Any:
     return proto.TensorShapeProto(dim=[dim(size=-1 if s is None else s) for s in shape.sizes])
 
 
-Shape.as_proto = to_proto
+hooks.shape_messages.give(Shape, {"as_proto": to_proto})

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from headrace.core import hooks
 from headrace.graph.graph import Graph
 
 
@@ -19,5 +20,4 @@ def _deferred(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("as_graph_def", "_as_graph_def", "node_to_proto", "attr_from_proto", "create_op"):
-    setattr(Graph, _name, _deferred(_name))
+hooks.graph_messages.give(Graph, {name: _deferred(name) for name in hooks.graph_messages.names})

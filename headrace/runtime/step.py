@@ -7,12 +7,12 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
+from headrace.core import hooks
 from headrace.runtime.cancel import Cancel
 from headrace.runtime.containers import Containers
 from headrace.runtime.rendezvous import Rendezvous
 
 _numbers = itertools.count(1)
-watcher: Any = None  # a runtime.profile.Trace that all steps fill (tools.explain)
 
 
 class Step:
@@ -26,7 +26,7 @@ class Step:
         self.cancel = Cancel()
         self.rendezvous = Rendezvous()
         self.library: Any = None  # runs functions of the graph (session.library)
-        self.trace: Any = watcher  # runtime.profile.Trace where the user asked for one
+        self.trace: Any = hooks.step_watcher.value  # runtime.profile.Trace where the user asked for one
         self.session = session
         self.local: dict[str, Any] = {}  # resources that end with the step, by name
 

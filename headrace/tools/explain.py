@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.core import hooks
 from headrace.core.modules import late
-from headrace.runtime import step
 from headrace.runtime.profile import Trace
 from headrace.tools import run
 
@@ -190,9 +190,9 @@ def main(words: Sequence[str]) -> int:
     top = parser.parse_args(own).top
     run.check(parser, program)
     report = Report()
-    step.watcher = report
+    hooks.step_watcher.value = report
     try:
         return run.run(program)
     finally:
-        step.watcher = None
+        hooks.step_watcher.value = None
         print(report.text(top), file=sys.stderr, flush=True)

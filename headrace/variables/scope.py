@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from headrace.core import hooks
 from headrace.core.families import takes
-from headrace.functions.control import variable_reads
 from headrace.functions.values.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
@@ -300,7 +300,7 @@ def variable_op_scope(**options: Any) -> Iterator[VariableScope]:
 
 @contextmanager
 def cached_reads() -> Iterator[None]:
-    """Inside, a variable of the current scope is read where it is used, once (see variable_reads)."""
+    """Inside, a variable of the current scope is read where it is used, once (see core.hooks)."""
     scope = get_variable_scope()
     if scope.caching_device is not None:
         yield
@@ -312,4 +312,4 @@ def cached_reads() -> Iterator[None]:
         scope.set_caching_device(None)
 
 
-variable_reads.set_caching(cached_reads)
+hooks.cached_reads.value = cached_reads

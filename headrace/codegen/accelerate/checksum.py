@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from headrace.core import hooks
 from headrace.formats.records import crc32c
 
 _ONES = 0xFFFFFFFF
@@ -120,7 +121,7 @@ def _lanes_text(symbol: str, declarations: str, step8: str) -> str:
 
 def install() -> None:
     """From here on, checksums are made natively, where the processor can."""
-    crc32c.accelerate(native())
+    hooks.native_checksum.value = native()
 
 
 @lru_cache(maxsize=1)

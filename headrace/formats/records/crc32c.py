@@ -8,12 +8,13 @@ folded in large strides first.  The few KB that remain go through tables by posi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from headrace.core import hooks
 
 Bytes = Any  # bytes, bytearray, memoryview or a contiguous array
 _Octets = npt.NDArray[np.uint8]
@@ -28,14 +29,6 @@ _STRIDE = 1 << 4  # the largest scale: what is folded at once stays in the cache
 _BLOCK = 1 << 20
 
 _MASK_DELTA = 0xA282EAD8
-
-_native: Callable[[int, Bytes], int] | None = None
-
-
-def accelerate(extend_natively: Callable[[int, Bytes], int] | None) -> None:
-    """Take another implementation of `extend` for large buffers (None: this one again)."""
-    global _native
-    _native = extend_natively
 
 
 def value(data: Bytes) -> int:
@@ -63,8 +56,9 @@ def extend(crc: int, data: Bytes) -> int:
     octets = np.frombuffer(data, np.uint8)
     if octets.size < _SHORT:
         return _loop(crc ^ _ONES, octets.tobytes()) ^ _ONES
-    if _native is not None:
-        return _native(crc, octets)
+    native = hooks.native_checksum.value
+    if native is not None:
+        return native(crc, octets)
     state = crc ^ _ONES
     for start in range(0, octets.size, _BLOCK):
         state = _block(state, octets[start : start + _BLOCK])

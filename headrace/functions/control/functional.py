@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core import hooks
 from headrace.functions.array.array import shape
-from headrace.functions.control import variable_reads
 from headrace.functions.control.map_fn import flattened, packed, stacked
 from headrace.functions.control.tensor_array import TensorArray
 from headrace.functions.control.while_loop import while_loop
@@ -46,7 +46,7 @@ def foldl(
       >>> tf.foldl(lambda a, x: a + x, tf.constant([1, 2, 3]))        # 6
     """
     _check(fn)
-    with name_scope(name, "foldl", nest.flatten(elems)), variable_reads.cached():
+    with name_scope(name, "foldl", nest.flatten(elems)), hooks.cached_reads.value():
         count, rows = _rows(elems)
         if initializer is None:
             initializer = nest.map_structure(lambda a: a.read(0), rows)
@@ -93,7 +93,7 @@ def foldr(
       TypeError: `fn` is not callable.
     """
     _check(fn)
-    with name_scope(name, "foldr", nest.flatten(elems)), variable_reads.cached():
+    with name_scope(name, "foldr", nest.flatten(elems)), hooks.cached_reads.value():
         count, rows = _rows(elems)
         start = count
         if initializer is None:
@@ -150,7 +150,7 @@ def scan(
     _check(fn)
     form = elems if initializer is None else initializer
     flat = flattened(elems, elems)
-    with name_scope(name, "scan", flat), variable_reads.cached():
+    with name_scope(name, "scan", flat), hooks.cached_reads.value():
         flat = [convert_to_tensor(elem, name="elem") for elem in flat]
         count = flat[0].shape[0].value
         if count is None:

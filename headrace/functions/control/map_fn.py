@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core import hooks
 from headrace.core.shapes import Dimension, Shape
 from headrace.functions.array.array import shape
-from headrace.functions.control import variable_reads
 from headrace.functions.control.tensor_array import TensorArray
 from headrace.functions.control.while_loop import while_loop
 from headrace.functions.sparse.tensor import SparseTensor
@@ -60,7 +60,7 @@ def map_fn(
             "SparseTensor(x.indices, new_values, x.dense_shape)"
         )
     flat = flattened(elems, elems)
-    with name_scope(name, "map", flat), variable_reads.cached():
+    with name_scope(name, "map", flat), hooks.cached_reads.value():
         flat = [convert_to_tensor(elem, name="elem") for elem in flat]
         types = packed(elems, [t.dtype for t in flat]) if dtype is None else dtype
         count = _count(flat)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headrace.core import hooks
 from headrace.core.dtypes import DType
 from headrace.core.errors import BuildError, InvalidArgumentError
 from headrace.formats import proto
@@ -233,11 +234,16 @@ def check_edge(name: str, index: int, wanted: DType, tensor: Tensor) -> None:
 
 def attach() -> None:
     """Give Graph the methods that need the declarations."""
-    Graph.as_graph_def = as_graph_def
-    Graph._as_graph_def = _as_graph_def
-    Graph.node_to_proto = node_to_proto
-    Graph.attr_from_proto = staticmethod(read)
-    Graph.create_op = create_op
+    hooks.graph_messages.give(
+        Graph,
+        {
+            "as_graph_def": as_graph_def,
+            "_as_graph_def": _as_graph_def,
+            "node_to_proto": node_to_proto,
+            "attr_from_proto": staticmethod(read),
+            "create_op": create_op,
+        },
+    )
 
 
 attach()

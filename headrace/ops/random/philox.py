@@ -7,12 +7,11 @@ part of a stream is computed at once.  A block is four uint32.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from headrace.core import dtypes
+from headrace.core import dtypes, hooks
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.resources import Slot
 
@@ -26,7 +25,6 @@ _CHUNK = 1 << 13  # blocks that are worked on together: they stay in the cache
 _LONG = 1 << 10  # words from which a native call is worth it
 
 Array = np.ndarray[Any, Any]
-native_words: Callable[[int, int, int], Array] | None = None  # key, counter, count; by codegen
 
 
 class Philox:
@@ -55,6 +53,7 @@ class Philox:
 
     def blocks(self, count: int) -> Array:
         """The next `count` blocks: uint32 [count, 4]."""
+        native_words = hooks.native_words.value
         if native_words is not None and 4 * count >= _LONG:
             return native_words(self.key, self.counter, 4 * count).reshape(count, 4)
         out = np.empty((count, 4), np.uint32)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from headrace.core import dtypes
+from headrace.core import dtypes, hooks
 from headrace.core.dtypes import DType
 from headrace.ops.random.philox import Philox
 
@@ -83,11 +82,9 @@ def integers_between(generator: Philox, count: int, low: int, high: int, dtype: 
 
 
 # -- normal -----------------------------------------------------------------------------------
-native_log32: Callable[[Array], Array] | None = None  # set by codegen.accelerate.random: the same, faster
-
-
 def log32(x: Array) -> Array:
     """The C library's `logf`; NumPy's own may differ in the last bit."""
+    native_log32 = hooks.native_log32.value
     if native_log32 is not None:
         return native_log32(x)
     return np.asarray(_logf()(x), np.float32)
@@ -154,12 +151,12 @@ def truncated_normal(generator: Philox, count: int, dtype: DType) -> Array:
     return made.ravel()[:count].astype(dtype.numpy, copy=False)
 
 
-native_truncated32: Callable[[Philox, int], Array] | None = None  # generator, groups; by codegen
 _LONG = 1 << 8  # groups from which a native call is worth it
 
 
 def truncated32(generator: Philox, groups: int) -> Array:
     """float32 [groups, 4]."""
+    native_truncated32 = hooks.native_truncated32.value
     if native_truncated32 is not None and groups >= _LONG:
         return native_truncated32(generator, groups)
     return _truncated(generator, groups, 4)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from headrace.core import dtypes
+from headrace.core import dtypes, hooks
 from headrace.core.modules import late
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
@@ -197,5 +197,4 @@ OPERATORS: dict[str, Any] = {
 }
 for _word, _build in _BINARY.items():
     OPERATORS[f"__{_word}__"], OPERATORS[f"__r{_word}__"] = _binary(_word, _build)
-for _name, _method in OPERATORS.items():
-    setattr(Tensor, _name, _method)
+hooks.tensor_operators.give(Tensor, OPERATORS)
