@@ -1,16 +1,17 @@
-"""The CPU device: compiled programs where codegen can make them, the reference elsewhere."""
+"""The CPU device: compiled programs where codegen can make them, interpreted ones elsewhere."""
 
 from __future__ import annotations
 
 from headrace.core import options
 from headrace.core.modules import late
-from headrace.devices import reference
 from headrace.devices.compiled import MixedProgram, inner_mixed_program
 from headrace.devices.device import HostMemory, Program
 from headrace.ops.control.transfer import recv, send
+from headrace.plan.frames import frames_of
+from headrace.plan.guards import Guards
 from headrace.plan.plan import Plan
 from headrace.plan.segments import segmented
-from headrace.plan.structure import structured
+from headrace.plan.structure import partly_structured, structured
 from headrace.runtime.executor import DataflowProgram
 from headrace.runtime.straight import StraightProgram, has_control_flow, inner_program, is_straight
 from headrace.runtime.units import Prepare
@@ -27,17 +28,20 @@ class Cpu(HostMemory):
 
 
 def prepare(piece: Plan) -> Program:
-    """May be slow; the result is kept.  Interpreted and compiled programs have the same form, so that
-    what edges leave open happens in the same order in both."""
-    found = _structured(piece)
-    if found is None:
-        return reference.prepare(piece)
+    """May be slow; the result is kept.  A piece is one straight program if it can be; else the executor
+    runs what waits and what may be dead, and the segments between are programs.  Interpreted and
+    compiled programs have the same form, so that what edges leave open happens in the same order in
+    both."""
     whole, inner = _makers()
-    if is_straight(found):
+    found = _structured(piece)
+    if found is not None and is_straight(found):
         program: Program = whole(found)
         return program
-    parts = segmented(found)
-    return reference.prepare(piece) if parts is None else DataflowProgram(parts, inner)
+    parts = None if found is None else segmented(found)
+    if parts is None:
+        parts = segmented(partly_structured(piece))
+    assert parts is not None, "loops in which something waits are left open"
+    return DataflowProgram(parts, inner)
 
 
 def _makers() -> tuple[Prepare, Prepare]:
@@ -53,6 +57,16 @@ def _structured(piece: Plan) -> Plan | None:
     """The piece without primitives of control flow; None where it can not do without."""
     if not has_control_flow(piece):
         return piece
-    if any(n.op in (send, recv) for n in piece.nodes.values()):
-        return None  # dead values cross: of a branch, one side may be in another piece
-    return structured(piece)
+    return None if _crosses(piece) else structured(piece)
+
+
+def _crosses(piece: Plan) -> bool:
+    """Whether a loop or a branch is on other devices, too: values are transferred in each of its
+    iterations, or dead ones."""
+    transfers = [n.name for n in piece.nodes.values() if n.op in (send, recv)]
+    if not transfers:
+        return False
+    frames, guards = frames_of(piece), Guards(is_lenient=True)
+    for node in piece.nodes.values():
+        guards.add(node)
+    return any(frames.gives[name] or guards.of[name] for name in transfers)

@@ -3,7 +3,9 @@ device; every crossing tensor became one Send and one Recv with the same key, ho
 other device use it; a crossing control edge became a transfer of an empty constant.
 
 Pieces meet at the rendezvous alone.  A Send leaves a dead value as such, and its Recv gives it on; inside
-a loop both run once in every iteration (see control_loops), and the key says in which.
+a loop both run once in every iteration (see control_loops), and the key says in which.  A Recv says
+under which conditions its value is alive (plan.guards): so a device can tell which of its loops and
+branches are whole, without seeing the other pieces.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headrace.core import dtypes, options
+from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
 from headrace.ops.control.transfer import recv, send
 from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug
 from headrace.plan.frames import Path, frames_of
+from headrace.plan.guards import ALIVE_IF, SAME_AS, Guard, Guards, to_text
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 
@@ -63,6 +67,9 @@ class _Cutter:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.frames = frames_of(plan)
+        self.guards = Guards(is_lenient=True)
+        for node in plan.nodes.values():
+            self.guards.add(node)
         self.nodes: dict[str, dict[str, PlanNode]] = {}  # by device
         self.received: dict[tuple[Edge, str], Edge] = {}  # (edge, device) -> what arrives there
         self.signals: dict[tuple[str, str], str] = {}  # (node, device) -> Recv of its signal
@@ -108,7 +115,8 @@ class _Cutter:
             return edge
         waits = self._beat(edge.node, device)
         if (edge, device) not in self.received:
-            self.received[edge, device] = self._transfer(edge, source, device, waits)
+            guard = self.guards.of_edge(edge)
+            self.received[edge, device] = self._transfer(edge, source, device, waits, guard)
         return self.received[edge, device]
 
     def _signal(self, name: str, device: str) -> str:
@@ -131,7 +139,8 @@ class _Cutter:
             )
             self._add(marker)
             waits = self._beat(name, device)
-            arrived = self._transfer(Edge(marker.name, 0), marker, device, waits)
+            guard = self.guards.of[name]
+            arrived = self._transfer(Edge(marker.name, 0), marker, device, waits, guard)
             self.signals[name, device] = arrived.node
         return self.signals[name, device]
 
@@ -140,7 +149,9 @@ class _Cutter:
         path = self.frames.gives[name]
         return (self.control.beat(path, device),) if path else ()
 
-    def _transfer(self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...]) -> Edge:
+    def _transfer(
+        self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...], guard: Guard
+    ) -> Edge:
         """A Send on the source's device, a Recv on the other; returns what arrives."""
         output = source.outputs[edge.index]
         dtype = output.dtype.base
@@ -169,7 +180,7 @@ class _Cutter:
             recv,
             (),
             waits,
-            {"tensor_type": dtype} | ends,
+            {"tensor_type": dtype, ALIVE_IF: to_text(guard)} | self._same(edge, dtype) | ends,
             (Output(dtype, output.shape),),
             (),
             device,
@@ -180,6 +191,13 @@ class _Cutter:
         self._add(receiver)
         self.sends.setdefault(source.device, []).append(sender.name)
         return Edge(receiver.name, 0)
+
+    def _same(self, edge: Edge, dtype: DType) -> dict[str, str]:
+        """Which predicate a truth value is, past identities."""
+        if not dtype.is_bool:
+            return {}
+        found = self.guards.predicate(edge)
+        return {SAME_AS: f"{found.node}:{found.index}"}
 
     def _piece(self, device: str) -> Piece:
         nodes = self.nodes[device]

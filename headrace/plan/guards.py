@@ -2,6 +2,9 @@
 
 A guard is a sequence of (predicate, side): what the Switches on the way to a node demand, the outermost
 first.  A Merge takes away the condition in which its two inputs differ.
+
+In a piece, what another device sends is alive where its source is: the Recv says where in two
+attributes, as text (ALIVE_IF, SAME_AS), in the names of the whole plan.
 """
 
 from __future__ import annotations
@@ -13,6 +16,10 @@ from headrace.plan.plan import Edge, PlanNode
 
 Guard = tuple[tuple[Edge, int], ...]
 
+ALIVE_IF = "_alive_if"  # of a Recv: the guard of what it receives: "cond/pred_id:0=1 ..."
+SAME_AS = "_same_as"  # of a Recv: the predicate that it receives: "cond/pred_id:0"
+_UNKNOWN = -1  # the output that stands for a node's own, unknown condition
+
 
 class Unstructured(Exception):
     """These primitives are no loops and conditionals, one inside of the other."""
@@ -20,15 +27,23 @@ class Unstructured(Exception):
 
 class Guards:
     """The guards of the nodes that `add` was called with, in running order.  Inside of a loop they
-    begin with what guards the loop."""
+    begin with what guards the loop.  Where no guard can say when a node is alive, `add` raises
+    Unstructured, or, if `is_lenient`, gives it a condition of its own that nobody else has."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_lenient: bool = False) -> None:
+        self.is_lenient = is_lenient
         self.of: dict[str, Guard] = {}
         self.merged: dict[str, Edge] = {}  # Merge -> the predicate that it joins
         self._nodes: dict[str, PlanNode] = {}
 
     def add(self, node: PlanNode) -> None:
-        self.put(node, self._find(node))
+        try:
+            guard = self._find(node)
+        except Unstructured:
+            if not self.is_lenient:
+                raise
+            guard = ((Edge(node.name, _UNKNOWN), 1),)
+        self.put(node, guard)
 
     def put(self, node: PlanNode, guard: Guard) -> None:
         self._nodes[node.name], self.of[node.name] = node, guard
@@ -42,8 +57,11 @@ class Guards:
         if MERGE in traits:
             entered = [e for e in node.inputs if not self._is_back(e)]
             return self.of_edge(entered[0]) if len(entered) == 1 else self._join(node)
-        edges = [self.of_edge(e) for e in node.inputs]
-        return united([*edges, *(self.of.get(c, ()) for c in node.control)])
+        found = [self.of_edge(e) for e in node.inputs]
+        found += [self.of.get(c, ()) for c in node.control]
+        if ALIVE_IF in node.attrs:
+            found.append(from_text(node.attrs[ALIVE_IF]))
+        return united(found)
 
     def _is_back(self, edge: Edge) -> bool:
         """From the iteration before: such edges come later, as a rule."""
@@ -72,6 +90,8 @@ class Guards:
         while node is not None and (IDENTITY in node.op.traits or _is_constant_enter(node)):
             edge = node.inputs[0]
             node = self._nodes.get(edge.node)
+        if node is not None and SAME_AS in node.attrs:
+            return _edge(node.attrs[SAME_AS])
         return edge
 
     def _join(self, node: PlanNode) -> Guard:
@@ -95,6 +115,20 @@ def united(guards: Iterable[Guard]) -> Guard:
             if found.setdefault(predicate, side) != side:
                 raise Unstructured("a node depends on both sides of one condition")
     return tuple(found.items())
+
+
+def to_text(guard: Guard) -> str:
+    return " ".join(f"{e.node}:{e.index}={side}" for e, side in guard)
+
+
+def from_text(text: str) -> Guard:
+    words = (word.rpartition("=") for word in text.split())
+    return tuple((_edge(edge), int(side)) for edge, _, side in words)
+
+
+def _edge(text: str) -> Edge:
+    name, _, index = text.rpartition(":")
+    return Edge(name, int(index))
 
 
 def _is_constant_enter(node: PlanNode) -> bool:

@@ -1,9 +1,10 @@
 """What lies between nodes that may wait, as single nodes.
 
-In: a plan without control flow in which several nodes may wait, each for reasons of its own: queues,
-values from other pieces.  Out: those nodes, and segments of the others (plan.units).  The nodes of a
-segment need the same waits, no more and no fewer, so that being together delays none of them: an
-enqueue still happens while a dequeue beside it has nothing to take.
+In: a plan in which several nodes may wait, each for reasons of its own: queues, values from other
+pieces; and primitives of control flow that became no units.  Out: those nodes, and segments of the
+others (plan.units).  The nodes of a segment need the same (plan.needs), no more and no less, so that
+being together delays none of them, and all are dead or none: an enqueue still happens while a dequeue
+beside it has nothing to take.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from dataclasses import replace
 
 from headrace.ops.array.source import placeholder
 from headrace.ops.control.transfer import send
-from headrace.ops.declaration.traits import BLOCKING, CONSTANT, CONTROL_FLOW, DEFERRED, VARIABLE
+from headrace.ops.declaration.traits import CONSTANT, CONTROL_FLOW, VARIABLE
+from headrace.plan.delays import delayed, is_heavy
+from headrace.plan.needs import WAITS, Needs
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
 from headrace.plan.units import SEGMENT, Segment, inner_nodes, unit_attrs
 
-_WAITS = frozenset({BLOCKING, DEFERRED})
+_APART = WAITS | {CONTROL_FLOW}
 
 
 def segmented(plan: Plan) -> Plan | None:
-    """The plan with segments; None where control flow is left, or a loop waits inside."""
+    """The plan with segments; None where a loop or branch waits inside."""
     for node in plan.nodes.values():
-        if CONTROL_FLOW in node.op.traits:
-            return None
-        if any(n.op.traits & {CONTROL_FLOW, *_WAITS} for n in inner_nodes(node)):
+        if any(n.op.traits & {CONTROL_FLOW, *WAITS} or n.op is send for n in inner_nodes(node)):
             return None
     return _Segments(plan).run()
 
@@ -35,32 +36,25 @@ class _Segments:
         self.plan = plan
         self.feeds = set(plan.feeds)
         self.place = {name: i for i, name in enumerate(plan.nodes)}
-        self.alone: dict[str, PlanNode] = {}  # feeds, sends (of dead values too), what may wait
+        self.alone: dict[str, PlanNode] = {}  # feeds, transfers, primitives, what may wait
         self.free: dict[str, PlanNode] = {}  # may stand in any segment, in several too
-        self.members: dict[int, list[PlanNode]] = {}  # what they wait for, as bits -> nodes
+        self.members: dict[int, list[PlanNode]] = {}  # what they need -> nodes
         self.home: dict[str, str] = {}  # a node -> the segment it went to
         self._sort()
         self._delay_reads()
 
     def _sort(self) -> None:
-        """Group nodes by the set of waiting nodes (as bits) that they depend on: nodes of one group
-        can run without a break between them."""
-        needs: dict[str, int] = {}
-        bits: dict[str, int] = {}
+        """Nodes of one group can run without a break between them."""
         for node in self.plan.nodes.values():
-            sources = [*(e.node for e in node.inputs), *node.control]
-            need = 0
-            for source in sources:
-                need |= needs[source] | bits.get(source, 0)
-            needs[node.name] = need
-            waits = bool(node.op.traits & _WAITS)
-            if waits or node.name in self.feeds or node.op is send:
+            traits = node.op.traits
+            if traits & _APART or node.name in self.feeds or node.op is send:
                 self.alone[node.name] = node
-                bits[node.name] = int(waits) << len(bits)
-            elif not sources and node.op.traits & {CONSTANT, VARIABLE}:
+            elif not node.control and _is_source(node):
                 self.free[node.name] = node
-            else:
-                self.members.setdefault(need, []).append(node)
+        needs = delayed(self.plan, Needs(self.plan).of, {*self.alone})
+        for node in self.plan.nodes.values():
+            if node.name not in self.alone and node.name not in self.free:
+                self.members.setdefault(needs[node.name], []).append(node)
 
     def _delay_reads(self) -> None:
         """A variable is read in the segment that uses it, if that one writes it too: then it may
@@ -89,10 +83,11 @@ class _Segments:
         return {group.get(n.name) for n in nodes if not self._is_read(n)}
 
     def run(self) -> Plan:
-        """Each group of several nodes becomes one SEGMENT node; edges are renamed to its outputs."""
+        """Each group becomes one SEGMENT node, but for a light node alone; edges are renamed to its
+        outputs."""
         units = []
         for nodes in self.members.values():
-            if len(nodes) > 1:
+            if len(nodes) > 1 or is_heavy(nodes[0]):
                 units.append(nodes)
                 self.home |= dict.fromkeys((n.name for n in nodes), f"{nodes[-1].name}/_segment")
             else:
@@ -116,7 +111,7 @@ class _Segments:
         it, not captured."""
         names, label = {n.name for n in nodes}, self.home[nodes[0].name]
         used = dict.fromkeys(e for n in nodes for e in n.inputs if e.node not in names)
-        copied = {e.node: self.free[e.node] for e in used if e.node in self.free}
+        copied = {e.node: self.plan.nodes[e.node] for e in used if _is_source(self.plan.nodes[e.node])}
         captured = [e for e in used if e.node not in copied]
         wanted = self._wanted(nodes, names)
         made = {f"{label}/_in{i}": self._given(label, i, e) for i, e in enumerate(captured)}
@@ -127,7 +122,7 @@ class _Segments:
         targets = tuple(t for t in self.plan.targets if t in names)
         inner = Plan(made, tuple(inside[e].node for e in captured), tuple(wanted), targets)
         renamed |= {e: Edge(label, i) for i, e in enumerate(wanted)}
-        control = dict.fromkeys(c for n in nodes for c in n.control if c not in names)
+        control = dict.fromkeys(c for n in [*copied.values(), *nodes] for c in n.control if c not in names)
         return PlanNode(
             label,
             SEGMENT,
@@ -146,6 +141,7 @@ class _Segments:
         others = {
             e for group in self.members.values() for n in group if n.name not in names for e in n.inputs
         }
+        others = {e for e in others if not _is_source(self.plan.nodes[e.node])}
         edges = (Edge(n.name, i) for n in nodes for i in range(len(n.outputs)))
         return [e for e in edges if e in others or e in self.outside]
 
@@ -157,3 +153,8 @@ class _Segments:
 
     def _output(self, edge: Edge) -> Output:
         return self.plan.nodes[edge.node].outputs[edge.index]
+
+
+def _is_source(node: PlanNode) -> bool:
+    """Costs nothing, and is the same wherever it stands: a constant, a name for state."""
+    return not node.inputs and bool(node.op.traits & {CONSTANT, VARIABLE})

@@ -3,6 +3,9 @@
 In: a plan with Switch, Merge, Enter, Exit, NextIteration.  Out: the same computation as a straight
 plan, or None where it is not made of loops and conditionals alone: then the executor runs it.
 Frames become loops, the innermost first; then `blocks` finds the branches.
+
+`partly_structured` is for what the executor must run: in which something waits inside of a loop, or
+dead values come from other devices.  Loops in which nothing waits become units; the rest stays.
 """
 
 from __future__ import annotations
@@ -14,9 +17,12 @@ from dataclasses import dataclass, replace
 from headrace.core import options
 from headrace.ops.array.source import identity
 from headrace.ops.control.control_flow import loop_cond
+from headrace.ops.control.transfer import send
 from headrace.ops.declaration.traits import (
+    BLOCKING,
     CONSTANT,
     CONTROL_FLOW,
+    DEFERRED,
     ENTER,
     EXIT,
     MERGE,
@@ -40,6 +46,25 @@ def structured(plan: Plan) -> Plan | None:
         return None
 
 
+def partly_structured(plan: Plan) -> Plan:
+    """The plan with units in the place of all loops that can be units."""
+    frames = frames_of(plan)
+    waiting = (n for n in plan.nodes.values() if n.op.traits & {BLOCKING, DEFERRED} or n.op is send)
+    is_open = {p for n in waiting for p in _prefixes(frames.gives[n.name])}
+    while True:
+        work = _Structure(plan, is_open)
+        found = work.run_partly()
+        if found is not None:
+            return found
+        assert work.is_open > is_open, "a loop can be no unit, and this is known now"
+        is_open = work.is_open
+
+
+def _prefixes(path: Path) -> set[Path]:
+    """The frame and all around it."""
+    return {path[: i + 1] for i in range(len(path))}
+
+
 @dataclass(slots=True)
 class _Variable:
     """What a loop carries from iteration to iteration."""
@@ -50,8 +75,12 @@ class _Variable:
 
 
 class _Structure:
-    def __init__(self, plan: Plan) -> None:
+    """One attempt.  `is_open`: frames that stay as they are; None: there must be none."""
+
+    def __init__(self, plan: Plan, is_open: set[Path] | None = None) -> None:
         self.plan = plan
+        self.is_open = set() if is_open is None else set(is_open)
+        self.is_partial, self.has_left = is_open is not None, False
         frames = frames_of(plan)
         self.takes, self.gives = dict(frames.takes), dict(frames.gives)
         self.position = {name: i for i, name in enumerate(plan.nodes)}
@@ -61,18 +90,26 @@ class _Structure:
         self.renamed: dict[Edge, Edge] = {}  # Exits -> outputs of loops
         for node in plan.nodes.values():
             self._prepare(node)
-        self.guards = Guards()
+        self.guards = Guards(self.is_partial)
         for node in self.sorted(self.nodes.values()):
             self.guards.add(node)
 
     def _prepare(self, node: PlanNode) -> None:
-        if VARIABLE in node.op.traits and not node.inputs:
+        home = max(self.takes[node.name], self.gives[node.name], key=len)
+        if self.is_partial and (not home or home in self.is_open):
+            return  # it stays as it is
+        if VARIABLE in node.op.traits and not node.inputs and self.is_open.isdisjoint(_prefixes(home)):
             # A name for state: found wherever and whenever.
             self.nodes[node.name] = self.known[node.name] = replace(node, control=())
             self.takes[node.name] = self.gives[node.name] = ()
         elif CONTROL_FLOW in node.op.traits and node.inputs and not node.outputs[0].dtype.is_ref:
             if any(self.plan.dtype(e).is_ref for e in node.inputs):
-                self._read_first(node)
+                try:
+                    self._read_first(node)
+                except Unstructured:
+                    if not self.is_partial:
+                        raise
+                    self._leave(home)
 
     def _read_first(self, node: PlanNode) -> None:
         """A primitive that is given a variable passes on its value."""
@@ -128,6 +165,33 @@ class _Structure:
             targets=targets,
             fetches=tuple(map(block.resolve, self.fetches)),
         )
+
+    def run_partly(self) -> Plan | None:
+        """Fold the loops that are not open.  None where one turns out to be none that a unit can
+        express: then it and those around it are open, too."""
+        paths = {p for p in self.gives.values() if p} - self.is_open
+        for path in sorted(paths, key=lambda p: (-len(p), p)):
+            if path in self.is_open:
+                continue
+            try:
+                self.fold(path)
+            except Unstructured as reason:
+                options.show("plan", f"not structured: {reason}")
+                self._leave(path)
+        if self.has_left:
+            return None
+        try:
+            nodes = {n.name: n for n in self.sorted(self.nodes.values())}
+        except Unstructured:  # which of the loops needs what comes out of it is not known
+            for path in paths:
+                self._leave(path)
+            return None
+        return replace(self.plan, nodes=nodes, fetches=self.fetches, targets=self.targets)
+
+    def _leave(self, path: Path) -> None:
+        """This frame can be no unit, nor can those around it: the next attempt knows."""
+        self.is_open |= _prefixes(path)
+        self.has_left = True
 
     def sorted(self, nodes: Iterable[PlanNode]) -> list[PlanNode]:
         """In running order, as close to the plan's as loops that became nodes allow."""

@@ -1,7 +1,10 @@
 """The dataflow executor: obeys `frames.StepState`, runs kernels.
 
 Ordinary kernels run on the calling thread, in the order in which they become ready; kernels that may
-wait (trait BLOCKING) run on threads of a pool, or answer with a Future; so two of them overlap.
+wait (trait BLOCKING) run on threads of a pool, or answer with a Future; so two of them overlap.  Values
+for other devices leave before any kernel runs that is ready too, and the thread waits for values of
+others only when nothing else is ready: so no two pieces wait for each other where the graph has no
+cycle.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -24,7 +27,7 @@ from headrace.ops.declaration.resources import Slot
 from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, ENTER, EXIT, MERGE, NEXT_ITERATION, SWITCH
 from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
-from headrace.plan.units import is_unit
+from headrace.plan.units import SEGMENT, is_unit, segment_of
 from headrace.runtime.frames import DEAD, Item, Kind, Ready, StepState
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
@@ -80,6 +83,10 @@ class DataflowProgram:
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
         self.transfers = {i for i, n in enumerate(self.nodes) if n.op in (send, recv)}
+        # Not what sends a variable: it is read where edges and the plan's order say.
+        self.urgent = {
+            i for i in self.transfers if not any(plan.dtype(e).is_ref for e in self.nodes[i].inputs)
+        }
         self.receives_on = next((n.device for n in self.nodes if n.op is recv), None)
         numbers = {n.name: i for i, n in enumerate(self.nodes)}
         self.fetched: dict[int, list[tuple[int, int]]] = {}  # item -> (output, place in fetches)
@@ -139,7 +146,8 @@ class _Run:
         self.waiting = 0
 
     def run(self) -> list[Any]:
-        ready = deque(self.state.start())
+        ready: deque[Ready] = deque()
+        self._enqueue(self.state.start(), ready)
         forget = self.step.cancel.on_cancel(lambda: self.answers.put((None, None)))
         try:
             while ready or self.waiting:
@@ -306,7 +314,15 @@ class _Run:
                 if value is DEAD and self.seen[place]:
                     continue
                 self.results[place], self.seen[place] = value, True
-        ready.extend(self.state.finish(item, outputs))
+        self._enqueue(self.state.finish(item, outputs), ready)
+
+    def _enqueue(self, items: Iterable[Ready], ready: deque[Ready]) -> None:
+        """In order, but transfers go first: they take no time, and another device may wait."""
+        for item in items:
+            if item.item.number in self.program.urgent:
+                ready.appendleft(item)
+            else:
+                ready.append(item)
 
     def _check_results(self) -> None:
         """Every fetch has a value; a reference is read now, at the end of the step."""
@@ -314,6 +330,10 @@ class _Run:
         for place, edge in enumerate(plan.fetches):
             value = self.results[place]
             node = plan.nodes[edge.node]
+            if node.op is SEGMENT:  # the user knows the node inside
+                inner = segment_of(node).plan
+                edge = inner.fetches[edge.index]
+                node = inner.nodes[edge.node]
             if not self.seen[place] or value is DEAD:
                 raise InvalidArgumentError(
                     None,

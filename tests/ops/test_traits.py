@@ -194,7 +194,19 @@ def test_references_keep_their_kind(op):
     assert [a.is_ref for a in op.signature.outputs] == [a.is_ref for a in op.signature.inputs]
 
 
+@having(Trait.TEMPORARY)
+def test_temporary(op):
+    """Every run makes another one: nothing is found of what the run before left."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = op(3, **{"dtype" if "dtype" in op.signature.attrs else "elem_type": tf.float32})
+        handle = made[0] if isinstance(made, (list, tuple)) else made
+        assert handle.dtype is tf.resource
+        first, second = session.run(handle), session.run(handle)
+        assert first != second
+
+
 BY_HAND = {
+    Trait.TEMPORARY,
     Trait.WRITES,
     Trait.VARIABLE,
     Trait.ALLOWS_UNINITIALIZED,

@@ -16,7 +16,7 @@ from headrace.plan.text import to_text
 from headrace.plan.verify import verify
 from headrace.variables.functions.defun import Defun
 from tests.functions import test_structured_programs as programs
-from tests.timing import ctrl_c, may_lose_ctrl_c, soon
+from tests.timing import PATIENCE, ctrl_c, may_lose_ctrl_c, soon
 
 CPUS = tuple(f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3))
 
@@ -373,32 +373,44 @@ def test_a_frame_that_is_entered_once():
 
 # -- random programs ------------------------------------------------------------------------------
 class Scattered:
-    """Builds a structured program with a device chosen at random for every statement."""
+    """Builds a structured program with a device chosen at random for every statement; one inside of
+    another is on a device of its own with a chance of `apart`."""
 
-    def __init__(self, seed, count):
-        self.rng, self.count = random.Random(seed), count
+    def __init__(self, seed, count, apart=1.0):
+        self.rng, self.count, self.apart = random.Random(seed), count, apart
         self.build = programs.build
+        self.depth = 0
 
     def __call__(self, block, state):
         for statement in block:
-            with tf.device(f"/cpu:{self.rng.randrange(self.count)}"):
+            self.depth += 1
+            if self.depth == 1 or self.rng.random() < self.apart:
+                with tf.device(f"/cpu:{self.rng.randrange(self.count)}"):
+                    state = self.build([statement], state)
+            else:
                 state = self.build([statement], state)
+            self.depth -= 1
         return state
 
 
-@settings(max_examples=40)
+@pytest.mark.parametrize("apart, mode", [(1.0, "1"), (0.3, "1"), (0.0, "1"), (0.3, "always")])
+@settings(max_examples=25)
 @given(
     programs.programs,
     st.tuples(*[st.floats(-1, 1, width=16)] * 3),
     st.integers(0, 1 << 30),
     st.integers(2, 3),
 )
-def test_a_scattered_program_means_what_python_says(program, start, seed, count):
+def test_a_scattered_program_means_what_python_says(apart, mode, program, start, seed, count):
+    """And it ends, whichever loops and branches are whole on a device."""
     names = programs.NAMES
     first = {n: (float(v), 1.0 if n == "a" else 0.0) for n, v in zip(names, start)}
     wanted = programs.run(program, first)
-    scattered = Scattered(seed, count)
+    derivative = sum(w * wanted[n][1] for n, w in zip(names, (1.0, 2.0, 3.0)))
+    scattered = Scattered(seed, count, apart)
+    deadline = tf.RunOptions(timeout_in_ms=int(PATIENCE * 1000))
     with pytest.MonkeyPatch.context() as patch, tf.Graph().as_default(), session(count) as sess:
+        patch.setenv("HEADRACE_COMPILE", mode)
         patch.setattr(programs, "build", scattered)
         inputs = programs.packed([tf.placeholder(tf.float64, []) for _ in names])
         found = programs.flat(scattered(program, inputs))
@@ -406,7 +418,7 @@ def test_a_scattered_program_means_what_python_says(program, start, seed, count)
         with_devices = scattered.rng.random() < 0.5
         grad = tf.gradients(total, inputs["a"], colocate_gradients_with_ops=with_devices)[0]
         feeds = {inputs[n]: v for n, v in zip(names, start)}
-        values, got = sess.run([found, [] if grad is None else grad], feeds)
-    np.testing.assert_allclose(values, [wanted[n][0] for n in names], rtol=1e-9, atol=1e-12)
-    derivative = sum(w * wanted[n][1] for n, w in zip(names, (1.0, 2.0, 3.0)))
-    np.testing.assert_allclose(0.0 if grad is None else got, derivative, rtol=1e-8, atol=1e-10)
+        for _ in range(3):  # interpreted, then compiled
+            values, got = sess.run([found, [] if grad is None else grad], feeds, options=deadline)
+            np.testing.assert_allclose(values, [wanted[n][0] for n in names], rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(0.0 if grad is None else got, derivative, rtol=1e-8, atol=1e-10)

@@ -6,7 +6,6 @@ from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers, op_format
-from headrace.core.families import named
 from headrace.functions.nn.pool import pool as nn_pool
 from headrace.functions.values.structure import name_scope
 from headrace.layers import pooling
@@ -14,8 +13,6 @@ from headrace.ops.declaration.convert import convert_to_tensor
 
 
 def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str, doc: str) -> Any:
-    @add_arg_scope
-    @named(name, doc)
     def function(
         inputs: Any,
         kernel_size: Any,
@@ -32,7 +29,9 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
             layer = layer_class(kernel_size, stride, padding, data_format=op_format(data_format), _scope=sc)
             return collect_named_outputs(outputs_collections, sc, layer(inputs))
 
-    return function
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return add_arg_scope(function)
 
 
 _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")

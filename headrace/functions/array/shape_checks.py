@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from headrace.core.families import takes
-from headrace.functions.array.checks import Assert, printing
+from headrace.functions.array.checks import Assert
 from headrace.functions.array.rank_checks import assert_rank, assert_rank_at_least, assert_rank_in
 from headrace.functions.control.grouping import group
 from headrace.functions.values.structure import name_scope
@@ -26,8 +25,13 @@ class _Sizes(NamedTuple):
     symbols: tuple[Any, ...]
 
 
-@takes(printing, first="shapes")
-def assert_shapes(shapes: Any, data: Any, summarize: Any, message: Any, name: Any) -> Node:
+def assert_shapes(
+    shapes: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Node:
     """Asserts that the shapes of tensors fit together.
 
     A shape is a sequence of sizes and symbols: equal symbols stand for equal sizes, None or "." for

@@ -14,7 +14,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Handle, Slot, keep, named
 from headrace.ops.declaration.shape_rules import none, unknown
 from headrace.ops.declaration.signature import Type
-from headrace.ops.declaration.traits import STATEFUL, WRITES
+from headrace.ops.declaration.traits import STATEFUL, TEMPORARY, WRITES
 
 _numbers = itertools.count()
 
@@ -59,7 +59,7 @@ def _push(stack, elem, dtype):
     "max_size: int32 -> handle: resource",
     elem_type=Type(),
     stack_name="",
-    traits={STATEFUL},
+    traits={STATEFUL, TEMPORARY},
     shape=lambda max_size: Shape.of(2),
 )
 def stack_v2(ctx, max_size, *, elem_type, stack_name):

@@ -19,7 +19,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.shape_rules import none, require_rank, scalar
 from headrace.ops.declaration.signature import ShapeAttr, String, Type
-from headrace.ops.declaration.traits import READS, STATEFUL, WRITES
+from headrace.ops.declaration.traits import READS, STATEFUL, TEMPORARY, WRITES
 
 KIND = "tensor_array"
 
@@ -45,7 +45,7 @@ def array_shape(size):
     clear_after_read=True,
     identical_element_shapes=False,
     tensor_array_name="",
-    traits={STATEFUL},
+    traits={STATEFUL, TEMPORARY},
     shape=array_shape,
 )
 def tensor_array_v3(

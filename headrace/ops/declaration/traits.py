@@ -22,6 +22,7 @@ class Trait(Enum):
     # -- of state ------------------------------------------------------------------------------
     STATEFUL = "has effects or hidden state: never folded, merged or dropped as a duplicate"
     VARIABLE = "the output leads to the state of a variable: a reference or a handle"
+    TEMPORARY = "makes a resource that ends with its step: an array or a stack"
     READS = "only reads the state it touches"
     WRITES = "changes the state its first input points to"
     ADDS_ROWS = "adds rows to those of its first input at `indices`, or subtracts them; nothing else changes"
@@ -50,7 +51,7 @@ CONSTANT, STATIC, PADS, KEEPS_ZERO = Trait.CONSTANT, Trait.STATIC, Trait.PADS, T
 DIFFERENT_EACH_TIME = Trait.DIFFERENT_EACH_TIME
 STATEFUL, VARIABLE, READS, WRITES = Trait.STATEFUL, Trait.VARIABLE, Trait.READS, Trait.WRITES
 ADDS_ROWS, SETS_ROWS = Trait.ADDS_ROWS, Trait.SETS_ROWS
-ALLOWS_UNINITIALIZED = Trait.ALLOWS_UNINITIALIZED
+ALLOWS_UNINITIALIZED, TEMPORARY = Trait.ALLOWS_UNINITIALIZED, Trait.TEMPORARY
 SOURCE, REPLACEABLE, HOST = Trait.SOURCE, Trait.REPLACEABLE, Trait.HOST
 BLOCKING, DEFERRED, CONTROL_FLOW = Trait.BLOCKING, Trait.DEFERRED, Trait.CONTROL_FLOW
 SWITCH, MERGE, EXIT = Trait.SWITCH, Trait.MERGE, Trait.EXIT
