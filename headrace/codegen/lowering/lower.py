@@ -17,6 +17,7 @@ from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Compute, Expr, Var, kind_of, var
 from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf, memory
 from headrace.codegen.ir.traverse import substitute
+from headrace.codegen.lowering import wide_sums
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import ELEMENTWISE
@@ -237,7 +238,7 @@ class Emitter:
         value: Callable[..., Any],
     ) -> Array:
         """A copy of `into`, changed at `place` for every index of the loops; equal places are
-        changed in order."""
+        changed in order (sums are rounded once)."""
         loops = tuple(Var(n) for n in extents)
         at = place(*map(var, loops))
         where = tuple(map(ir.index_expr, at if isinstance(at, tuple) else (at,)))
@@ -246,6 +247,8 @@ class Emitter:
         made = value(*map(var, loops))
         if made.kind is not into.kind:
             raise TypeError(f"an array of {into.kind} cannot take {made.kind}")
+        if kind in ("add", "sub"):
+            return wide_sums.scattered(into, loops, where, made, ir.of_kind(kind, into.kind))
         how = "truncdiv" if kind == "div" and into.kind.is_integer else kind
         source = Scatter(into, loops, where, made, ir.of_kind(how, into.kind))
         return Array(into.shape, into.dtype, source=source)

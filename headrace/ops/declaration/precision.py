@@ -14,6 +14,14 @@ def widen(x: Any) -> Any:
     return x.astype("float32") if x.dtype.itemsize == 2 and x.dtype.kind in "fV" else x
 
 
+def widest(x: Any) -> Any:
+    """Floats and complex numbers as the widest of their kind: for sums of any length."""
+    if x.dtype.kind == "c":
+        return x.astype("complex128")
+    is_half = x.dtype.itemsize == 2 and x.dtype.kind == "V"
+    return x.astype("float64") if x.dtype.kind == "f" or is_half else x
+
+
 BLOCK = 128  # terms that are added one after the other
 
 

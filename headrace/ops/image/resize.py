@@ -28,7 +28,7 @@ from headrace.core.shapes import make_shape
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import widen, widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
 from headrace.ops.image.resample import Taps, apply, apply_back, area, cubic, linear, lowered, nearest
@@ -317,7 +317,7 @@ def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_cente
     height, width = int(size[0]), int(size[1])
     rows = nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = nearest(width, grads.shape[2], align_corners, half_pixel_centers)
-    dx = np.zeros((len(grads), height, width, grads.shape[3]), widen(grads).dtype)
+    dx = np.zeros((len(grads), height, width, grads.shape[3]), widest(grads).dtype)
     np.add.at(dx, (slice(None), rows[:, None], columns), grads)
     return dx
 

@@ -7,6 +7,7 @@ import numpy as np
 from headrace.core.dtypes import INDEX, float32, float64, int32
 from headrace.core.errors import require
 from headrace.core.shapes import Shape
+from headrace.ops.array.indexing.rows import added_at
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
@@ -34,7 +35,7 @@ def bincount(arr, size, weights):
     require(weights.size in (0, arr.size), f"weights has {weights.size} elements, arr has {arr.size}")
     counted = arr < size
     bins = np.zeros(int(size), weights.dtype)
-    np.add.at(bins, arr[counted], weights.reshape(arr.shape)[counted] if weights.size else 1)
+    added_at(bins, arr[counted], weights.reshape(arr.shape)[counted] if weights.size else 1)
     return bins
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 
 from headrace.core import dtypes
@@ -11,10 +10,12 @@ from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
 from headrace.ops.array import fill
 from headrace.ops.array.indexing import gather
+from headrace.ops.array.indexing.rows import added_at
 from headrace.ops.array.slices import strided_slice
 from headrace.ops.declaration import array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.precision import widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank
 from headrace.ops.declaration.signature import Type
@@ -161,7 +162,7 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
             f"{show(b.shape)}",
         )
     out = np.array(b)
-    np.add.at(out.reshape(-1), flat_places(a_indices, b.shape), a_values)
+    added_at(out.reshape(-1), flat_places(a_indices, b.shape), a_values)
     return out
 
 
@@ -239,8 +240,7 @@ _BLOCK = 1 << 22  # elements of the products that are held at a time
 
 def _product(rows, m, k, values, b):
     """sum over the elements of row m: value * b[k], in blocks of columns of b."""
-    narrow = b.dtype in (np.float16, ml_dtypes.bfloat16)
-    kind = np.float32 if narrow else b.dtype
+    kind = widest(b[:0]).dtype
     sort = np.argsort(m, kind="stable")
     m, k, values = m[sort], k[sort], values[sort].astype(kind)
     out = np.zeros((rows, b.shape[1]), kind)

@@ -11,7 +11,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
-from headrace.ops.array.indexing.rows import OUTSIDE, check_places
+from headrace.ops.array.indexing.rows import OUTSIDE, check_places, combine
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.resources import Handle
@@ -75,10 +75,25 @@ def _one_by_one(params, at, updates):
     return zip(zip(*(p.ravel() for p in places)), values)
 
 
+def _sum(ufunc):
+    """Rows that occur often are added up first, and rounded once."""
+
+    def apply(params, at, updates):
+        places = np.ravel_multi_index(np.broadcast_arrays(*at), params.shape[: len(at)])
+        inner = params.shape[len(at) :]
+        values = np.broadcast_to(updates, (*places.shape, *inner)).reshape(places.size, *inner)
+        rows = params.reshape(-1, *inner)
+        combine(ufunc, rows, places.ravel(), values)
+        if rows.base is not params and rows is not params:  # the variable does not lie in one piece
+            params[...] = rows.reshape(params.shape)
+
+    return apply
+
+
 _KINDS = {
     "update": _set,
-    "add": np.add.at,
-    "sub": np.subtract.at,
+    "add": _sum(np.add),
+    "sub": _sum(np.subtract),
     "mul": np.multiply.at,
     "div": _divide,
     "min": np.minimum.at,

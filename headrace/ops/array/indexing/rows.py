@@ -10,6 +10,7 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import show
+from headrace.ops.declaration.precision import widest
 
 
 def show_index(shape: Sequence[int], flat: int) -> str:
@@ -57,7 +58,10 @@ def flat_places(indices: Any, shape: Sequence[int], what: str) -> Any:
 
 
 def grouped(ufunc: Any, rows: Any, places: Any) -> tuple[Any, Any]:
-    """(places without repetition, rows of equal places reduced by `ufunc` in their order)"""
+    """(places without repetition, rows of equal places reduced by `ufunc` in their order); sums are in the
+    widest type."""
+    if ufunc is np.add:
+        rows = widest(rows)
     order = np.argsort(places, kind="stable")
     in_order = places[order]
     starts = np.flatnonzero(np.concatenate(([True], in_order[1:] != in_order[:-1])))
@@ -69,9 +73,21 @@ def combine(ufunc: Any, target: Any, places: Any, rows: Any) -> None:
     """target[p] = ufunc(target[p], row) for every place and its row, in order, in place."""
     if places.size == 0 or rows.size == 0:
         return
+    if ufunc in (np.add, np.subtract) and rows.dtype != object:
+        chosen, total = grouped(np.add, rows, places)
+        with np.errstate(all="ignore"):
+            target[chosen] = ufunc(widest(target[chosen]), total).astype(target.dtype)
+        return
     if rows.ndim == 1 and rows.dtype != object:
         ufunc.at(target, places, rows)
         return
-    together = np.add if ufunc is np.subtract else ufunc
-    chosen, reduced = grouped(together, rows, places)
+    chosen, reduced = grouped(ufunc, rows, places)
     target[chosen] = ufunc(target[chosen], reduced)
+
+
+def added_at(target: Any, index: Any, values: Any) -> None:
+    """target[index] += values, in place, also where an index occurs often: the sums are rounded once."""
+    total = np.zeros(target.shape, widest(target[:0]).dtype)
+    np.add.at(total, index, values)
+    with np.errstate(all="ignore"):
+        target[...] = (widest(target) + total).astype(target.dtype)

@@ -13,7 +13,7 @@ from headrace.ops.array.indexing import gather, where
 from headrace.ops.array.indexing.rows import grouped, show_index
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import widen, widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import (
     concatenate,
@@ -29,7 +29,7 @@ from headrace.ops.math.cast import cast
 
 def reduced_rows(ufunc, rows, ids, count, initial):
     """Row i of the result reduces the rows whose id is i; `initial` where there is none."""
-    wide = widen(rows)
+    wide = widest(rows) if ufunc is np.add else widen(rows)
     out = np.full((count, *rows.shape[1:]), initial, dtype=wide.dtype)
     if ids.size and count:
         places, totals = grouped(ufunc, wide, ids)

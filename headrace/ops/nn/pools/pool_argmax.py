@@ -11,7 +11,7 @@ from headrace.core.dtypes import INDEX, REALS, int64
 from headrace.core.errors import require
 from headrace.ops.array import fill
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, with_rank
 from headrace.ops.declaration.signature import Ints, String, Type
@@ -103,7 +103,7 @@ def require_pooled(x, ksize, strides, padding, **given):
 def max_pool_grad_with_argmax(input, grad, argmax, *, ksize, strides, padding, include_batch_in_index):
     """grad, added up at the indices that MaxPoolWithArgmax gave."""
     require_pooled(input, ksize, strides, padding, grad=grad, argmax=argmax)
-    dx = np.zeros(input.size, widen(grad).dtype)
+    dx = np.zeros(input.size, widest(grad).dtype)
     np.add.at(dx, flat_places(input, argmax, include_batch_in_index).ravel(), grad.ravel())
     return dx.reshape(input.shape)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.ops.declaration.precision import widen
+from headrace.ops.declaration.precision import widen, widest
 from headrace.ops.nn.window import Window, padded, padded_zeros, taps, unpadded
 
 
@@ -54,7 +54,7 @@ def scatter_places(found: Any, dy: Any, shape: Sequence[int]) -> Any:
     batch, *space, channels = shape
     image = np.arange(batch).reshape(-1, *(1,) * (dy.ndim - 1))
     at = (image * int(np.prod(space)) + found) * channels + np.arange(channels)
-    dx = np.zeros(int(np.prod(shape)), widen(dy).dtype)
+    dx = np.zeros(int(np.prod(shape)), widest(dy).dtype)
     np.add.at(dx, at.ravel(), dy.ravel())
     return dx.reshape(tuple(shape))
 
