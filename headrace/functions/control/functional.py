@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import hooks
+from headrace.core.families import named
 from headrace.functions.array.array import shape
 from headrace.functions.control.map_fn import flattened, packed, stacked
 from headrace.functions.control.tensor_array import TensorArray
@@ -19,100 +20,88 @@ from headrace.ops.declaration.convert import convert_to_tensor
 Step = Callable[[Any, Any], Any]
 
 
-def foldl(
-    fn: Step,
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
+def _fold(
+    called: str, first_sentence: str, first_row: str, run: Callable[..., Any], example: str = ""
 ) -> Any:
-    """fn(...fn(fn(initializer, row 0), row 1)..., last row).
+    """A function that folds; `run` says where to start, and what a step and its condition are."""
+
+    @named(
+        called,
+        f"""{first_sentence}
 
     Args:
       fn: takes what was computed so far and a row of `elems`.
       elems: a tensor, or a nested structure of tensors with equal first dimensions.
-      initializer: what to start from; the first row if not given.
+      initializer: what to start from; the {first_row} row if not given.
       parallel_iterations: how many calls may overlap.
       back_prop: gradients may be asked for.
       swap_memory: accepted; everything is in main memory already.
       name: a scope for the nodes.
 
     Raises:
-      TypeError: `fn` is not callable.
+      TypeError: `fn` is not callable.{example}
+    """,
+    )
+    def function(
+        fn: Step,
+        elems: Any,
+        initializer: Any = None,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        _check(fn)
+        with name_scope(name, called, nest.flatten(elems)), hooks.cached_reads.value():
+            count, rows = _rows(elems)
+
+            def row(i: Any) -> Any:
+                return nest.map_structure(lambda a: a.read(i), rows)
+
+            start, going, step = run(fn, count, row, initializer)
+            options = (parallel_iterations, back_prop, swap_memory)
+            return while_loop(going, step, start, None, *options, maximum_iterations=count)[1]
+
+    return function
+
+
+def _forwards(fn: Step, count: Any, row: Callable[[Any], Any], initializer: Any) -> Any:
+    if initializer is None:
+        initializer, start = row(0), constant(1)
+    else:
+        start = constant(0)
+
+    def step(i: Tensor, value: Any) -> Any:
+        value = fn(value, row(i))
+        return [i + 1, value]
+
+    return [start, initializer], lambda i, _: i < count, step
+
+
+def _backwards(fn: Step, count: Any, row: Callable[[Any], Any], initializer: Any) -> Any:
+    start = count
+    if initializer is None:
+        start = count - 1
+        initializer = row(start)
+
+    def step(i: Tensor, value: Any) -> Any:
+        i = i - 1
+        return [i, fn(value, row(i))]
+
+    return [start, initializer], lambda i, _: i > 0, step
+
+
+foldl = _fold(
+    "foldl",
+    "fn(...fn(fn(initializer, row 0), row 1)..., last row).",
+    "first",
+    _forwards,
+    """
 
     Example:
-      >>> tf.foldl(lambda a, x: a + x, tf.constant([1, 2, 3]))        # 6
-    """
-    _check(fn)
-    with name_scope(name, "foldl", nest.flatten(elems)), hooks.cached_reads.value():
-        count, rows = _rows(elems)
-        if initializer is None:
-            initializer = nest.map_structure(lambda a: a.read(0), rows)
-            start = constant(1)
-        else:
-            start = constant(0)
-
-        def step(i: Tensor, value: Any) -> Any:
-            value = fn(value, nest.map_structure(lambda a: a.read(i), rows))
-            return [i + 1, value]
-
-        return while_loop(
-            lambda i, _: i < count,
-            step,
-            [start, initializer],
-            maximum_iterations=count,
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-        )[1]
-
-
-def foldr(
-    fn: Step,
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """Like foldl, from the last row to the first.
-
-    Args:
-      fn: takes what was computed so far and a row of `elems`.
-      elems: a tensor, or a nested structure of tensors with equal first dimensions.
-      initializer: what to start from; the last row if not given.
-      parallel_iterations: how many calls may overlap.
-      back_prop: gradients may be asked for.
-      swap_memory: accepted; everything is in main memory already.
-      name: a scope for the nodes.
-
-    Raises:
-      TypeError: `fn` is not callable.
-    """
-    _check(fn)
-    with name_scope(name, "foldr", nest.flatten(elems)), hooks.cached_reads.value():
-        count, rows = _rows(elems)
-        start = count
-        if initializer is None:
-            start = count - 1
-            initializer = nest.map_structure(lambda a: a.read(start), rows)
-
-        def step(i: Tensor, value: Any) -> Any:
-            i = i - 1
-            return [i, fn(value, nest.map_structure(lambda a: a.read(i), rows))]
-
-        return while_loop(
-            lambda i, _: i > 0,
-            step,
-            [start, initializer],
-            maximum_iterations=count,
-            parallel_iterations=parallel_iterations,
-            back_prop=back_prop,
-            swap_memory=swap_memory,
-        )[1]
+      >>> tf.foldl(lambda a, x: a + x, tf.constant([1, 2, 3]))        # 6""",
+)
+foldr = _fold("foldr", "Like foldl, from the last row to the first.", "last", _backwards)
 
 
 def scan(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.functions.control.grouping import with_dependencies
 from headrace.functions.image.checks import as_batch, check, check_image, from_batch, sizes_of
 from headrace.functions.image.crop import pad_to_bounding_box
@@ -162,67 +163,37 @@ def _with_pad(
 
 
 # -- the ops --------------------------------------------------------------------------------------
-def resize_bilinear(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """Images in another size; a pixel is mixed from its four neighbours.
+def _resize(build: Any, name: str, pixel: str, returns: str = "") -> Callable[..., Tensor]:
+    @named(
+        name,
+        f"""Images in another size; a pixel is {pixel}.
 
     Args:
       images: [batch, height, width, channels].
       size: int32 [2], the new height and width.
       align_corners: the corners of the old and new images are the same points.
       name: name of the node.
-      half_pixel_centers: pixels are squares around their centres.
+      half_pixel_centers: pixels are squares around their centres.{returns}
+    """,
+    )
+    def function(
+        images: Any,
+        size: Any,
+        align_corners: bool = False,
+        name: str | None = None,
+        half_pixel_centers: bool = False,
+    ) -> Tensor:
+        return build(images, size, align_corners, half_pixel_centers, name=name)
 
-    Returns:
-      float32 images.
-    """
-    return ops.resize_bilinear(images, size, align_corners, half_pixel_centers, name=name)
-
-
-def resize_bicubic(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """Images in another size; a pixel is mixed from sixteen neighbours.
-
-    Args:
-      images: [batch, height, width, channels].
-      size: int32 [2], the new height and width.
-      align_corners: the corners of the old and new images are the same points.
-      name: name of the node.
-      half_pixel_centers: pixels are squares around their centres.
-
-    Returns:
-      float32 images.
-    """
-    return ops.resize_bicubic(images, size, align_corners, half_pixel_centers, name=name)
+    return function
 
 
-def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """Images in another size; a pixel is that which is nearest.
-
-    Args:
-      images: [batch, height, width, channels].
-      size: int32 [2], the new height and width.
-      align_corners: the corners of the old and new images are the same points.
-      name: name of the node.
-      half_pixel_centers: pixels are squares around their centres.
-    """
-    return ops.resize_nearest_neighbor(images, size, align_corners, half_pixel_centers, name=name)
+_FLOATS = "\n\n    Returns:\n      float32 images."
+resize_bilinear = _resize(ops.resize_bilinear, "resize_bilinear", "mixed from its four neighbours", _FLOATS)
+resize_bicubic = _resize(ops.resize_bicubic, "resize_bicubic", "mixed from sixteen neighbours", _FLOATS)
+resize_nearest_neighbor = _resize(
+    ops.resize_nearest_neighbor, "resize_nearest_neighbor", "that which is nearest"
+)
 
 
 def resize_area(images: Any, size: Any, align_corners: bool = False, name: str | None = None) -> Tensor:

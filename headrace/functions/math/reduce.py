@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import documented, named
 from headrace.functions.array.array import zeros
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import range_
@@ -237,50 +238,34 @@ def count_nonzero(
         return cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)
 
 
-def argmax(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the largest element along an axis; of equal ones the first.
+def _index_of(build: Any, name: str, which: str) -> Callable[..., Tensor]:
+    @documented("""
+        Args:
+          input: a tensor of numbers.
+          axis: the axis, 0 by default.
+          name: name of the node.
+          dimension: old name of `axis`.
+          output_type: int32 or int64.
 
-    Args:
-      input: a tensor of numbers.
-      axis: the axis, 0 by default.
-      name: name of the node.
-      dimension: old name of `axis`.
-      output_type: int32 or int64.
+        Returns:
+          The indices, of shape `input` without the axis.
+    """)
+    @named(name, f"The index of the {which} element along an axis; of equal ones the first.")
+    def function(
+        input: Any,
+        axis: Any = None,
+        name: str | None = None,
+        dimension: Any = None,
+        output_type: Any = dtypes.int64,
+    ) -> Tensor:
+        axis = renamed("axis", axis, "dimension", dimension)
+        return build(input, 0 if axis is None else axis, output_type, name=name)
 
-    Returns:
-      The indices, of shape `input` without the axis.
+    return function
 
+
+argmax = documented("""
     Example:
       >>> tf.argmax(tf.constant([[1, 9, 3], [7, 5, 6]]), 1)       # 1 0
-    """
-    axis = renamed("axis", axis, "dimension", dimension)
-    return reduce.argmax(input, 0 if axis is None else axis, output_type, name=name)
-
-
-def argmin(
-    input: Any,
-    axis: Any = None,
-    name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
-) -> Tensor:
-    """The index of the smallest element along an axis; of equal ones the first.
-
-    Args:
-      input: a tensor of numbers.
-      axis: the axis, 0 by default.
-      name: name of the node.
-      dimension: old name of `axis`.
-      output_type: int32 or int64.
-
-    Returns:
-      The indices, of shape `input` without the axis.
-    """
-    axis = renamed("axis", axis, "dimension", dimension)
-    return reduce.argmin(input, 0 if axis is None else axis, output_type, name=name)
+""")(_index_of(reduce.argmax, "argmax", "largest"))
+argmin = _index_of(reduce.argmin, "argmin", "smallest")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from headrace.core.families import documented, named
 from headrace.core.shapes import UNKNOWN, as_shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -74,65 +76,46 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     return sums.accumulate_n_v2(tensors, shape=whole, name=name)
 
 
-def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    """Running sums along an axis.
+def _running(
+    build: Any, default: str, name: str, what: str, kind: str, results: str
+) -> Callable[..., Tensor]:
+    """Running totals along an axis; the node is called `default`."""
+
+    @named(
+        name,
+        f"""Running {what}.
 
     Args:
-      x: a `Tensor` of numbers.
+      x: a `Tensor` of {kind}.
       axis: the axis.
       exclusive: leave the current element out.
       reverse: run from the end.
       name: name of the node.
 
     Returns:
-      The sums, of the shape of `x`.
+      The {results}, of the shape of `x`.
+    """,
+    )
+    def function(
+        x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    ) -> Tensor:
+        with name_scope(name, default, [x]) as scope:
+            return build(convert_to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
 
+    return function
+
+
+cumsum = documented("""
     Example:
       >>> tf.cumsum([1, 2, 3])                        # 1 3 6
       >>> tf.cumsum([1, 2, 3], exclusive=True)        # 0 1 3
-    """
-    with name_scope(name, "Cumsum", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return cumulative.cumsum(x, axis, exclusive, reverse, name=scope)
-
-
-def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    """Running products along an axis.
-
-    Args:
-      x: a `Tensor` of numbers.
-      axis: the axis.
-      exclusive: leave the current element out.
-      reverse: run from the end.
-      name: name of the node.
-
-    Returns:
-      The products, of the shape of `x`.
-    """
-    with name_scope(name, "Cumprod", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return cumulative.cumprod(x, axis, exclusive, reverse, name=scope)
-
-
-def cumulative_logsumexp(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    """Running log(sum(exp(x))) along an axis, without overflow.
-
-    Args:
-      x: a `Tensor` of floats.
-      axis: the axis.
-      exclusive: leave the current element out.
-      reverse: run from the end.
-      name: name of the node.
-
-    Returns:
-      The values, of the shape of `x`.
-    """
-    with name_scope(name, "CumulativeLogsumexp", [x]) as scope:
-        x = convert_to_tensor(x, name="x")
-        return cumulative.cumulative_logsumexp(x, axis, exclusive, reverse, name=scope)
+""")(_running(cumulative.cumsum, "Cumsum", "cumsum", "sums along an axis", "numbers", "sums"))
+cumprod = _running(cumulative.cumprod, "Cumprod", "cumprod", "products along an axis", "numbers", "products")
+cumulative_logsumexp = _running(
+    cumulative.cumulative_logsumexp,
+    "CumulativeLogsumexp",
+    "cumulative_logsumexp",
+    "log(sum(exp(x))) along an axis, without overflow",
+    "floats",
+    "values",
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def _doc(
     """
 
 
-def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Any:
+def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Callable[..., Tensor]:
     """A function that pools in so many dimensions of space; its node is called `default`."""
 
     @named(name, doc)
@@ -57,7 +58,7 @@ def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Any:
     return function
 
 
-def _old_pooling(build: Any, default: str, name: str, doc: str) -> Any:
+def _old_pooling(build: Any, default: str, name: str, doc: str) -> Callable[..., Tensor]:
     """The same of images, with the arguments that came first."""
 
     @named(name, doc)
@@ -99,7 +100,7 @@ def _pool1d(
     return array.squeeze(result, [axis])
 
 
-def _pooling_by_rank(builds: Any, name: str, what: str) -> Any:
+def _pooling_by_rank(builds: Any, name: str, what: str) -> Callable[..., Tensor]:
     """A function that pools with that of `builds` for the rank of its input."""
 
     @documented("""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 
 from headrace.core import dtypes
 from headrace.core.dtypes import FLOATS, INDEX, as_dtype
+from headrace.core.families import named
 from headrace.core.shapes import Dimension
 from headrace.functions.array.array import shape as shape_of
 from headrace.functions.array.array import with_static_shape
@@ -49,64 +51,58 @@ def _uniform_dtype(dtype: Any, maxval: Any) -> tuple[Any, Any]:
     return dtype, maxval
 
 
-def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Numbers from a normal distribution.
+def _normal(build: Any, called: str, doc: str, mean: str, stddev: str) -> Callable[..., Tensor]:
+    """A function that draws numbers around a mean."""
+
+    @named(
+        called,
+        f"""Numbers from a normal distribution{doc}.
 
     Args:
       shape: shape of the result.
-      mean: mean of the distribution; must broadcast to `shape`.
-      stddev: standard deviation; must broadcast to `shape`.
+      mean: mean of the {mean}.
+      stddev: standard deviation{stddev}.
       dtype: a float type.
       seed: seed of the op (see `tf.set_random_seed`).
       name: name of the scope.
 
     Returns:
       A tensor of the given shape.
-    """
-    with name_scope(name, "random_normal", [shape, mean, stddev]) as scope:
-        shape = shape_tensor(shape)
-        mean = convert_to_tensor(mean, dtype, name="mean")
-        stddev = convert_to_tensor(stddev, dtype, name="stddev")
-        seed1, seed2 = get_seed(seed)
-        drawn = random.random_standard_normal(shape, dtype=dtype, seed=seed1, seed2=seed2)
-        return _scaled(drawn, stddev, mean, shape, scope)
+    """,
+    )
+    def function(
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.float32,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        with name_scope(name, called, [shape, mean, stddev]) as scope:
+            shape = shape_tensor(shape)
+            mean = convert_to_tensor(mean, dtype, name="mean")
+            stddev = convert_to_tensor(stddev, dtype, name="stddev")
+            seed1, seed2 = get_seed(seed)
+            drawn = build(shape, dtype=dtype, seed=seed1, seed2=seed2)
+            return _scaled(drawn, stddev, mean, shape, scope)
+
+    return function
 
 
-def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Numbers from a normal distribution; those beyond two standard deviations are drawn again.
-
-    Args:
-      shape: shape of the result.
-      mean: mean of the untruncated distribution.
-      stddev: standard deviation of the untruncated distribution.
-      dtype: a float type.
-      seed: seed of the op (see `tf.set_random_seed`).
-      name: name of the scope.
-
-    Returns:
-      A tensor of the given shape.
-    """
-    with name_scope(name, "truncated_normal", [shape, mean, stddev]) as scope:
-        shape = shape_tensor(shape)
-        mean = convert_to_tensor(mean, dtype, name="mean")
-        stddev = convert_to_tensor(stddev, dtype, name="stddev")
-        seed1, seed2 = get_seed(seed)
-        drawn = random.truncated_normal(shape, dtype=dtype, seed=seed1, seed2=seed2)
-        return _scaled(drawn, stddev, mean, shape, scope)
+random_normal = _normal(
+    random.random_standard_normal,
+    "random_normal",
+    "",
+    "distribution; must broadcast to `shape`",
+    "; must broadcast to `shape`",
+)
+truncated_normal = _normal(
+    random.truncated_normal,
+    "truncated_normal",
+    "; those beyond two standard deviations are drawn again",
+    "untruncated distribution",
+    " of the untruncated distribution",
+)
 
 
 def parameterized_truncated_normal(
