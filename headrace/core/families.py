@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -32,7 +33,8 @@ def documented(section: str, **words: str) -> Callable[[T], T]:
 
     def decorate(thing: T) -> T:
         if thing.__doc__:  # none with python -OO
-            shared = inspect.cleandoc(section).format(**words) if words else inspect.cleandoc(section)
+            shared = textwrap.dedent(section).strip("\n")
+            shared = shared.format(**words) if words else shared
             thing.__doc__ = f"{inspect.cleandoc(thing.__doc__)}\n\n{shared}\n"
         return thing
 

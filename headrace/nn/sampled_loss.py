@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import documented, takes
 from headrace.functions.array import array
 from headrace.functions.array.stacking import concat, stack
 from headrace.functions.math.cast import cast
@@ -28,7 +29,7 @@ def _sum_rows(x: Any) -> Any:
     return array.reshape(matmul(x, ones), [-1])
 
 
-def _sampled_logits(
+def sampling(
     weights: Any,
     biases: Any,
     labels: Any,
@@ -37,11 +38,47 @@ def _sampled_logits(
     num_classes: int,
     num_true: int = 1,
     sampled_values: Any = None,
-    subtract_log_q: bool = True,
     remove_accidental_hits: bool = False,
     partition_strategy: str = "mod",
     name: str | None = None,
-    seed: int | None = None,
+) -> None:
+    """The arguments of the losses."""
+
+
+_ARGUMENTS = """
+    Args:
+      weights: [num_classes, dim], a tensor, its parts, or a PartitionedVariable.
+      biases: [num_classes].
+      labels: [batch, num_true], int64.
+      inputs: [batch, dim].
+      num_sampled: how many classes to sample per batch.
+      num_classes: how many classes there are.
+      num_true: how many true classes per example.
+      sampled_values: what a candidate sampler returned; default the log-uniform one's.
+      remove_accidental_hits: leave out sampled classes that are true ones.
+      partition_strategy: as for `embedding_lookup`.
+      name: name of the scope."""
+_RETURNS = """
+    Returns:
+      [batch], the loss of each example.
+"""
+
+
+@takes(sampling, subtract_log_q=True, seed=None)
+def _sampled_logits(
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int,
+    sampled_values: Any,
+    subtract_log_q: bool,
+    remove_accidental_hits: bool,
+    partition_strategy: str,
+    name: str | None,
+    seed: int | None,
 ) -> tuple[Any, Any]:
     """(logits, labels), [batch, num_true + num_sampled] each: true classes first."""
     if isinstance(weights, PartitionedVariable):
@@ -102,100 +139,21 @@ def _hits(labels: Any, sampled: Any, num_true: int, num_sampled: int, dtype: Any
     return sparse_to_dense(places, shape, cast(weights, dtype), default_value=0.0, validate_indices=False)
 
 
-def nce_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = False,
-    partition_strategy: str = "mod",
-    name: str = "nce_loss",
-) -> Any:
-    """The noise-contrastive estimation loss, for training alone.
-
-    Args:
-      weights: [num_classes, dim], a tensor, its parts, or a PartitionedVariable.
-      biases: [num_classes].
-      labels: [batch, num_true], int64.
-      inputs: [batch, dim].
-      num_sampled: how many classes to sample per batch.
-      num_classes: how many classes there are.
-      num_true: how many true classes per example.
-      sampled_values: what a candidate sampler returned; default the log-uniform one's.
-      remove_accidental_hits: leave out sampled classes that are true ones.
-      partition_strategy: as for `embedding_lookup`.
-      name: name of the scope.
-
-    Returns:
-      [batch], the loss of each example.
-    """
-    logits, targets = _sampled_logits(
-        weights,
-        biases,
-        labels,
-        inputs,
-        num_sampled,
-        num_classes,
-        num_true,
-        sampled_values,
-        remove_accidental_hits=remove_accidental_hits,
-        partition_strategy=partition_strategy,
-        name=name,
-    )
+@documented(_RETURNS)
+@documented(_ARGUMENTS)
+@takes(sampling, name="nce_loss")
+def nce_loss(**given: Any) -> Any:
+    """The noise-contrastive estimation loss, for training alone."""
+    logits, targets = _sampled_logits(**given)
     losses = sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
     return _sum_rows(losses)
 
 
-def sampled_softmax_loss(
-    weights: Any,
-    biases: Any,
-    labels: Any,
-    inputs: Any,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Any = None,
-    remove_accidental_hits: bool = True,
-    partition_strategy: str = "mod",
-    name: str = "sampled_softmax_loss",
-    seed: int | None = None,
-) -> Any:
-    """The softmax loss over the true classes and a sample of the others, for training alone.
-
-    Args:
-      weights: [num_classes, dim], a tensor, its parts, or a PartitionedVariable.
-      biases: [num_classes].
-      labels: [batch, num_true], int64.
-      inputs: [batch, dim].
-      num_sampled: how many classes to sample per batch.
-      num_classes: how many classes there are.
-      num_true: how many true classes per example.
-      sampled_values: what a candidate sampler returned; default the log-uniform one's.
-      remove_accidental_hits: leave out sampled classes that are true ones.
-      partition_strategy: as for `embedding_lookup`.
-      name: name of the scope.
-      seed: seed of the sampler.
-
-    Returns:
-      [batch], the loss of each example.
-    """
-    logits, targets = _sampled_logits(
-        weights,
-        biases,
-        labels,
-        inputs,
-        num_sampled,
-        num_classes,
-        num_true,
-        sampled_values,
-        remove_accidental_hits=remove_accidental_hits,
-        partition_strategy=partition_strategy,
-        name=name,
-        seed=seed,
-    )
+@documented(_RETURNS)
+@documented(f"{_ARGUMENTS}\n      seed: seed of the sampler.")
+@takes(sampling, remove_accidental_hits=True, name="sampled_softmax_loss", seed=None)
+def sampled_softmax_loss(**given: Any) -> Any:
+    """The softmax loss over the true classes and a sample of the others, for training alone."""
+    logits, targets = _sampled_logits(**given)
     targets = stop_gradient(targets, name="labels_stop_gradient")
     return softmax_cross_entropy_with_logits_v2(labels=targets, logits=logits)

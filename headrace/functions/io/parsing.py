@@ -181,7 +181,6 @@ def parse_single_sequence_example(
     """
     context, lists = _sequence_parameters(context_features, sequence_features)
     with name_scope(name, "ParseSingleSequenceExample", [serialized]):
-        missing = _check_sequence(context, lists)
         defaults = [
             context.default(key, dtype, as_shape(shape))
             for key, dtype, shape in zip(context.dense_keys, context.dense_types, context.dense_shapes)
@@ -190,16 +189,7 @@ def parse_single_sequence_example(
             serialized=serialized,
             debug_name="" if example_name is None else example_name,
             context_dense_defaults=defaults,
-            context_sparse_keys=context.sparse_keys,
-            context_sparse_types=context.sparse_types,
-            context_dense_keys=context.dense_keys,
-            context_dense_shapes=context.dense_shapes,
-            feature_list_sparse_keys=lists.sparse_keys,
-            feature_list_sparse_types=lists.sparse_types,
-            feature_list_dense_keys=lists.dense_keys,
-            feature_list_dense_types=lists.dense_types,
-            feature_list_dense_shapes=lists.dense_shapes,
-            feature_list_dense_missing_assumed_empty=missing,
+            **_described(context, lists),
             name=name,
         )
         return _by_key(context, *found[:4]), _by_key(lists, *found[4:8])
@@ -230,7 +220,6 @@ def parse_sequence_example(
     """
     context, lists = _sequence_parameters(context_features, sequence_features)
     with name_scope(name, "ParseSequenceExample", [serialized]):
-        missing = _check_sequence(context, lists)
         defaults = [
             context.default(key, dtype, None) for key, dtype in zip(context.dense_keys, context.dense_types)
         ]
@@ -242,16 +231,7 @@ def parse_sequence_example(
             Nfeature_list_sparse=len(lists.sparse_keys),
             Nfeature_list_dense=len(lists.dense_keys),
             context_dense_defaults=defaults,
-            context_sparse_keys=context.sparse_keys,
-            context_sparse_types=context.sparse_types,
-            context_dense_keys=context.dense_keys,
-            context_dense_shapes=context.dense_shapes,
-            feature_list_sparse_keys=lists.sparse_keys,
-            feature_list_sparse_types=lists.sparse_types,
-            feature_list_dense_keys=lists.dense_keys,
-            feature_list_dense_types=lists.dense_types,
-            feature_list_dense_shapes=lists.dense_shapes,
-            feature_list_dense_missing_assumed_empty=missing,
+            **_described(context, lists),
             name=name,
         )
         lengths = dict(zip(lists.dense_keys, found[8]))
@@ -264,6 +244,22 @@ def _sequence_parameters(
     if not (context or sequence):
         raise ValueError("Missing features.")
     return Parameters.of(context, CONTEXT_FEATURES), Parameters.of(sequence, SEQUENCE_FEATURES)
+
+
+def _described(context: Parameters, lists: Parameters) -> dict[str, Any]:
+    """The features as both ops want them."""
+    return {
+        "context_sparse_keys": context.sparse_keys,
+        "context_sparse_types": context.sparse_types,
+        "context_dense_keys": context.dense_keys,
+        "context_dense_shapes": context.dense_shapes,
+        "feature_list_sparse_keys": lists.sparse_keys,
+        "feature_list_sparse_types": lists.sparse_types,
+        "feature_list_dense_keys": lists.dense_keys,
+        "feature_list_dense_types": lists.dense_types,
+        "feature_list_dense_shapes": lists.dense_shapes,
+        "feature_list_dense_missing_assumed_empty": _check_sequence(context, lists),
+    }
 
 
 def _check_sequence(context: Parameters, lists: Parameters) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import NUMBERS
+from headrace.core.families import named
 from headrace.functions.control.grouping import group, with_dependencies
 from headrace.functions.math.cast import cast
 from headrace.functions.math.clip import clip_by_value
@@ -105,8 +107,10 @@ def _steps(x: Any) -> Tensor:
     return following - strided_slice.getitem(x, slice(None, -1))
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Is every element at least as large as the one before, in row-major order?
+def _ordered(called: str, relation: str, holds: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @named(
+        called,
+        f"""Is every element {relation} the one before, in row-major order?
 
     Args:
       x: a `Tensor` of numbers.
@@ -117,28 +121,18 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
 
     Raises:
       TypeError: `x` is not numeric.
-    """
-    with name_scope(name, "is_non_decreasing", [x]):
-        steps = _steps(x)
-        return reduce_all(comparison.less_equal(convert_to_tensor(0, steps.dtype), steps))
+    """,
+    )
+    def function(x: Any, name: str | None = None) -> Tensor:
+        with name_scope(name, called, [x]):
+            steps = _steps(x)
+            return reduce_all(holds(convert_to_tensor(0, steps.dtype), steps))
+
+    return function
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Is every element larger than the one before, in row-major order?
-
-    Args:
-      x: a `Tensor` of numbers.
-      name: name of the scope.
-
-    Returns:
-      A scalar bool; true if there are fewer than two elements.
-
-    Raises:
-      TypeError: `x` is not numeric.
-    """
-    with name_scope(name, "is_strictly_increasing", [x]):
-        steps = _steps(x)
-        return reduce_all(comparison.less(convert_to_tensor(0, steps.dtype), steps))
+is_non_decreasing = _ordered("is_non_decreasing", "at least as large as", comparison.less_equal)
+is_strictly_increasing = _ordered("is_strictly_increasing", "larger than", comparison.less)
 
 
 # -- counts -------------------------------------------------------------------------------------

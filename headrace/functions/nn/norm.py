@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.array.array import shape, squeeze, zeros_like
 from headrace.functions.array.indexing import gather
 from headrace.functions.math.cast import cast
@@ -21,6 +22,10 @@ from headrace.ops.nn.normalization import batch_norm, norm
 
 
 # -- statistics -----------------------------------------------------------------------------------
+def _moments(name: str | None = None, keep_dims: bool | None = None, keepdims: bool | None = None) -> None:
+    """The arguments of moments after their tensors."""
+
+
 def moments(
     x: Any,
     axes: Any,
@@ -58,13 +63,9 @@ def moments(
         return mean, variance
 
 
+@takes(_moments, first="x axes frequency_weights")
 def weighted_moments(
-    x: Any,
-    axes: Any,
-    frequency_weights: Any,
-    name: str | None = None,
-    keep_dims: bool | None = None,
-    keepdims: bool | None = None,
+    x: Any, axes: Any, frequency_weights: Any, name: Any, keep_dims: Any, keepdims: Any
 ) -> tuple[Tensor, Tensor]:
     """The mean and variance of a tensor whose elements count with weights.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.families import named
 from headrace.core.shapes import make_shape
 from headrace.functions.array.array import rank, shape
 from headrace.functions.array.checks import assert_equal
@@ -55,8 +57,10 @@ def _swap(x: Tensor, place: Any, last: Any, name: str | None = None) -> Tensor:
     return array.transpose(x, order, name=name)
 
 
-def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """exp(logits) / sum(exp(logits)) along an axis.
+def _softmax(build: Any, name: str, formula: str, example: str = "") -> Callable[..., Tensor]:
+    @named(
+        name,
+        f"""{formula} along an axis.
 
     Args:
       logits: floats.
@@ -65,29 +69,26 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
       dim: old name of `axis`.
 
     Raises:
-      InvalidArgumentError: there is no such axis.
+      InvalidArgumentError: there is no such axis.{example}
+    """,
+    )
+    def function(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+        axis = renamed("axis", axis, "dim", dim)
+        return _along(build, logits, -1 if axis is None else axis, name)
+
+    return function
+
+
+softmax = _softmax(
+    ops.softmax,
+    "softmax",
+    "exp(logits) / sum(exp(logits))",
+    """
 
     Example:
-      >>> tf.nn.softmax([0.0, np.log(3.0)])      # 0.25 0.75
-    """
-    axis = renamed("axis", axis, "dim", dim)
-    return _along(ops.softmax, logits, -1 if axis is None else axis, name)
-
-
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
-    """logits - log(sum(exp(logits))) along an axis.
-
-    Args:
-      logits: floats.
-      axis: the axis, the last one if not given.
-      name: name of the node.
-      dim: old name of `axis`.
-
-    Raises:
-      InvalidArgumentError: there is no such axis.
-    """
-    axis = renamed("axis", axis, "dim", dim)
-    return _along(ops.log_softmax, logits, -1 if axis is None else axis, name)
+      >>> tf.nn.softmax([0.0, np.log(3.0)])      # 0.25 0.75""",
+)
+log_softmax = _softmax(ops.log_softmax, "log_softmax", "logits - log(sum(exp(logits)))")
 
 
 # -- cross entropy --------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.functions.array.array import with_static_shape
 from headrace.functions.random.random import _scaled, _uniform_dtype, shape_tensor
 from headrace.functions.values.structure import name_scope
@@ -49,62 +51,49 @@ def stateless_random_uniform(
         return _scaled(drawn, high - low, low, shape, scope)
 
 
-def stateless_random_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    name: str | None = None,
-) -> Tensor:
-    """Numbers from a normal distribution.
+def _normal(build: Any, called: str, numbers: str, of: str) -> Callable[..., Tensor]:
+    @named(
+        called,
+        f"""{numbers}.
 
     Args:
       shape: shape of the result.
       seed: two integers.
-      mean: mean of the distribution.
-      stddev: standard deviation.
+      mean: mean of the {of or "distribution"}.
+      stddev: standard deviation{of and " of the " + of}.
       dtype: a float type.
       name: name of the scope.
 
     Returns:
       A tensor of the given shape.
-    """
-    with name_scope(name, "stateless_random_normal", [shape, seed, mean, stddev]) as scope:
-        shape = shape_tensor(shape)
-        mean = convert_to_tensor(mean, dtype, name="mean")
-        stddev = convert_to_tensor(stddev, dtype, name="stddev")
-        drawn = random.stateless_random_normal(shape, seed, dtype=dtype)
-        return _scaled(drawn, stddev, mean, shape, scope)
+    """,
+    )
+    def function(
+        shape: Any,
+        seed: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.float32,
+        name: str | None = None,
+    ) -> Tensor:
+        with name_scope(name, called, [shape, seed, mean, stddev]) as scope:
+            shape = shape_tensor(shape)
+            mean = convert_to_tensor(mean, dtype, name="mean")
+            stddev = convert_to_tensor(stddev, dtype, name="stddev")
+            return _scaled(build(shape, seed, dtype=dtype), stddev, mean, shape, scope)
+
+    return function
 
 
-def stateless_truncated_normal(
-    shape: Any,
-    seed: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    name: str | None = None,
-) -> Tensor:
-    """Normal numbers; those beyond two standard deviations are drawn again.
-
-    Args:
-      shape: shape of the result.
-      seed: two integers.
-      mean: mean of the untruncated distribution.
-      stddev: standard deviation of the untruncated distribution.
-      dtype: a float type.
-      name: name of the scope.
-
-    Returns:
-      A tensor of the given shape.
-    """
-    with name_scope(name, "stateless_truncated_normal", [shape, seed, mean, stddev]) as scope:
-        shape = shape_tensor(shape)
-        mean = convert_to_tensor(mean, dtype, name="mean")
-        stddev = convert_to_tensor(stddev, dtype, name="stddev")
-        drawn = random.stateless_truncated_normal(shape, seed, dtype=dtype)
-        return _scaled(drawn, stddev, mean, shape, scope)
+stateless_random_normal = _normal(
+    random.stateless_random_normal, "stateless_random_normal", "Numbers from a normal distribution", ""
+)
+stateless_truncated_normal = _normal(
+    random.stateless_truncated_normal,
+    "stateless_truncated_normal",
+    "Normal numbers; those beyond two standard deviations are drawn again",
+    "untruncated distribution",
+)
 
 
 def stateless_multinomial(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.signal.fourier import irfft, rfft
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -51,14 +52,8 @@ def dct(
         return {1: _first, 2: _second, 3: _third}[type](x, norm == "ortho")
 
 
-def idct(
-    input: Any,
-    type: int = 2,
-    n: int | None = None,
-    axis: int = -1,
-    norm: str | None = None,
-    name: str | None = None,
-) -> Tensor:
+@takes(dct)
+def idct(input: Any, type: int, n: Any, axis: int, norm: Any, name: Any) -> Tensor:
     """The inverse of dct up to a scale factor, exactly with norm="ortho".
 
     Args:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import named
 from headrace.core.shapes import make_shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -161,10 +163,12 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 # -- windows ------------------------------------------------------------------------------------
-def hann_window(
-    window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
-) -> Tensor:
-    """Hann's window, 0.5 - 0.5 cos(2 pi k / n).
+def _raised_cosine(called: str, formula: str, a: float, b: float) -> Callable[..., Tensor]:
+    """The function of a window a - b cos(2 pi k / n)."""
+
+    @named(
+        called,
+        f"""{formula}.
 
     Args:
       window_length: how many values.
@@ -177,48 +181,32 @@ def hann_window(
 
     Raises:
       ValueError: `dtype` is not a float type.
-    """
-    return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
+    """,
+    )
+    def window(
+        window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
+    ) -> Tensor:
+        dtype = dtypes.as_dtype(dtype)
+        if not dtype.is_floating:
+            raise ValueError(f"dtype must be a floating point type. Found {dtype}")
+        with name_scope(name, called, [window_length, periodic]):
+            length = scalar(window_length, "window_length", dtypes.int32)
+            if known(length) == 1:
+                return constant(np.ones(1), dtype)
+            periodic = cast.cast(scalar(periodic, "periodic", dtypes.bool_), dtypes.int32)
+            even = 1 - arithmetic.floor_mod(length, 2)
+            n = cast.cast(length + periodic * even - 1, dtype)
+            count = cast.cast(range_(0, length, 1), dtype)
+            angle = count * constant(2 * np.pi, dtype) / n
+            window = constant(a, dtype) - constant(b, dtype) * trigonometry.cos(angle)
+            if known(length) is not None:
+                return window
+            # One value alone is 1; the formula has 0 / 0 there.
+            is_one = array.fill(array.shape(window), comparison.equal(length, 1))
+            return where.select(is_one, array.ones_like(window), window)
+
+    return window
 
 
-def hamming_window(
-    window_length: Any, periodic: Any = True, dtype: Any = dtypes.float32, name: str | None = None
-) -> Tensor:
-    """Hamming's window, 0.54 - 0.46 cos(2 pi k / n).
-
-    Args:
-      window_length: how many values.
-      periodic: n is the next odd number instead of the length - 1: for spectral analysis.
-      dtype: a float type.
-      name: name of the scope.
-
-    Returns:
-      [window_length].
-
-    Raises:
-      ValueError: `dtype` is not a float type.
-    """
-    return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
-
-
-def _raised_cosine(
-    name: str | None, default_name: str, length: Any, periodic: Any, dtype: Any, a: float, b: float
-) -> Tensor:
-    dtype = dtypes.as_dtype(dtype)
-    if not dtype.is_floating:
-        raise ValueError(f"dtype must be a floating point type. Found {dtype}")
-    with name_scope(name, default_name, [length, periodic]):
-        length = scalar(length, "window_length", dtypes.int32)
-        if known(length) == 1:
-            return constant(np.ones(1), dtype)
-        periodic = cast.cast(scalar(periodic, "periodic", dtypes.bool_), dtypes.int32)
-        even = 1 - arithmetic.floor_mod(length, 2)
-        n = cast.cast(length + periodic * even - 1, dtype)
-        count = cast.cast(range_(0, length, 1), dtype)
-        angle = count * constant(2 * np.pi, dtype) / n
-        window = constant(a, dtype) - constant(b, dtype) * trigonometry.cos(angle)
-        if known(length) is not None:
-            return window
-        # One value alone is 1; the formula has 0 / 0 there.
-        is_one = array.fill(array.shape(window), comparison.equal(length, 1))
-        return where.select(is_one, array.ones_like(window), window)
+hann_window = _raised_cosine("hann_window", "Hann's window, 0.5 - 0.5 cos(2 pi k / n)", 0.5, 0.5)
+hamming_window = _raised_cosine("hamming_window", "Hamming's window, 0.54 - 0.46 cos(2 pi k / n)", 0.54, 0.46)
