@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 
 def named(name: str, doc: str | None = None) -> Callable[[T], T]:
@@ -90,7 +91,7 @@ def takes(
     return decorate
 
 
-def arguments_of(template: type, *without: str, **defaults: Any) -> Callable[[type], type]:
+def arguments_of(template: type, *without: str, **defaults: Any) -> Callable[[C], C]:
     """A decorator for a class that takes the arguments of `template` and hands them on to the class above it.
 
     Args:

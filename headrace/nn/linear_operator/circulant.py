@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import arguments_of
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array as array_functions
 from headrace.functions.array import checks
@@ -21,7 +22,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.array import broadcast as broadcast_ops
 from headrace.ops.array.reverse import reverse_v2
 from headrace.ops.declaration import array
@@ -45,15 +46,9 @@ class _Circulant(LinearOperator):
 
     _depth: int
 
+    @hinted(is_square=True)
     def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = dtypes.complex64,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        name: str | None = None,
+        self, spectrum: Any, input_output_dtype: Any = dtypes.complex64, *, name: str | None, **hints: Hint
     ) -> None:
         with name_scope(name, values=[spectrum]):
             self._spectrum = convert_to_tensor(spectrum, name="spectrum")
@@ -62,21 +57,15 @@ class _Circulant(LinearOperator):
                 raise ValueError(
                     f"Argument spectrum must have at least {self._depth} dimensions.  Found: {self._spectrum}"
                 )
-            is_self_adjoint = batch.implied(
+            hints["is_self_adjoint"] = batch.implied(
                 not self._spectrum.dtype.is_complex,
-                is_self_adjoint,
+                hints["is_self_adjoint"],
                 "A real spectrum always corresponds to a self-adjoint operator.",
             )
-            batch.implied(True, is_square, "A circulant operator, of blocks or not, is always square.")
-            super().__init__(
-                input_output_dtype,
-                [self._spectrum],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                True,
-                name,
+            batch.implied(
+                True, hints["is_square"], "A circulant operator, of blocks or not, is always square."
             )
+            super().__init__(input_output_dtype, [self._spectrum], **hints | {"is_square": True}, name=name)
 
     @property
     def block_depth(self) -> int:
@@ -182,6 +171,7 @@ class _Circulant(LinearOperator):
         return value * ones
 
 
+@arguments_of(_Circulant, name="LinearOperatorCirculant")
 class LinearOperatorCirculant(_Circulant):
     """Circulant matrices: each row is the one above, shifted by one place.
 
@@ -197,27 +187,8 @@ class LinearOperatorCirculant(_Circulant):
 
     _depth = 1
 
-    def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = dtypes.complex64,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        name: str = "LinearOperatorCirculant",
-    ) -> None:
-        super().__init__(
-            spectrum,
-            input_output_dtype,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-        )
 
-
+@arguments_of(_Circulant, name="LinearOperatorCirculant2D")
 class LinearOperatorCirculant2D(_Circulant):
     """Block circulant matrices whose blocks are circulant.
 
@@ -233,27 +204,8 @@ class LinearOperatorCirculant2D(_Circulant):
 
     _depth = 2
 
-    def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = dtypes.complex64,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        name: str = "LinearOperatorCirculant2D",
-    ) -> None:
-        super().__init__(
-            spectrum,
-            input_output_dtype,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-        )
 
-
+@arguments_of(_Circulant, name="LinearOperatorCirculant3D")
 class LinearOperatorCirculant3D(_Circulant):
     """Block circulant matrices whose blocks are block circulant with circulant blocks.
 
@@ -269,26 +221,6 @@ class LinearOperatorCirculant3D(_Circulant):
 
     _depth = 3
 
-    def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = dtypes.complex64,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        name: str = "LinearOperatorCirculant3D",
-    ) -> None:
-        super().__init__(
-            spectrum,
-            input_output_dtype,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-        )
-
 
 class LinearOperatorToeplitz(LinearOperator):
     """Matrices that are constant along every diagonal.
@@ -303,16 +235,8 @@ class LinearOperatorToeplitz(LinearOperator):
       name: name of the operator.
     """
 
-    def __init__(
-        self,
-        col: Any,
-        row: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorToeplitz",
-    ) -> None:
+    @hinted(name="LinearOperatorToeplitz")
+    def __init__(self, col: Any, row: Any, *, name: str, **hints: Hint) -> None:
         with name_scope(name, values=[row, col]):
             self._row = convert_to_tensor(row, name="row")
             self._col = convert_to_tensor(col, name="col")
@@ -322,16 +246,10 @@ class LinearOperatorToeplitz(LinearOperator):
             sizes = [t.shape.dim(-1) for t in (self._row, self._col)]
             if None not in sizes and sizes[0] != sizes[1]:
                 raise ValueError("Expected square matrix, got row and col with mismatched dimensions.")
-            if is_square is False:
+            if hints["is_square"] is False:
                 raise ValueError("Only square Toeplitz operators currently supported.")
             super().__init__(
-                self._row.dtype,
-                [self._row, self._col],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                True,
-                name,
+                self._row.dtype, [self._row, self._col], **hints | {"is_square": True}, name=name
             )
             # The corner of a circulant matrix of twice the size has these diagonals.
             lead = broadcast_ops.broadcast_args(array.shape(self._row), array.shape(self._col))

@@ -13,7 +13,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.declaration import array
 from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.math import arithmetic, exponential
@@ -41,26 +41,11 @@ class LinearOperatorFullMatrix(LinearOperator):
       name: name of the operator.
     """
 
-    def __init__(
-        self,
-        matrix: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorFullMatrix",
-    ) -> None:
+    @hinted(name="LinearOperatorFullMatrix")
+    def __init__(self, matrix: Any, *, name: str, **hints: Hint) -> None:
         with name_scope(name, values=[matrix]):
             self._matrix = _checked(batch.kept(matrix, "matrix"), "matrix")
-            super().__init__(
-                self._matrix.dtype,
-                [self._matrix],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square,
-                name,
-            )
+            super().__init__(self._matrix.dtype, [self._matrix], **hints, name=name)
 
     def _shape(self) -> Shape:
         return self._matrix.shape
@@ -87,28 +72,13 @@ class LinearOperatorLowerTriangular(LinearOperator):
       name: name of the operator.
     """
 
-    def __init__(
-        self,
-        tril: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorLowerTriangular",
-    ) -> None:
-        if is_square is False:
+    @hinted(name="LinearOperatorLowerTriangular")
+    def __init__(self, tril: Any, *, name: str, **hints: Hint) -> None:
+        if hints["is_square"] is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
         with name_scope(name, values=[tril]):
             self._tril = _checked(batch.kept(tril, "tril"), "tril")
-            super().__init__(
-                self._tril.dtype,
-                [self._tril],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                True,
-                name,
-            )
+            super().__init__(self._tril.dtype, [self._tril], **hints | {"is_square": True}, name=name)
 
     def _shape(self) -> Shape:
         return self._tril.shape

@@ -7,7 +7,7 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.declaration import array
 from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.math import arithmetic
@@ -27,23 +27,16 @@ class _Derived(LinearOperator):
     _what: str
     _suffix: str
 
-    def __init__(
-        self,
-        operator: LinearOperator,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str | None = None,
-    ) -> None:
+    @hinted()
+    def __init__(self, operator: LinearOperator, *, name: str | None, **hints: Hint) -> None:
         self._operator = operator
         given = {
-            "is_square": (is_square, "square"),
-            "is_non_singular": (is_non_singular, "non-singular"),
-            "is_self_adjoint": (is_self_adjoint, "self-adjoint"),
-            "is_positive_definite": (is_positive_definite, "positive-definite"),
+            "is_square": (hints["is_square"], "square"),
+            "is_non_singular": (hints["is_non_singular"], "non-singular"),
+            "is_self_adjoint": (hints["is_self_adjoint"], "self-adjoint"),
+            "is_positive_definite": (hints["is_positive_definite"], "positive-definite"),
         }
-        hints = {
+        found = {
             key: combined(
                 operator, key, hint, f"An operator is {word} if and only if its {self._what} is {word}."
             )
@@ -51,7 +44,7 @@ class _Derived(LinearOperator):
         }
         name = name or operator.name + self._suffix
         with name_scope(name, values=operator.graph_parents):
-            super().__init__(operator.dtype, operator.graph_parents, name=name, **hints)
+            super().__init__(operator.dtype, operator.graph_parents, name=name, **found)
 
     @property
     def operator(self) -> LinearOperator:
@@ -132,25 +125,18 @@ class LinearOperatorInversion(_Derived):
 
     _what, _suffix = "inverse", "_inv"
 
-    def __init__(
-        self,
-        operator: LinearOperator,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str | None = None,
-    ) -> None:
+    @hinted()
+    def __init__(self, operator: LinearOperator, *, name: str | None, **hints: Hint) -> None:
         for word, own, given in (
-            ("is_non_singular", operator.is_non_singular, is_non_singular),
-            ("is_square", operator.is_square, is_square),
+            ("is_non_singular", operator.is_non_singular, hints["is_non_singular"]),
+            ("is_square", operator.is_square, hints["is_square"]),
         ):
             if own is False or given is False:
                 raise ValueError(
                     f"operator and supplied hints must have `{word}` equal to `True` or `None`.  "
                     f"Found {own}, {given}"
                 )
-        super().__init__(operator, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+        super().__init__(operator, **hints, name=name)
 
     def _shape(self) -> Shape:
         return self.operator.shape

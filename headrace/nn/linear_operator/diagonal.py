@@ -12,7 +12,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import matrix_terms as terms
@@ -31,34 +31,19 @@ class LinearOperatorDiag(LinearOperator):
       name: name of the operator.
     """
 
-    def __init__(
-        self,
-        diag: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorDiag",
-    ) -> None:
+    @hinted(name="LinearOperatorDiag")
+    def __init__(self, diag: Any, *, name: str, **hints: Hint) -> None:
         with name_scope(name, values=[diag]):
             self._diag = batch.kept(diag, "diag")
             if self._diag.shape.rank == 0:
                 raise ValueError(f"Argument diag must have at least 1 dimension.  Found: {self._diag}")
             if not self._diag.dtype.is_complex:
-                if is_self_adjoint is False:
+                if hints["is_self_adjoint"] is False:
                     raise ValueError("A real diagonal operator is always self adjoint.")
-                is_self_adjoint = True
-            if is_square is False:
+                hints["is_self_adjoint"] = True
+            if hints["is_square"] is False:
                 raise ValueError("Only square diagonal operators currently supported.")
-            super().__init__(
-                self._diag.dtype,
-                [self._diag],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                True,
-                name,
-            )
+            super().__init__(self._diag.dtype, [self._diag], **hints | {"is_square": True}, name=name)
 
     @property
     def diag(self) -> Any:

@@ -14,7 +14,7 @@ from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
 from headrace.nn.linear_operator.diagonal import LinearOperatorDiag
 from headrace.nn.linear_operator.identity import LinearOperatorIdentity
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.array import broadcast as broadcast_ops
 from headrace.ops.declaration import array
 from headrace.ops.linalg import factor as linalg_factor
@@ -39,6 +39,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
       name: name of the operator.
     """
 
+    @hinted(name="LinearOperatorLowRankUpdate")
     def __init__(
         self,
         base_operator: LinearOperator,
@@ -46,11 +47,9 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         diag_update: Any = None,
         v: Any = None,
         is_diag_update_positive: Hint = None,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorLowRankUpdate",
+        *,
+        name: str,
+        **hints: Hint,
     ) -> None:
         dtype = base_operator.dtype
         if diag_update is None:
@@ -64,30 +63,22 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         self._use_cholesky = bool(
             symmetric and base_operator.is_positive_definite and is_diag_update_positive
         )
-        is_self_adjoint = batch.implied(
+        hints["is_self_adjoint"] = batch.implied(
             symmetric and not dtype.is_complex,
-            is_self_adjoint,
+            hints["is_self_adjoint"],
             "L is self-adjoint and D real, so L + UDU^H must be a self-adjoint operator.",
         )
         if self._use_cholesky:
-            if False in (is_positive_definite, is_self_adjoint, is_non_singular):
+            if False in (hints["is_positive_definite"], hints["is_self_adjoint"], hints["is_non_singular"]):
                 raise ValueError("Arguments imply this is self-adjoint positive-definite operator.")
-            is_positive_definite = is_self_adjoint = True
+            hints["is_positive_definite"] = hints["is_self_adjoint"] = True
         with name_scope(name, values=[*base_operator.graph_parents, u, diag_update, v]):
             self._u = batch.kept(u, "u")
             self._v = self._u if v is None else batch.kept(v, "v")
             self._diag_update = None if diag_update is None else batch.kept(diag_update, "diag_update")
             self._base_operator = base_operator
             own = [p for p in (self._u, self._diag_update, self._v) if p is not None]
-            super().__init__(
-                dtype,
-                [*base_operator.graph_parents, *own],
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square,
-                name,
-            )
+            super().__init__(dtype, [*base_operator.graph_parents, *own], **hints, name=name)
             self._is_diag_update_positive = is_diag_update_positive
             self._diag_operator = self._make_diag_operator()
             self._check_shapes()

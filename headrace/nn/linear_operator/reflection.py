@@ -14,7 +14,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import matrix_terms as terms
@@ -33,28 +33,23 @@ class LinearOperatorHouseholder(LinearOperator):
       name: name of the operator.
     """
 
-    def __init__(
-        self,
-        reflection_axis: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str = "LinearOperatorHouseholder",
-    ) -> None:
+    @hinted(name="LinearOperatorHouseholder")
+    def __init__(self, reflection_axis: Any, *, name: str, **hints: Hint) -> None:
         with name_scope(name, values=[reflection_axis]):
             self._axis = batch.kept(reflection_axis, "reflection_axis")
             if self._axis.shape.rank == 0:
                 raise ValueError(
                     f"Argument reflection_axis must have at least 1 dimension.  Found: {self._axis}"
                 )
-            if is_self_adjoint is False:
+            if hints["is_self_adjoint"] is False:
                 raise ValueError("A Householder operator is always self adjoint.")
-            if is_positive_definite is True:
+            if hints["is_positive_definite"] is True:
                 raise ValueError("A Householder operator is always non-positive definite.")
-            if is_square is False:
+            if hints["is_square"] is False:
                 raise ValueError("A Householder operator is always square.")
-            super().__init__(self._axis.dtype, [self._axis], is_non_singular, True, False, True, name)
+            super().__init__(
+                self._axis.dtype, [self._axis], hints["is_non_singular"], True, False, True, name
+            )
 
     @property
     def reflection_axis(self) -> Any:

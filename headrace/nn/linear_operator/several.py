@@ -16,7 +16,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted
 from headrace.ops.array import broadcast as broadcast_ops
 from headrace.ops.array.constant import pack
 from headrace.ops.declaration import array
@@ -44,15 +44,8 @@ class _Several(LinearOperator):
     _result: str  # what the result is called in messages
     _keeps: tuple[str, ...] = ()  # hints that hold for the result if they hold for every part
 
-    def __init__(
-        self,
-        operators: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str | None = None,
-    ) -> None:
+    @hinted()
+    def __init__(self, operators: Any, *, name: str | None, **hints: Hint) -> None:
         assert_proper_iterable(operators)
         self._operators: list[LinearOperator] = list(operators)
         if not self._operators:
@@ -61,11 +54,6 @@ class _Several(LinearOperator):
         if any(o.dtype != dtype for o in self._operators):
             types = "   ".join(str((o.name, o.dtype)) for o in self._operators)
             raise TypeError(f"Expected all operators to have the same dtype.  Found {types}")
-        hints: dict[str, Hint] = {
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-        }
         for key in self._keeps:
             if all(getattr(o, key) for o in self._operators):
                 if hints[key] is False:
@@ -75,7 +63,7 @@ class _Several(LinearOperator):
         parents = [p for o in self._operators for p in o.graph_parents]
         name = name or self._word.join(o.name for o in self._operators)
         with name_scope(name, values=parents):
-            super().__init__(dtype, parents, is_square=is_square, name=name, **hints)
+            super().__init__(dtype, parents, name=name, **hints)
 
     @property
     def operators(self) -> list[LinearOperator]:
@@ -159,20 +147,13 @@ class LinearOperatorBlockDiag(_Several):
     _word, _result = "_ds_", "direct sum"
     _keeps = ("is_non_singular", "is_self_adjoint", "is_positive_definite")
 
-    def __init__(
-        self,
-        operators: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        name: str | None = None,
-    ) -> None:
+    @hinted(is_square=True)
+    def __init__(self, operators: Any, *, name: str | None, **hints: Hint) -> None:
         assert_proper_iterable(operators)
         operators = list(operators)
-        if not (is_square and all(o.is_square for o in operators)):
+        if not (hints["is_square"] and all(o.is_square for o in operators)):
             raise ValueError("Can only represent a block diagonal of square matrices.")
-        super().__init__(operators, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
+        super().__init__(operators, **hints | {"is_square": True}, name=name)
 
     def _shape(self) -> Shape:
         side = _known([o.shape.dim(-1) for o in self._operators], sum)

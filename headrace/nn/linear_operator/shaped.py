@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import changed
 from headrace.core.shapes import Dimension, Shape
 from headrace.functions.array import array
 from headrace.functions.values.structure import name_scope
@@ -16,18 +20,53 @@ from headrace.variables.functions.module import Module
 Hint = bool | None  # True, False, or not known
 
 
+def _hints(
+    is_non_singular: Hint = None,
+    is_self_adjoint: Hint = None,
+    is_positive_definite: Hint = None,
+    is_square: Hint = None,
+    name: str | None = None,
+) -> None:
+    """The arguments that operators take after their own."""
+
+
+def hinted(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator for a constructor of an operator with `name` and **hints: they get these defaults.
+
+    It is called with the hints by position or by name, behind its own arguments.
+    """
+
+    def decorate(constructor: Callable[..., None]) -> Callable[..., None]:
+        own = changed(constructor, (*inspect.signature(_hints).parameters, "hints")).parameters.values()
+        last = changed(_hints, **defaults).parameters.values()
+        signature = inspect.signature(constructor).replace(parameters=[*own, *last])
+
+        @functools.wraps(constructor)
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            constructor(**given.arguments)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        return __init__
+
+    return decorate
+
+
 class Shaped(Module):
     """The part of LinearOperator (its documentation is there) that says what it is."""
 
+    @hinted()
     def __init__(
         self,
         dtype: Any,
         graph_parents: Any = None,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = None,
-        name: str | None = None,
+        *,
+        is_non_singular: Hint,
+        is_self_adjoint: Hint,
+        is_positive_definite: Hint,
+        is_square: Hint,
+        name: str | None,
     ) -> None:
         is_non_singular = batch.implied(
             is_positive_definite, is_non_singular, "A positive definite matrix is always non-singular."
