@@ -141,11 +141,14 @@ def register(kind: str, maker: Maker) -> None:
     KINDS[kind] = maker
 
 
-def local_devices(counts: dict[str, int]) -> tuple[Device, ...]:
-    """The devices of a session in one process: a CPU at least, which comes first."""
+LOCAL = "/job:localhost/replica:0/task:0"
+
+
+def local_devices(counts: dict[str, int], task: str = LOCAL) -> tuple[Device, ...]:
+    """The devices of a session in one process, or of a task: a CPU at least, which comes first."""
     wanted = {"CPU": counts.get("CPU", 0) or 1} | {k: n for k, n in counts.items() if k != "CPU"}
     return tuple(
-        KINDS[kind](f"/job:localhost/replica:0/task:0/device:{kind}:{i}")
+        KINDS[kind](f"{task}/device:{kind}:{i}")
         for kind, count in wanted.items()
         if kind in KINDS
         for i in range(count)

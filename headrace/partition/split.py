@@ -10,6 +10,7 @@ branches are whole, without seeing the other pieces.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
-from headrace.ops.control.transfer import recv, send
+from headrace.ops.control.transfer import as_attribute, recv, send
 from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug
 from headrace.plan.frames import Path, frames_of
 from headrace.plan.guards import ALIVE_IF, SAME_AS, Guard, Guards, to_text
@@ -36,9 +37,10 @@ class Piece:
     fetches: tuple[int, ...]
 
 
-def split(plan: Plan) -> list[Piece]:
-    """One piece per device; a plan on one device is the only piece, as it is."""
-    pieces = _pieces(plan)
+def split(plan: Plan, incarnations: Mapping[str, int] | None = None) -> list[Piece]:
+    """One piece per device; a plan on one device is the only piece, as it is.  `incarnations` of devices in
+    other processes are part of the keys: a value for a task that has gone reaches nobody else."""
+    pieces = _pieces(plan, incarnations or {})
     if "pieces" in options.shown():
         options.show("pieces", describe(pieces))
     return pieces
@@ -54,18 +56,18 @@ def describe(pieces: list[Piece]) -> str:
     return "\n".join(lines)
 
 
-def _pieces(plan: Plan) -> list[Piece]:
+def _pieces(plan: Plan, incarnations: Mapping[str, int]) -> list[Piece]:
     devices = list(dict.fromkeys(n.device for n in plan.nodes.values()))
     if len(devices) <= 1:
         device = devices[0] if devices else ""
         everything = tuple(range(len(plan.feeds))), tuple(range(len(plan.fetches)))
         return [Piece(device, plan, *everything)]
-    return _Cutter(localized(plan)).pieces()
+    return _Cutter(localized(plan), incarnations).pieces()
 
 
 class _Cutter:
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, incarnations: Mapping[str, int]) -> None:
+        self.plan, self.incarnations = plan, incarnations
         self.frames = frames_of(plan)
         self.guards = Guards(is_lenient=True)
         for node in plan.nodes.values():
@@ -159,7 +161,7 @@ class _Cutter:
         ends = {
             "tensor_name": f"edge_{edge.node}_{edge.index}",
             "send_device": source.device,
-            "send_device_incarnation": 1,
+            "send_device_incarnation": as_attribute(self.incarnations.get(source.device, 1)),
             "recv_device": device,
             "client_terminated": False,
         }

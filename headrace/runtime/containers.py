@@ -54,3 +54,21 @@ class Containers:
             with self._lock:
                 found = self.node_state.setdefault(node, ({}, threading.RLock()))
         return found
+
+
+class SessionContainers(Containers):
+    """One session's view of the resources of a task: variables, queues and tables are the task's; the state
+    of nodes, such as the counters of random ops, is the session's own."""
+
+    def __init__(self, shared: Containers) -> None:
+        self._shared = shared
+        self._items, self._lock = shared._items, shared._lock
+        self.node_state = {}
+
+    @property
+    def generation(self) -> int:
+        return self._shared.generation
+
+    @generation.setter
+    def generation(self, value: int) -> None:
+        self._shared.generation = value

@@ -10,17 +10,11 @@ from typing import Any
 
 from headrace.codegen.program.arenas import ARENAS
 from headrace.core.collecting import paused
-from headrace.core.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    at,
-)
+from headrace.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, at
 from headrace.core.interrupts import noted
 from headrace.core.later import call_later
 from headrace.core.modules import late
+from headrace.core.text import as_bytes
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -35,12 +29,12 @@ from headrace.session.hints import add_hint
 from headrace.session.library import Library
 from headrace.session.results import to_user
 from headrace.session.run_cache import Prepared, RunCache, prepare
-from headrace.session.settings import Configuration, configuration
+from headrace.session.settings import Configuration, DeviceAttributes, configuration
+from headrace.session.targets import Remote, connect
 
 import_export = late("headrace.ops.graphdef.import_export")
 partial = late("headrace.session.partial")
 profile = late("headrace.runtime.profile")
-settings = late("headrace.session.settings")
 
 
 class _Signature:
@@ -77,22 +71,18 @@ class BaseSession:
             raise TypeError(f"target must be a string, but got {type(target)}")
         self._graph = graph if graph is not None else defaults.get_default_graph()
         self._target = target or ""
-        if self._target:
-            raise NotFoundError(
-                None,
-                None,
-                "No session factory registered for the given session options: "
-                f"{{target: {self._target!r}}}; this process is the target ''.",
-            )
         self._config = config
         self._settings: Configuration = configuration(config)
+        self._remote: Remote | None = None  # who runs the steps, where it is not this process
+        if self._target:
+            self._remote = connect(as_bytes(self._target).decode(), self._graph, config)
         self._containers = Containers()
         self._cache = RunCache()
         self._steps: set[Step] = set()
         self._ending = Cancel()  # set when the session is closed: ends steps that have no Step
         self._lock = threading.Lock()
         self._closed = False
-        self._library = Library(self)
+        self._library = Library(self._graph, self._settings.run)
         self._partial: dict[str, Any] = {}
         self._checked_nodes = self._watched_steps = 0
         live.add(self)
@@ -111,7 +101,8 @@ class BaseSession:
         return self._target
 
     def list_devices(self) -> list[Any]:
-        return [settings.DeviceAttributes(device) for device in self._settings.run.devices]
+        devices = self._settings.run.devices if self._remote is None else self._remote.list_devices()
+        return [DeviceAttributes(device) for device in devices]
 
     def as_default(self) -> AbstractContextManager[Any]:
         return defaults.default_session(self)  # type: ignore[no-any-return]
@@ -207,10 +198,13 @@ class BaseSession:
         key = (Prepared, signature)  # no structure of fetches is like that
         prepared = self._cache.get(key, self._graph._mutations)
         if prepared is None:
-            if self._settings.place_whole_graph:
-                self._check_devices()
-            with paused:
-                prepared = prepare(self._graph, *signature, self._settings.run)
+            if self._remote is not None:
+                prepared = self._remote.prepare(*signature)
+            else:
+                if self._settings.place_whole_graph:
+                    self._check_devices()
+                with paused:
+                    prepared = prepare(self._graph, *signature, self._settings.run)
             self._cache.put(key, prepared)
         return _Signature(prepared, tensors, structure)
 
@@ -371,6 +365,8 @@ class BaseSession:
         for step in list(self._steps):
             step.cancel.set(reason)
         self._partial.clear()
+        if self._remote is not None:
+            self._remote.close()
         self._containers.clear()
         self._cache = RunCache()
         ARENAS.release()

@@ -5,17 +5,16 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from headrace.core.modules import late
+from headrace.graph.graph import Graph
 from headrace.runtime.step import Step
-
-run_cache = late("headrace.session.run_cache")
+from headrace.session.run_cache import Settings, prepare
 
 
 class Library:
-    """Prepares a function's body once per session, and runs it as part of a step."""
+    """Prepares a function's body once per session or registered graph, and runs it as part of a step."""
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    def __init__(self, graph: Graph, settings: Settings) -> None:
+        self._graph, self._settings = graph, settings
         self._prepared: dict[Any, Any] = {}
         self._lock = threading.Lock()
 
@@ -31,8 +30,5 @@ class Library:
         return result
 
     def _prepare(self, function: Any) -> Any:
-        graph = self._session.graph
-        body = graph._functions[getattr(function, "name", function)].body_graph()
-        return run_cache.prepare(
-            body.graph, body.inputs, body.outputs, body.targets, self._session._settings.run
-        )
+        body = self._graph._functions[getattr(function, "name", function)].body_graph()
+        return prepare(body.graph, body.inputs, body.outputs, body.targets, self._settings)

@@ -19,7 +19,7 @@ from headrace.passes.pipeline import PIPELINE, Pass, improve
 from headrace.placement.place import explain, place
 from headrace.plan.inline import inline
 from headrace.plan.late_reads import late_reads
-from headrace.plan.plan import PlanNode
+from headrace.plan.plan import Plan, PlanNode
 from headrace.plan.prune import prune
 from headrace.plan.state_order import order_state
 from headrace.plan.text import to_text
@@ -97,7 +97,20 @@ def prepare(
     targets: Sequence[Node],
     settings: Settings,
 ) -> Prepared:
-    """The path of a signature: prune, inline, place, improve, split, prepare."""
+    """The path of a signature in one process: what `make_plan` does, then split, prepare."""
+    pieces = split(make_plan(graph, feeds, fetches, targets, settings))
+    programs = [settings.device(p.device).prepare(p.plan) for p in pieces]
+    return Prepared(pieces, programs, len(fetches))
+
+
+def make_plan(
+    graph: Graph,
+    feeds: Sequence[Tensor],
+    fetches: Sequence[Tensor],
+    targets: Sequence[Node],
+    settings: Settings,
+) -> Plan:
+    """Prune, inline, place, improve: a plan in which every node has a device."""
     plan = inline(prune(graph, feeds, fetches, targets))
     # Placed first: what a node asks for counts even if the node is folded away afterwards.
     plan = place(plan, settings.names, settings.soft_placement, settings.can_run)
@@ -108,9 +121,7 @@ def prepare(
         print(explain(plan), flush=True)
     if options.shown():
         options.show("plan", to_text(plan))
-    pieces = split(plan)
-    programs = [settings.device(p.device).prepare(p.plan) for p in pieces]
-    return Prepared(pieces, programs, len(fetches))
+    return plan
 
 
 class RunCache:

@@ -7,9 +7,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from headrace.core.errors import NotFoundError, OpError
+from headrace.core.errors import OpError
 from headrace.graph import defaults
 from headrace.graph.graph import Graph
+from headrace.session import targets
 from headrace.session.base import BaseSession, live
 
 
@@ -60,7 +61,8 @@ class Session(BaseSession):
         The target "" is this process.
         """
         if target:
-            raise NotFoundError(None, None, f"no transport serves the target {target!r}")
+            targets.reset(target, list(containers or ()), config)
+            return
         for session in list(live):
             session._containers.clear(list(containers) if containers else None)
             session.close()

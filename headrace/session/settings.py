@@ -52,20 +52,15 @@ def _interpreted(device: Device) -> Device:
 class DeviceAttributes:
     """One device of a session, as `Session.list_devices` shows it."""
 
-    def __init__(self, device: Device) -> None:
-        self.name = device.name
+    def __init__(self, device: Any) -> None:
+        """`device`: a Device, or what a task says of one."""
+        self.name: str = device.name
+        self.memory_limit_bytes: int = getattr(device, "memory_limit", 256 << 20)
+        self.incarnation: int = getattr(device, "incarnation", 1)
 
     @property
     def device_type(self) -> str:
         return parse(self.name).device_type or ""
-
-    @property
-    def memory_limit_bytes(self) -> int:
-        return 256 << 20
-
-    @property
-    def incarnation(self) -> int:
-        return 1
 
     def __repr__(self) -> str:
         return (

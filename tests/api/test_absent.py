@@ -36,7 +36,7 @@ def imported(place: str, name: str):
         "tf.keras.layers.Dense",
         "tf.data.Dataset",
         "tf.estimator",
-        "tf.train.ClusterSpec",
+        "tf.train.SyncReplicasOptimizer",
         "tf.test.create_local_cluster",
         "tf.compat.v2",
         "tf.raw_ops.SdcaOptimizer",

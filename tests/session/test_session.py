@@ -235,7 +235,7 @@ def test_reset_closes_the_sessions_of_this_process():
     with pytest.raises(RuntimeError, match="closed Session"):
         session.run(v)
     with pytest.raises(tf.errors.NotFoundError):
-        tf.Session.reset("grpc://nowhere")
+        tf.Session.reset("fax://nowhere")
 
 
 def test_containers_keep_their_variables_apart():

@@ -1,3 +1,6 @@
 """Public names of the family: distributed."""
 
-NAMES: dict[str, str] = {}
+NAMES: dict[str, str] = {
+    "headrace.distributed.cluster": "train.ClusterSpec",
+    "headrace.distributed.server": "{train.,distribute.}Server",
+}

@@ -26,29 +26,40 @@ ONCE = "0:0"  # outside of loops
 
 def rendezvous_key(attrs: Mapping[str, Any], tag: str = ONCE) -> str:
     """TF's key: both devices, the incarnation of the sender, the edge; `tag`: frame and iteration."""
-    return (
-        f"{attrs['send_device']};{attrs['send_device_incarnation']:016x};{attrs['recv_device']};"
-        f"{attrs['tensor_name']};{tag}"
-    )
+    incarnation = (
+        attrs["send_device_incarnation"] & (1 << 64) - 1
+    )  # the attribute has a sign, the key has none
+    return f"{attrs['send_device']};{incarnation:016x};{attrs['recv_device']};{attrs['tensor_name']};{tag}"
 
 
-@op("_Send", "tensor: T ->", attrs={"T": Type()} | _ENDS, traits={STATEFUL}, shape=none)
-def send(ctx, tensor):
+def as_attribute(incarnation: int) -> int:
+    """64 bits without a sign as the attribute has them, with one."""
+    return incarnation - (1 << 64) if incarnation >> 63 else incarnation
+
+
+def _send(ctx, tensor):
     """Leave a value under its key for another device."""
     ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
     return ()
 
 
-@op(
-    "_Recv",
-    "-> tensor: tensor_type",
-    attrs={"tensor_type": Type()} | _ENDS,
-    traits={STATEFUL, BLOCKING},
-    shape=unknown,
-)
-def recv(ctx):
+def _recv(ctx):
     """The value that another device has left, or will leave, under its key."""
     return ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
+
+
+_sends: dict[str, Any] = {"attrs": {"T": Type()} | _ENDS, "traits": {STATEFUL}, "shape": none}
+_receives: dict[str, Any] = {
+    "attrs": {"tensor_type": Type()} | _ENDS,
+    "traits": {STATEFUL, BLOCKING},
+    "shape": unknown,
+}
+send = op("_Send", "tensor: T ->", **_sends)(_send)
+recv = op("_Recv", "-> tensor: tensor_type", **_receives)(_recv)
+# TF's, where the value is in the host's memory on both sides; here that makes no difference.
+host_send = op("_HostSend", "tensor: T ->", **_sends)(_send)
+host_recv = op("_HostRecv", "-> tensor: tensor_type", **_receives)(_recv)
+SENDS, RECEIVES = frozenset({send, host_send}), frozenset({recv, host_recv})
 
 
 arg = primitive(

@@ -33,6 +33,7 @@ function_library = late("headrace.ops.graphdef.function_library")
 
 CONTROL = -1  # the index of a control edge
 _VALID = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*(>[A-Za-z0-9.][A-Za-z0-9_.\-/]*)*$")
+_INTERNAL = re.compile(r"^[A-Za-z0-9_.][A-Za-z0-9_.\-/>]*$")
 _INDEX = re.compile(r"^(.*):(0|[1-9][0-9]*)$", re.DOTALL)
 _NEXT, _MERGE = ("NextIteration", "RefNextIteration"), ("Merge", "RefMerge")
 # Ops whose shape rule once was wrong: an old graph's note of their shape is ignored if it differs.
@@ -91,7 +92,7 @@ def _prefixes(names: Iterable[str]) -> set[str]:
     return found
 
 
-def _source(text: str) -> tuple[str, int]:
+def source(text: str) -> tuple[str, int]:
     """("a", 1) of "a:1", ("a", 0) of "a", ("a", CONTROL) of "^a"."""
     if text.startswith("^"):
         return text[1:], CONTROL
@@ -113,9 +114,13 @@ def tensor_name(name: str) -> tuple[str, int]:
 
 # -- the work -----------------------------------------------------------------------------------
 class Import:
-    """One import.  `run` does it; whatever fails before its end is undone."""
+    """One import.  `run` does it; whatever fails before its end is undone.  `is_internal`: names of the
+    system's own nodes, which begin with an underscore, are welcome."""
 
-    def __init__(self, graph: Graph, graph_def: Any, mapping: dict[Any, Any], scope: str) -> None:
+    def __init__(
+        self, graph: Graph, graph_def: Any, mapping: dict[Any, Any], scope: str, is_internal: bool = False
+    ) -> None:
+        self.is_internal, self.valid = is_internal, _INTERNAL if is_internal else _VALID
         self.graph, self.message, self.mapping, self.scope = graph, graph_def, mapping, scope
         self.defs: list[Any] = list(graph_def.node)
         self.places: dict[str, int] = {}
@@ -164,7 +169,7 @@ class Import:
             raise _refused(f"Imported node name prefix '{self.scope}' would lead to invalid node names")
         for place, node in enumerate(self.defs):
             name = node.name
-            if not _VALID.match(name):
+            if not self.valid.match(name):
                 raise _refused(f"Node '{name}': Node name contains invalid characters")
             if self.places.setdefault(name, place) != place:
                 raise _refused(f"Node '{name}' is not unique")
@@ -182,7 +187,7 @@ class Import:
                     raise _refused(
                         f"Node '{node.name}': Control dependencies must come after regular dependencies"
                     )
-                key = _source(text)
+                key = source(text)
                 mapped = self.mapping.get(key)
                 if mapped is not None:
                     self.used_keys.add(key)
@@ -341,10 +346,14 @@ class Import:
         if "_class" not in message.attr:
             return
         for group in self._groups(message):
-            if group.startswith("loc:@") and group[5:] not in self.places:
+            if group.startswith("loc:@") and group[5:] not in self.places and not self._is_known(group[5:]):
                 raise _refused(
                     f"Node '{message.name}' expects to be colocated with unknown node '{group[5:]}'"
                 )
+
+    def _is_known(self, name: str) -> bool:
+        """A node of the graph that is extended; a plain import names its own nodes alone."""
+        return self.is_internal and name in self.graph._nodes
 
     def _update_groups(self) -> None:
         """Groups name nodes, and nodes may have got other names."""

@@ -55,7 +55,7 @@ def _as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: boo
             if add_shapes:
                 _add_shapes(message.node[-1], node)
         message.versions.CopyFrom(graph.graph_def_versions)
-        _fill_library(message, graph._functions.values())
+        fill_library(message, graph._functions.values())
         return message, graph.version
 
 
@@ -79,7 +79,7 @@ def _literal_bytes(node: Node) -> int:
     return getattr(getattr(value, "array", None), "nbytes", 0)
 
 
-def _fill_library(message: Any, functions: Iterable[Any]) -> None:
+def fill_library(message: Any, functions: Iterable[Any]) -> None:
     for function in functions:
         message.library.function.add().CopyFrom(function.definition)
         if function.gradient_name:
@@ -130,7 +130,7 @@ def plan_to_graph_def(plan: Any) -> Any:
     message = proto.GraphDef()
     message.node.extend(plan_node_to_proto(n) for n in plan.nodes.values())
     message.versions.producer = GRAPH_DEF_VERSION
-    _fill_library(message, plan.functions.values())
+    fill_library(message, plan.functions.values())
     return message
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from headrace.core.errors import BuildError, InvalidArgumentError, NotFoundError
+from headrace.core.errors import AlreadyExistsError, BuildError, InvalidArgumentError, NotFoundError
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph
+from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.declare import Op
-from headrace.ops.graphdef.graph_import import CONTROL, Import, tensor_name
+from headrace.ops.graphdef.graph_import import CONTROL, Import, source, tensor_name
 from headrace.ops.graphdef.later_versions import adapt
 
 
@@ -64,6 +65,32 @@ def import_graph_def(
         listed = ", ".join(job.unknown_keys)
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{listed}]")
     return found
+
+
+def import_pieces(graph: Graph, graph_def: Any) -> None:
+    """Add the nodes of a part of a placed graph, under their own names: what a master gives to a task.
+
+    It has nodes of the master's own (Send, Recv), and groups of which some members are elsewhere: devices
+    say all of what groups were for.
+    """
+    for node in graph_def.node:
+        node.attr.pop("_class", None)
+    adapt(graph_def)
+    Import(graph, graph_def, {}, "", is_internal=True).run(None)
+
+
+def extend_graph(graph: Graph, graph_def: Any) -> None:
+    """Add nodes under their own names; their inputs and groups may be nodes that the graph has already."""
+    adapt(graph_def)
+    fresh = {node.name for node in graph_def.node}
+    if known := sorted(fresh & graph._nodes.keys()):
+        raise AlreadyExistsError(None, None, f"the graph has a node {known[0]} already")
+    mapping: dict[tuple[str, int], Any] = {}
+    for key in {source(text) for node in graph_def.node for text in node.input}:
+        found = graph._nodes.get(key[0])
+        if found is not None and key[1] < len(found.outputs):
+            mapping[key] = found if key[1] == CONTROL else found.outputs[key[1]]
+    Import(graph, graph_def, mapping, "", is_internal=True).run(None)
 
 
 # -- arguments ----------------------------------------------------------------------------------

@@ -51,11 +51,13 @@ ARGUMENTS = {
 }
 
 
-def batching(name: str, summary: str, run: Callable[..., Any], names: str, **defaults: Any) -> Any:
+def batching(
+    module: str, name: str, summary: str, run: Callable[..., Any], names: str, **defaults: Any
+) -> Any:
     """A function that makes batches.
 
     Args:
-      name: its name.
+      module, name: where it is found.
       summary: first sentence of its docstring.
       run: gets a list of what is to be batched, the name of a scope and the other arguments.
       names: its arguments, of those that are known.
@@ -83,6 +85,7 @@ def batching(name: str, summary: str, run: Callable[..., Any], names: str, **def
             return run(one(given.pop("tensors")), name.removeprefix("maybe_"), **given)
         return run(several(given.pop("tensors_list")), name.removeprefix("maybe_"), **given)
 
+    function.__module__ = module
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 

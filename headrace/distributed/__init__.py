@@ -1,0 +1,1 @@
+"""The same pieces on many machines: a master plans a step, workers run its pieces, values meet by RPC."""

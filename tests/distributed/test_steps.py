@@ -1,0 +1,85 @@
+"""Which steps a task knows: what comes first, what is forgotten, what is refused."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from headrace.core.errors import AbortedError, CancelledError
+from headrace.distributed import steps
+from headrace.distributed.rendezvous import TaskRendezvous
+
+TASK = "/job:ps/replica:0/task:0"
+KEY = f"{TASK}/device:CPU:0;{1:016x};/job:worker/replica:0/task:0/device:CPU:0;edge_x;0:0"
+
+
+def known() -> steps.Steps:
+    return steps.Steps(lambda step_id: TaskRendezvous(TASK, step_id, None))
+
+
+def test_a_question_may_come_before_the_run():
+    table = known()
+    asked = table.meet(1).receive(KEY)
+    table.begin(1).send(KEY, 5)
+    assert asked.result(0) == 5
+    table.end(1)
+    assert len(table) == 0
+
+
+def test_a_value_that_nobody_took_keeps_the_step():
+    table = known()
+    table.begin(1).send(KEY, 5)
+    table.end(1)
+    assert len(table) == 1
+    assert table.meet(1).receive(KEY).result(0) == 5
+    table.settle(1)
+    assert len(table) == 0
+
+
+def test_who_comes_after_the_end_is_refused():
+    table = known()
+    waiting = table.meet(1).receive(KEY)
+    table.clean(1).abort(CancelledError(None, None, "over"))
+    with pytest.raises(CancelledError):
+        waiting.result(0)
+    with pytest.raises(AbortedError, match="has ended"):
+        table.meet(1)
+    table.end(1)  # a run that the end overtook
+
+
+def test_a_request_counts_once():
+    table = known()
+    table.admit(7)
+    table.admit(0)
+    table.admit(0)
+    with pytest.raises(AbortedError, match="twice"):
+        table.admit(7)
+
+
+def test_random_orders_leave_nothing_behind():
+    for seed in range(300):
+        rng, table = random.Random(seed), known()
+        values = [KEY.replace("edge_x", f"edge_{i}") for i in range(3)]
+        events = [("begin", None), *(("ask", v) for v in values)]
+        rng.shuffle(events)
+        asked = []
+        for kind, key in events:
+            if kind == "ask":
+                asked.append(table.meet(1).receive(key))
+            else:
+                meeting = table.begin(1)
+        for key in rng.sample(values, 3):
+            meeting.send(key, key)
+        table.end(1)
+        assert all(f.done() for f in asked) and len(table) == 0, seed
+
+
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(steps, "REMEMBERED", 5)
+    table = known()
+    for number in range(1, 20):
+        table.admit(number)
+        table.begin(number)
+        table.end(number)
+    assert len(table._requests) == len(table._ended) == 5
