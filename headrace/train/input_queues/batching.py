@@ -34,6 +34,7 @@ def _in_line(
 _QUEUE = "capacity enqueue_many shapes dynamic_pad allow_smaller_final_batch shared_name name"
 
 batch = batching(
+    __name__,
     "batch",
     "Batches of tensors, in the order in which they come.",
     _in_line,
@@ -41,6 +42,7 @@ batch = batching(
     capacity=32,
 )
 maybe_batch = batching(
+    __name__,
     "maybe_batch",
     "As `batch`, of those elements that are to be kept.",
     _in_line,
@@ -48,6 +50,7 @@ maybe_batch = batching(
     capacity=32,
 )
 batch_join = batching(
+    __name__,
     "batch_join",
     "Batches of tensors from several sources, each with a thread of its own.",
     _in_line,
@@ -55,6 +58,7 @@ batch_join = batching(
     capacity=32,
 )
 maybe_batch_join = batching(
+    __name__,
     "maybe_batch_join",
     "As `batch_join`, of those elements that are to be kept.",
     _in_line,

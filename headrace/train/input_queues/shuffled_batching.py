@@ -41,24 +41,28 @@ _MIXED = "batch_size capacity min_after_dequeue"
 _REST = "seed enqueue_many shapes allow_smaller_final_batch shared_name name"
 
 shuffle_batch = batching(
+    __name__,
     "shuffle_batch",
     "Batches of tensors, in random order.",
     _shuffled,
     f"tensors {_MIXED} num_threads {_REST}",
 )
 maybe_shuffle_batch = batching(
+    __name__,
     "maybe_shuffle_batch",
     "As `shuffle_batch`, of those elements that are to be kept.",
     _shuffled,
     f"tensors {_MIXED} keep_input num_threads {_REST}",
 )
 shuffle_batch_join = batching(
+    __name__,
     "shuffle_batch_join",
     "Batches of tensors from several sources, each with a thread of its own, in random order.",
     _shuffled,
     f"tensors_list {_MIXED} {_REST}",
 )
 maybe_shuffle_batch_join = batching(
+    __name__,
     "maybe_shuffle_batch_join",
     "As `shuffle_batch_join`, of those elements that are to be kept.",
     _shuffled,
