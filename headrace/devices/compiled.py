@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headrace.codegen.compiled import CompiledRegion, Shapes
+from headrace.codegen.machine import faults
 from headrace.codegen.machine.refusals import CheckFailed, Declined, OutOfBounds
 from headrace.codegen.regions.regions import Cutter, Region, describe, is_draw
 from headrace.core import options
@@ -58,14 +59,21 @@ class MixedProgram:
 
     def cut(self) -> None:
         self.quick = None
+        self.units: list[RegionUnit | HostUnit]
+        try:
+            self.units = self._cut_units()
+        except Exception as error:  # a fault of the compiler must not be one of the user's program
+            faults.report(f"a piece of {len(self.plan.nodes)} nodes", error)
+            nodes = (n for name, n in self.plan.nodes.items() if name not in self.plan.feeds)
+            self.units = [HostUnit(self, node) for node in nodes]
+        self._free_early()
+        self.whole = self._whole()
+
+    def _cut_units(self) -> list[RegionUnit | HostUnit]:
         cutter = Cutter(self.plan, self.declined)
         units = cutter.units()
         options.show("regions", describe(units, self.declined))
-        self.units: list[RegionUnit | HostUnit] = [
-            RegionUnit(self, u, cutter) if isinstance(u, Region) else HostUnit(self, u) for u in units
-        ]
-        self._free_early()
-        self.whole = self._whole()
+        return [RegionUnit(self, u, cutter) if isinstance(u, Region) else HostUnit(self, u) for u in units]
 
     def _free_early(self) -> None:
         """Each unit empties the registers that nobody reads after it."""
