@@ -7,17 +7,16 @@ nothing: it gets a span without length, where the entry of its first user begins
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.codegen.program import native
 from headrace.codegen.program.program import Entry, NativeProgram
 from headrace.codegen.regions.regions import Region
+from headrace.core.dtypes import NDArray
 from headrace.plan.plan import PlanNode
 
 Span = tuple[PlanNode, float, float]  # begin and end, as parts of the whole
 
 
-def spans(region: Region, program: NativeProgram, ticks: Any) -> list[Span]:
+def spans(region: Region, program: NativeProgram, ticks: NDArray) -> list[Span]:
     """In the order in which the entries run."""
     total = max(float(ticks[: len(program.entries)].sum()), 1.0)
     nodes = {n.name: n for n in region.nodes}

@@ -198,6 +198,14 @@ class Shape:
     def is_full(self) -> bool:
         return self._sizes is not None and None not in self._sizes
 
+    @property
+    def known_sizes(self) -> tuple[int, ...] | None:
+        """The sizes, where all of them are known."""
+        if self._sizes is None:
+            return None
+        found = tuple(n for n in self._sizes if n is not None)
+        return found if len(found) == len(self._sizes) else None
+
     def dim(self, index: int) -> Dim:
         """Entry `index`, or None where it or the rank is unknown."""
         return None if self._sizes is None else self._sizes[index]

@@ -3,8 +3,6 @@ compiled when first used, so that a program without them pays nothing."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.core import hooks
 from headrace.core.dtypes import NDArray
 from headrace.formats.records import crc32c
@@ -21,7 +19,7 @@ def install() -> None:
         hooks.native_truncated32.value = _truncated32
 
 
-def _extend(crc: int, octets: Any) -> int:
+def _extend(crc: int, octets: NDArray) -> int:
     from headrace.codegen.accelerate import checksum
 
     checksum.install()

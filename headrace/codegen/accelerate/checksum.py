@@ -10,9 +10,9 @@ import ctypes
 import platform
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from headrace.core import hooks
+from headrace.core.dtypes import NDArray
 from headrace.formats.records import crc32c
 
 _ONES = 0xFFFFFFFF
@@ -125,7 +125,7 @@ def install() -> None:
 
 
 @lru_cache(maxsize=1)
-def native() -> Callable[[int, Any], int] | None:
+def native() -> Callable[[int, NDArray], int] | None:
     """`crc32c.extend` for contiguous arrays of bytes; None where there is no such instruction."""
     from headrace.codegen.machine.target import host, is_available
 
@@ -149,7 +149,7 @@ def native() -> Callable[[int, Any], int] | None:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     lanes = kind(kernel_address(write_lanes("crc32c_lanes"), write_lanes))
 
-    def extend(crc: int, octets: Any) -> int:
+    def extend(crc: int, octets: NDArray) -> int:
         place, left = octets.__array_interface__["data"][0], octets.size
         while left >= _LANES * _LEAST:
             size = 1 << ((left // _LANES).bit_length() - 1)  # few lengths: joining remembers them

@@ -6,8 +6,8 @@ Two programs of fixed sizes do it, in rounds, so that no count costs a compilati
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -69,7 +69,7 @@ done:
 
 
 @cache
-def _logs() -> Any:
+def _logs() -> Callable[[int, int, int], None]:
     address = kernel_address("logf of an array", lambda symbol: _LOGS.format(symbol=symbol))
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -150,7 +150,7 @@ def _text(symbol: str) -> str:
 
 
 @cache
-def _function() -> Any:
+def _function() -> Callable[[int, int, int], None]:
     address = kernel_address("truncated normal numbers", _text)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
 

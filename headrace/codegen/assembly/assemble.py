@@ -5,16 +5,13 @@ In: stages, updates and checks of one region.  Out: a `NativeProgram`, ready to 
 
 from __future__ import annotations
 
-import ctypes
 from math import prod
-from typing import Any
 
 from headrace.codegen.assembly import control_flow
 from headrace.codegen.assembly.assembly import Assembly
+from headrace.codegen.assembly.kernels import kernel_instruction, part_instruction
 from headrace.codegen.assembly.lay_out import lay_out
 from headrace.codegen.convolution import library
-from headrace.codegen.emit import llvm
-from headrace.codegen.fusion import costs, in_place
 from headrace.codegen.fusion.channels import ChannelGroup
 from headrace.codegen.fusion.columns import schedule_columns
 from headrace.codegen.fusion.fusion import (
@@ -28,26 +25,20 @@ from headrace.codegen.fusion.fusion import (
     ScatterItem,
     UnitItem,
 )
-from headrace.codegen.fusion.generalize import Lifted, lift
 from headrace.codegen.fusion.schedule import schedule_group, schedule_parts, schedule_scatter, schedule_store
 from headrace.codegen.fusion.updates import copied, in_place_updates, own_outputs, own_values
 from headrace.codegen.ir import text
-from headrace.codegen.ir.kernel import Kernel
 from headrace.codegen.ir.kernel_ir import Array, Compute
 from headrace.codegen.ir.order import START, Moment
-from headrace.codegen.ir.stages import Check, Temporary, Update
+from headrace.codegen.ir.stages import Check, Scatter, Temporary, Update
 from headrace.codegen.ir.stages import memory as memory_of
-from headrace.codegen.machine import threads
-from headrace.codegen.machine.cache import kernel_soon
-from headrace.codegen.machine.faults import naming
+from headrace.codegen.machine.refusals import NEVER, Cancel
 from headrace.codegen.machine.target import host
 from headrace.codegen.products.gemm import Products
-from headrace.codegen.program import memory, native
+from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import NEVER, Entry, NativeProgram
+from headrace.codegen.program.program import Entry, NativeProgram
 from headrace.core import options
-
-PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
 
 
 def assemble(
@@ -56,7 +47,7 @@ def assemble(
     updates: list[Update],
     checks: list[Check],
     kept: list[Array] | None = None,
-    cancel: Any = NEVER,
+    cancel: Cancel = NEVER,
     effects: list[Array] | None = None,
 ) -> NativeProgram:
     """`kept` are computed though nobody sees them, `effects` done though nobody needs them.
@@ -155,7 +146,7 @@ def instructions_of(item: Item, stored: set[Array], fusion: Fusion, products: Pr
 
 
 def scatter_instructions(
-    array: Array, scatter: Any, start: Compute | None, fusion: Fusion
+    array: Array, scatter: Scatter, start: Compute | None, fusion: Fusion
 ) -> list[Instruction]:
     """An array that starts as another one and is changed at some places.  The copy is left out
     where nobody reads the old content, and where the array *is* the variable that is updated in
@@ -175,60 +166,6 @@ def scatter_instructions(
         changed.reads.append(array)
         instructions.append(changed)
     return instructions
-
-
-def kernel_instruction(kernel: Kernel) -> Instruction:
-    """Start compiling the kernel and describe its call.  The code's address is filled in at the end
-    (`lay_out.await_code`), so that LLVM works while the other kernels are planned."""
-    lifted = lift(kernel)
-    options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
-    with naming(kernel.name):
-        code = kernel_soon(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
-    params = (ctypes.c_int64 * max(len(lifted.params), 1))(*lifted.params)
-    team, grain = parallel(kernel)
-    entry = Entry(
-        native.KERNEL,
-        [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
-        [],
-        [],
-        keep=[params],
-        uses_team=team > 1,
-        kernel=lifted.text,
-        code=code,
-    )
-    instruction = _with_buffers(entry, lifted, team, kernel.name)
-    instruction.cost = costs.of_kernel(kernel, instruction)
-    instruction.in_place = in_place.pairs(kernel)
-    return instruction
-
-
-def part_instruction(kernel: Kernel) -> Instruction:
-    instruction = kernel_instruction(kernel)
-    instruction.is_part = True
-    return instruction
-
-
-def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Instruction:
-    """Row temporaries share one scratch block; the other buffers are arrays."""
-    reads: list[Array] = []
-    writes: list[Array] = []
-    scratch = 0
-    for number, array in enumerate(lifted.buffers):
-        if number in lifted.temporaries:
-            entry.places.append(("scratch", scratch))
-            scratch += memory.align(max(lifted.params[lifted.temporaries[number]] * team, 1))
-            continue
-        entry.places.append((array, number in lifted.written))
-        (writes if number in lifted.written else reads).append(array)
-    return Instruction(reads, writes, entry, scratch, name=name)
-
-
-def parallel(kernel: Kernel) -> tuple[int, int]:
-    """Threads, and how many rows (or elements) belong together."""
-    grain = 256 if kernel.is_ranged else 1
-    if costs.operations(kernel) < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
-        return 1, grain
-    return threads.count(), grain
 
 
 def check_instructions(a: Assembly, item: Item, fusion: Fusion, checks: list[Check]) -> list[Instruction]:

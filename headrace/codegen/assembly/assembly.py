@@ -4,13 +4,12 @@ known of them."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from headrace.codegen.assembly import parallel_chains
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.stages import Check, Update
+from headrace.codegen.machine.refusals import NEVER, Cancel
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import NEVER
 
 
 @dataclass(slots=True)
@@ -20,7 +19,7 @@ class Assembly:
     inputs: list[Array]
     outputs: list[Array]
     updates: list[Update]
-    cancel: Any = NEVER
+    cancel: Cancel = NEVER
     checks: list[Check] = field(default_factory=list)
     instructions: list[Instruction] = field(default_factory=list)
     in_place: dict[Array, bool] = field(default_factory=dict)

@@ -17,10 +17,10 @@ import numpy as np
 
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.machine.checked_text import REPORT
-from headrace.codegen.machine.refusals import OutOfBounds
+from headrace.codegen.machine.refusals import Cancel, OutOfBounds
 from headrace.codegen.program import memory, native
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import Entry, Instance, NativeProgram
+from headrace.codegen.program.program import Entry, Instance, NativeProgram, Scratch
 from headrace.core.dtypes import NDArray
 
 FENCE = 1024  # bytes before and behind an array
@@ -58,11 +58,11 @@ class Watch:
 
 
 def _size(instruction: Instruction, place: int) -> int:
-    what, extra = instruction.entry.places[place]
-    if what != "scratch":
-        return int(what.nbytes)
-    later = [int(at) for other, at in instruction.entry.places if other == "scratch" and at > extra]
-    return min(later, default=instruction.scratch) - int(extra)
+    what = instruction.entry.places[place]
+    if not isinstance(what, Scratch):
+        return what[0].nbytes
+    scratch = (p.offset for p in instruction.entry.places if isinstance(p, Scratch))
+    return min((at for at in scratch if at > what.offset), default=instruction.scratch) - what.offset
 
 
 def needs(entry: Entry) -> Iterator[tuple[int, int]]:
@@ -104,7 +104,9 @@ def needs(entry: Entry) -> Iterator[tuple[int, int]]:
 def fault(entry: Entry) -> OutOfBounds | None:
     """What is wrong with an entry before it has run."""
     for place, nbytes in needs(entry):
-        array = entry.places[place][0]
+        what = entry.places[place]
+        assert not isinstance(what, Scratch)
+        array = what[0]
         if nbytes > array.nbytes:
             text = f"uses {nbytes} bytes of {_show(array)}, which has {array.nbytes}"
             return _error([entry], text)
@@ -126,7 +128,7 @@ class WatchedProgram(NativeProgram):
         self.fences = np.flatnonzero(outside)
         self.intact = fence(self.arena_bytes)[outside]
 
-    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
+    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Cancel) -> bool:
         if self.fault is not None:
             raise self.fault
         fenced = {id(a): Fenced(a) for a in arrays}
@@ -141,7 +143,7 @@ class WatchedProgram(NativeProgram):
                 np.copyto(given, used)
         return found
 
-    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
+    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Cancel) -> bool:
         arena = self.arena(instance)
         arena[self.fences] = self.intact
         words = arena[self.report :][: 8 * len(REPORT)].view(np.int64)
@@ -170,10 +172,11 @@ class WatchedProgram(NativeProgram):
     def explained(self, found: dict[str, int]) -> OutOfBounds:
         """A kernel's report in words."""
         entry = self.watch.kernels[found["entry"]].entry
-        array, offset = entry.places[2 + found["buffer"]][0], found["offset"]
+        place, offset = entry.places[2 + found["buffer"]], found["offset"]
         does = "writes" if found["writes"] else "reads"
-        if isinstance(array, str):
+        if isinstance(place, Scratch):
             return _error([entry], f"{does} {found['bytes']} bytes at byte {offset} of its scratch")
+        array = place[0]
         size = array.kind.bytes
         many = found["bytes"] // size
         what = f"element {offset // size}" if many == 1 else f"{many} elements from {offset // size}"

@@ -7,11 +7,15 @@ that is from before it is kept until the loop has ended (`Assembly.loops`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from headrace.codegen.fusion.fusion import CallItem, EffectItem, UnitItem
+from headrace.codegen.assembly.assembly import Assembly
+from headrace.codegen.assembly.kernels import kernel_instruction
+from headrace.codegen.fusion.fusion import CallItem, EffectItem, Item, UnitItem
+from headrace.codegen.fusion.inlining import dependencies
 from headrace.codegen.fusion.schedule import schedule_store
 from headrace.codegen.fusion.updates import own_values
 from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
@@ -21,7 +25,9 @@ from headrace.codegen.ir.stages import (
     BranchStage,
     Called,
     Cell,
+    Check,
     LoopStage,
+    Made,
     Part,
     Row,
     Stacked,
@@ -30,15 +36,31 @@ from headrace.codegen.ir.stages import (
     Zeroed,
 )
 from headrace.codegen.ir.stages import memory as memory_of
+from headrace.codegen.products.gemm import Products
 from headrace.codegen.program import native
-from headrace.codegen.program.instruction import of_entry
+from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.native_control import ADD, HOLES, LOOK_SOME, REST, SUM, TAKE_SOME
 from headrace.codegen.program.program import Entry, Label
 
 _CLEARING = (SUM, REST, HOLES, TAKE_SOME, LOOK_SOME)  # what makes cells of an array zeros
 
 
-def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
+class Scheduled(Protocol):
+    """A part of a program in its order (assemble.Schedule)."""
+
+    items: list[Item]
+    products: Products
+    in_place: dict[Array, bool]
+
+    def emit(self) -> None:
+        """Add its instructions to the assembly."""
+
+
+# Puts the stages behind these roots, made from a moment on, in order.
+Scheduler = Callable[[Assembly, list[Array], list[Update], list[Check], Moment], Scheduled]
+
+
+def add_unit(a: Assembly, item: UnitItem, schedule: Scheduler) -> None:
     if isinstance(item.stage, LoopStage):
         _add_loop(a, item.stage, item.outputs, schedule)
     else:
@@ -46,18 +68,23 @@ def add_unit(a: Any, item: UnitItem, schedule: Any) -> None:
 
 
 def _instruction(
-    a: Any, kind: int, head: list[int], places: list[tuple[Any, bool]], name: str, jump: Label | None = None
-) -> Any:
+    a: Assembly,
+    kind: int,
+    head: list[int],
+    places: list[tuple[Array, bool]],
+    name: str,
+    jump: Label | None = None,
+) -> Instruction:
     made = of_entry(Entry(kind, head, list(places), [], jump=jump), name)
     a.instructions.append(made)
     return made
 
 
-def _label(a: Any, label: Label) -> None:
+def _label(a: Assembly, label: Label) -> None:
     label.at = len(a.instructions)
 
 
-def _copy(a: Any, source: Array, target: Array) -> None:
+def _copy(a: Assembly, source: Array, target: Array) -> None:
     source = memory_of(source)
     if source.source is None and source.value is not None and not np.any(source.value):
         _instruction(a, native.FILL, [target.nbytes], [(target, True)], "zeros")
@@ -65,12 +92,18 @@ def _copy(a: Any, source: Array, target: Array) -> None:
         _instruction(a, native.COPY, [target.nbytes], [(source, False), (target, True)], "copy")
 
 
+def _output(array: Array) -> int:
+    """Which output of its loop or branch it is; -1: none, it just says that this runs."""
+    assert isinstance(array.source, Made)
+    return array.source.index
+
+
 def _storage(array: Array, name: str) -> Array:
     return array.like(Temporary(), name)
 
 
 # -- loops -----------------------------------------------------------------------------------------
-def _add_loop(a: Any, stage: LoopStage, outputs: list[Array], schedule: Any) -> None:
+def _add_loop(a: Assembly, stage: LoopStage, outputs: list[Array], schedule: Scheduler) -> None:
     """Head, exit, body, jump back.  A carried value that can not be updated in place has two
     buffers, which change roles (SWAP) at the end of each iteration instead of being copied.
     What the body reads of the condition's values is computed in the head; what does not change
@@ -85,8 +118,8 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Array], schedule: Any) -> 
     )
     places = _place_variables(a, stage, updates, body.in_place)
     for array in outputs:
-        if array.source.index >= 0:
-            a.alias[array] = stage.carried[array.source.index]
+        if (index := _output(array)) >= 0:
+            a.alias[array] = stage.carried[index]
     for part in (head, body):
         hoist(a, part, min(stage.condition.first, stage.body.first))
     again, end = Label(), Label()
@@ -107,7 +140,7 @@ def _add_loop(a: Any, stage: LoopStage, outputs: list[Array], schedule: Any) -> 
 
 
 def _place_variables(
-    a: Any, stage: LoopStage, updates: list[Update], in_place: dict[Array, bool]
+    a: Assembly, stage: LoopStage, updates: list[Update], in_place: dict[Array, bool]
 ) -> list[Array]:
     """Give every variable its memory, with the value that it starts with."""
     changed = {u.variable: u.value for u in updates}
@@ -132,7 +165,7 @@ def _place_variables(
     return found
 
 
-def hoist(a: Any, part: Any, first: Moment) -> None:
+def hoist(a: Assembly, part: Scheduled, first: Moment) -> None:
     """Panels of operands that are the same in all iterations are made before the first one."""
     for item in part.items:
         if isinstance(item, CallItem):
@@ -141,8 +174,6 @@ def hoist(a: Any, part: Any, first: Moment) -> None:
 
 def outside(roots: list[Array], first: Moment) -> list[Array]:
     """The arrays from before `first` that these need."""
-    from headrace.codegen.fusion.inlining import dependencies
-
     seen: set[Array] = set()
     found: dict[Array, None] = {}
     stack = list(roots)
@@ -159,8 +190,8 @@ def outside(roots: list[Array], first: Moment) -> list[Array]:
 
 
 # -- branches --------------------------------------------------------------------------------------
-def _add_branch(a: Any, stage: BranchStage, outputs: list[Array], schedule: Any) -> None:
-    results = {t.source.index: t for t in outputs if t.source.index >= 0}
+def _add_branch(a: Assembly, stage: BranchStage, outputs: list[Array], schedule: Scheduler) -> None:
+    results = {index: t for t in outputs if (index := _output(t)) >= 0}
     places = {i: _storage(t, f"{t.name} of a branch") for i, t in results.items()}
     for i, array in results.items():
         a.alias[array] = places[i]
@@ -174,7 +205,7 @@ def _add_branch(a: Any, stage: BranchStage, outputs: list[Array], schedule: Any)
     _label(a, end)
 
 
-def _add_side(a: Any, stage: BranchStage, k: int, places: dict[int, Array], schedule: Any) -> None:
+def _add_side(a: Assembly, stage: BranchStage, k: int, places: dict[int, Array], schedule: Scheduler) -> None:
     """One side of a conditional.  A result that this side makes itself is made in the place of the
     conditional's output; one from outside, or with a place already, is copied there."""
     part = stage.sides[k]
@@ -204,7 +235,7 @@ def _is_own(value: Array, part: Part) -> bool:
 
 
 # -- arrays and stacks -----------------------------------------------------------------------------
-def add_effect(a: Any, item: EffectItem) -> None:
+def add_effect(a: Assembly, item: EffectItem) -> None:
     """What changes memory and has no value that fusion could place: zeros, arrays and stacks."""
     effect = item.array
     match effect.source:
@@ -224,7 +255,7 @@ def add_effect(a: Any, item: EffectItem) -> None:
             _add_stacked(a, effect, stacked)
 
 
-def _add_cell(a: Any, effect: Array, cell: Cell) -> None:
+def _add_cell(a: Assembly, effect: Array, cell: Cell) -> None:
     """Point a base at one cell of an array, then read or write there.  The first write to a cell of
     a gradient's array stores, later ones jump to the sum."""
     array = memory_of(cell.array)
@@ -250,10 +281,8 @@ def _add_cell(a: Any, effect: Array, cell: Cell) -> None:
         _label(a, end)
 
 
-def _add_sum(a: Any, place: Array, value: Array) -> None:
+def _add_sum(a: Assembly, place: Array, value: Array) -> None:
     """Add to what is in a cell."""
-    from headrace.codegen.assembly.assemble import kernel_instruction
-
     total = _storage(value, "sum")
     a.alias[total] = place
     loops = tuple(Var(n) for n in value.shape)
@@ -263,7 +292,7 @@ def _add_sum(a: Any, place: Array, value: Array) -> None:
     a.instructions.append(kernel_instruction(schedule_store(total, Compute(loops, body), None)))
 
 
-def _add_stacked(a: Any, array: Array, stacked: Stacked) -> None:
+def _add_stacked(a: Assembly, array: Array, stacked: Stacked) -> None:
     """Push or pop.  A stack without a known limit is no part of the arena: it grows, and the entry
     that found it full runs again."""
     value = stacked.value

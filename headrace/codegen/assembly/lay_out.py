@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from headrace.codegen.ir.stages import Scatter, Update
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.faults import naming
+from headrace.codegen.machine.refusals import Cancel
 from headrace.codegen.program import memory
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.native import KINDS
-from headrace.codegen.program.program import CheckInfo, Entry, Interface, NativeProgram, Result
+from headrace.codegen.program.program import CheckInfo, Entry, Interface, NativeProgram, Result, Scratch
 from headrace.core import options
 from headrace.core.dtypes import NDArray
 
@@ -65,7 +66,7 @@ def lay_out(a: Assembly) -> NativeProgram:
     where |= {t: (0, allocation.offset) for t, allocation in allocations.items()}
     where |= {t: (last + 1 + i, 0) for i, t in enumerate([*a.moving, *a.growing])}
     where |= {t: where[a.final(t)] for t in a.alias if a.final(t) in where}
-    entries = [place(s, where) for s in a.instructions]
+    entries = [placed(s, where) for s in a.instructions]
     await_code(entries, a.cancel)
     checks = []
     for c in a.checks:
@@ -130,7 +131,7 @@ def peak(a: Assembly, elsewhere: set[Array]) -> int:
     return memory.plan(every) if a.forks else memory.most_alive(every)
 
 
-def await_code(entries: list[Entry], cancel: Any) -> None:
+def await_code(entries: list[Entry], cancel: Cancel) -> None:
     """The addresses of kernels, once they are compiled."""
     for entry in entries:
         if entry.code is None:
@@ -217,17 +218,18 @@ def memory_of_all(a: Assembly, allocations: dict[Array, memory.Allocation]) -> l
     return [*dict.fromkeys(allocations.values()), *(s.allocation for s in a.instructions if s.allocation)]
 
 
-def place(instruction: Instruction, where: dict[Array, tuple[int, int]]) -> Entry:
+def placed(instruction: Instruction, where: dict[Array, tuple[int, int]]) -> Entry:
     """The entry with (base, offset) for every array."""
     found: list[int] = []
-    for what, extra in instruction.entry.places:
-        if what == "scratch":
+    for place in instruction.entry.places:
+        if isinstance(place, Scratch):
             assert instruction.allocation is not None
-            found += [0, instruction.allocation.offset + extra]
-        else:
-            found += where[what]
-            if extra and what.name:
-                instruction.entry.stores.append(what.name)
+            found += [0, instruction.allocation.offset + place.offset]
+            continue
+        array, is_written = place
+        found += where[array]
+        if is_written and array.name:
+            instruction.entry.stores.append(array.name)
     instruction.entry.pairs, instruction.entry.name = found, instruction.name
     return instruction.entry
 

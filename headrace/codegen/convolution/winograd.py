@@ -10,13 +10,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
-from typing import Any
+from typing import Protocol
 
 from headrace.codegen.convolution.winograd_filters import Filters, Gradient, Sums, TurnedFilters
 from headrace.codegen.convolution.winograd_images import Images
-from headrace.codegen.convolution.winograd_text import GAP, POSITIONS, RESULT, TAPS, WORDS, Text, Variant
+from headrace.codegen.convolution.winograd_text import GAP, POSITIONS, RESULT, TAPS, WORDS, Variant
 from headrace.codegen.fusion.generalize import strides
 from headrace.codegen.ir.kernel_ir import F32, Array
 from headrace.codegen.ir.stages import Temporary
@@ -28,7 +27,7 @@ from headrace.codegen.onednn import onednn, onednn_conv
 from headrace.codegen.onednn.onednn_calls import Blocked, Execution, temporary
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction, of_entry
-from headrace.codegen.program.program import Entry
+from headrace.codegen.program.program import Entry, Place, Scratch
 from headrace.core import options
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -217,7 +216,7 @@ def _images(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
     scratch = _scratch(v_step + m_step, cut.block)
     params = [*size.geometry(cut.block), group, cut.parts, v_step, m_step, size.filters, scratch, skipped]
     units = cut.blocks * cut.parts
-    places = [(src, False), (weights, False), (dst, True), ("scratch", 0), (flag, True)]
+    places: list[Place] = [(src, False), (weights, False), (dst, True), Scratch(0), (flag, True)]
     places += [(b, False) for b in bias]
     entry = _entry(Images, variant, params, units, cut.team, places)
     made.append(of_entry(entry, f"winograd {call.kind}", scratch * cut.team))
@@ -243,7 +242,7 @@ def _gradient(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
         size.filters,
         scratch,
     ]
-    places = [(src, False), (grad, False), (sums, True), ("scratch", 0)]
+    places: list[Place] = [(src, False), (grad, False), (sums, True), Scratch(0)]
     units = groups[0] * groups[1] * cut.parts
     entry = _entry(Gradient, variant, params, units, cut.team, places)
     first = of_entry(entry, f"winograd {call.kind}", scratch * cut.team)
@@ -259,8 +258,8 @@ def _filters_instruction(
     variant = Variant("turned filters" if is_turned else "filters", size.lanes, 1, 1)
     ins, outs = (size.outs, size.ins) if is_turned else (size.ins, size.outs)
     units = ins if is_turned else outs
-    writer: type[Text] = TurnedFilters if is_turned else Filters
-    places = [(weights, False), (target, True)]
+    writer: Callable[[Variant], Writer] = TurnedFilters if is_turned else Filters
+    places: list[Place] = [(weights, False), (target, True)]
     entry = _entry(writer, variant, [ins, outs, size.filters, skipped], units, threads.count(), places)
     return of_entry(entry, "winograd filters")
 
@@ -320,26 +319,27 @@ def _gradient_cut(size: Size, wide: int) -> GradientCut:
 
 
 # -- entries -------------------------------------------------------------------------------------
+class Writer(Protocol):
+    """Writes the text of a kernel under a name."""
+
+    def write(self, symbol: str) -> str: ...
+
+
 def _entry(
-    writer: Callable[[Variant], Text],
+    writer: Callable[[Variant], Writer],
     variant: Variant,
     params: list[int],
     units: int,
     team: int,
-    places: list[tuple[Any, Any]],
+    places: list[Place],
 ) -> Entry:
-    kernel: Any = writer(variant)
+    kernel = writer(variant)
     identity = variant.identity()
-    address = kernel_address(identity, partial(_write, kernel))
+    address = kernel_address(identity, kernel.write)
     table = (ctypes.c_int64 * len(params))(*params)
     team = min(team, units)
     head = [address, ctypes.addressof(table), units, team, 1, len(places)]
     return Entry(native.KERNEL, head, places, [], keep=[table], uses_team=team > 1, kernel=identity)
-
-
-def _write(kernel: Any, symbol: str) -> str:
-    text: str = kernel.write(symbol)
-    return text
 
 
 def _floats(count: int) -> Array:

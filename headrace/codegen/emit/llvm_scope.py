@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headrace.codegen.emit.llvm_text import BasicBlock, Value
-from headrace.codegen.ir.kernel_ir import INDEX, LANE, Expr, Kind, const, make
+from headrace.codegen.ir.kernel_ir import INDEX, LANE, Expr, Free, Kind, const, make
 
 PTR = Kind("ptr", 64, "p")
 
@@ -25,7 +25,7 @@ class Scope:
 
     def __init__(self, parent: Scope | None, block: BasicBlock) -> None:
         self.parent, self.block = parent, block
-        self.known: set[tuple[str, int]] = set()
+        self.known: set[Free] = set()
         self.loops: dict[int, Value] = {}
         self.memo: dict[Expr, Pack] = {}
         self.vector: int | None = parent.vector if parent else None
@@ -33,7 +33,7 @@ class Scope:
         self.mask: Value | None = parent.mask if parent else None
         self.depth: int = parent.depth + 1 if parent else 0
 
-    def knows(self, name: tuple[str, int]) -> bool:
+    def knows(self, name: Free) -> bool:
         scope: Scope | None = self
         while scope is not None:
             if name in scope.known:

@@ -30,7 +30,7 @@ class _Access:
 
     def pinned(self) -> set[Var]:
         """Loops that an opaque part of the index uses."""
-        return {v for t, _ in self.rest for v in t.free}
+        return {v for t, _ in self.rest for v in t.free if isinstance(v, Var)}
 
 
 def collapse(
@@ -76,7 +76,7 @@ def _note(
         access = accesses[key] = _Access(array, index)
         pinned |= access.pinned()
     else:
-        pinned |= {v for i in index for v in i.free}
+        pinned |= {v for i in index for v in i.free if isinstance(v, Var)}
 
 
 def _pin_data(root: Expr, pinned: set[Var]) -> None:

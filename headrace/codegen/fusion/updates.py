@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.codegen.fusion.channels import ChannelGroup
 from headrace.codegen.fusion.fusion import (
     AssembleItem,
@@ -18,7 +16,7 @@ from headrace.codegen.fusion.fusion import (
 from headrace.codegen.fusion.in_place import pairs
 from headrace.codegen.fusion.inlining import dependencies
 from headrace.codegen.fusion.schedule import is_flat, schedule_group
-from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.stages import PLACED, Update
 from headrace.codegen.ir.stages import memory as memory_of
@@ -95,7 +93,7 @@ def is_harmless(update: Update, item: Item, stored: set[Array]) -> bool:
     return (update.variable, memory_of(update.value)) in pairs(schedule_group(item, stored))
 
 
-def _is_own_index(load: Any, loops: tuple[Var, ...]) -> bool:
+def _is_own_index(load: Expr, loops: tuple[Var, ...]) -> bool:
     at = [i for i, n in zip(load.args, load.extra.shape) if n != 1]
     return len(at) == len(loops) and all(i is var(v) for i, v in zip(at, loops))
 

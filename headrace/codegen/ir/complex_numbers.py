@@ -10,25 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import F64, Array, Compute, Expr, Var, var
+from headrace.codegen.ir.kernel_ir import F64, Array, Compute, Expr, Index, Scalar, Var, var
 from headrace.codegen.ir.stages import Assembled, ViewOf
 from headrace.core import dtypes
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, NDArray, NDType
 from headrace.ops.declaration.emit import Decline
 
 _PART = {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}
 
 
-def is_complex(dtype: Any) -> bool:
+def is_complex(dtype: DType | NDType) -> bool:
     return dtypes.as_dtype(dtype).base.kind == "c"
 
 
-def part_type(dtype: Any) -> DType:
+def part_type(dtype: DType | NDType) -> DType:
     """The type of the two parts."""
     return _PART[dtypes.as_dtype(dtype).base]
 
@@ -48,27 +48,27 @@ class Complex:
     def __bool__(self) -> bool:
         raise TypeError("the value of an expression is known only when the kernel runs")
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> NoReturn:
         raise Decline("complex numbers have no order")
 
     __le__ = __gt__ = __ge__ = __floordiv__ = __mod__ = __lt__
 
-    def __add__(self, other: Any) -> Complex:
+    def __add__(self, other: Complex | Scalar) -> Complex:
         if isinstance(other, Complex):
             return Complex(self.re + other.re, self.im + other.im)
         return Complex(self.re + other, self.im)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Complex:
+    def __sub__(self, other: Complex | Scalar) -> Complex:
         if isinstance(other, Complex):
             return Complex(self.re - other.re, self.im - other.im)
         return Complex(self.re - other, self.im)
 
-    def __rsub__(self, other: Any) -> Complex:
+    def __rsub__(self, other: Complex | Scalar) -> Complex:
         return self.of(other) - self
 
-    def __mul__(self, other: Any) -> Complex:
+    def __mul__(self, other: Complex | Scalar) -> Complex:
         if isinstance(other, Complex):
             a, b, c, d = self.re, self.im, other.re, other.im
             return Complex(a * c - b * d, a * d + b * c)
@@ -76,33 +76,35 @@ class Complex:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Complex:
+    def __truediv__(self, other: Complex | Scalar) -> Complex:
         if isinstance(other, Complex):
             return _quotient(self, other)
         return Complex(self.re / other, self.im / other)
 
-    def __rtruediv__(self, other: Any) -> Complex:
+    def __rtruediv__(self, other: Complex | Scalar) -> Complex:
         return self.of(other) / self
 
     def __neg__(self) -> Complex:
         return Complex(-self.re, -self.im)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         y = self.of(other)
         return (self.re == y.re) & (self.im == y.im)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         y = self.of(other)
         return (self.re != y.re) | (self.im != y.im)
 
     __hash__ = object.__hash__
 
-    def of(self, value: Any) -> Complex:
+    def of(self, value: object) -> Complex:
         """A number, or a real expression, as one of these."""
         if isinstance(value, Complex):
             return value
         if isinstance(value, Expr):
             return Complex(value, ir.const(0, value.kind))
+        if not isinstance(value, (complex, float, int, np.number, np.bool_)):
+            raise ir.NotScalar(f"not a scalar expression: {value!r}")
         number = complex(value)
         return Complex(ir.const(number.real, self.re.kind), ir.const(number.imag, self.re.kind))
 
@@ -126,7 +128,9 @@ class Planes:
 
     __slots__ = ("dtype", "im", "name", "re", "shape", "value", "whole")
 
-    def __init__(self, re: Array, im: Array, whole: Array | None = None, value: Any = None) -> None:
+    def __init__(
+        self, re: Array, im: Array, whole: Array | None = None, value: NDArray | None = None
+    ) -> None:
         self.re, self.im, self.shape, self.value = re, im, re.shape, value
         self.dtype = dtypes.complex128 if re.kind is F64 else dtypes.complex64
         self.name = re.name
@@ -136,11 +140,15 @@ class Planes:
     def count(self) -> int:
         return prod(self.shape)
 
-    def __getitem__(self, index: Any) -> Complex:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Complex:
         return Complex(self.re[index], self.im[index])
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise TypeError("an operand is not iterable: index it")
+
+
+Element: TypeAlias = Expr | Complex  # what rules compute with
+Operand: TypeAlias = Array | Planes  # and what they read and make
 
 
 def boundary(shape: Sequence[int], dtype: DType, name: str = "") -> Array:
@@ -159,7 +167,7 @@ def show(whole: Array, dtype: DType) -> Array:
     return whole
 
 
-def known(value: Any, dtype: DType, name: str = "") -> Planes:
+def known(value: NDArray, dtype: DType, name: str = "") -> Planes:
     """A constant."""
     array = np.asarray(value, dtype.base.numpy)
     part = part_type(dtype)

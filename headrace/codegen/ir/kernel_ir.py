@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -32,13 +32,23 @@ from headrace.codegen.ir.machine_types import U16 as U16
 from headrace.codegen.ir.machine_types import U32 as U32
 from headrace.codegen.ir.machine_types import U64 as U64
 from headrace.codegen.ir.machine_types import Kind as Kind
+from headrace.codegen.ir.machine_types import TypeLike as TypeLike
 from headrace.codegen.ir.machine_types import kind_of as kind_of
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, NDArray, NDType
+from headrace.ops.declaration import emit as rules
 from headrace.ops.declaration.emit import Decline
 
+if TYPE_CHECKING:
+    from headrace.codegen.ir.kernel import Acc
+    from headrace.codegen.ir.stages import Source
+
+Number = float | np.number[Any] | np.bool_  # Python's or NumPy's
+Scalar: TypeAlias = "Expr | rules.Expr | Number"  # what operators take beside an expression
+Index: TypeAlias = "Expr | rules.Expr | int"
+Free: TypeAlias = "Var | Acc | tuple[str, int]"  # a loop or a reduction's result; by number in lifted kernels
 _serial = itertools.count()
 
 
@@ -58,7 +68,7 @@ class Var:
 LANE = ("lane", 0)
 # Plain references, without callbacks: Python code that runs while objects die swallows a Ctrl-C that
 # arrives there.  Entries of the dead are swept out when the table has doubled.
-_interned: dict[Any, ReferenceType[Expr]] = {}
+_interned: dict[tuple[object, ...], ReferenceType[Expr]] = {}
 _SWEEP = 4096
 _limit = _SWEEP
 
@@ -71,8 +81,8 @@ class Expr:
     op: str
     args: tuple[Expr, ...]
     kind: Kind
-    extra: Any
-    free: frozenset[Any]  # the loops (and reduction results) that the value depends on
+    extra: Any  # by the op: a number, a loop, an Array, (how, loops) of a reduction
+    free: frozenset[Free]  # the loops (and reduction results) that the value depends on
     below: tuple[Expr, ...] | None  # all that it is made of, once somebody asked (walks.walk)
 
     @property
@@ -90,64 +100,64 @@ class Expr:
 
     __hash__ = object.__hash__
 
-    def __add__(self, other: Any) -> Expr:
+    def __add__(self, other: Scalar) -> Expr:
         return binary("add", self, other)
 
-    def __radd__(self, other: Any) -> Expr:
+    def __radd__(self, other: Scalar) -> Expr:
         return binary("add", other, self)
 
-    def __sub__(self, other: Any) -> Expr:
+    def __sub__(self, other: Scalar) -> Expr:
         return binary("sub", self, other)
 
-    def __rsub__(self, other: Any) -> Expr:
+    def __rsub__(self, other: Scalar) -> Expr:
         return binary("sub", other, self)
 
-    def __mul__(self, other: Any) -> Expr:
+    def __mul__(self, other: Scalar) -> Expr:
         return binary("mul", self, other)
 
-    def __rmul__(self, other: Any) -> Expr:
+    def __rmul__(self, other: Scalar) -> Expr:
         return binary("mul", other, self)
 
-    def __truediv__(self, other: Any) -> Expr:
+    def __truediv__(self, other: Scalar) -> Expr:
         return binary("div", self, other)
 
-    def __rtruediv__(self, other: Any) -> Expr:
+    def __rtruediv__(self, other: Scalar) -> Expr:
         return binary("div", other, self)
 
-    def __floordiv__(self, other: Any) -> Expr:
+    def __floordiv__(self, other: Scalar) -> Expr:
         return binary("floordiv", self, other)
 
-    def __rfloordiv__(self, other: Any) -> Expr:
+    def __rfloordiv__(self, other: Scalar) -> Expr:
         return binary("floordiv", other, self)
 
-    def __mod__(self, other: Any) -> Expr:
+    def __mod__(self, other: Scalar) -> Expr:
         return binary("floormod", self, other)
 
-    def __rmod__(self, other: Any) -> Expr:
+    def __rmod__(self, other: Scalar) -> Expr:
         return binary("floormod", other, self)
 
-    def __and__(self, other: Any) -> Expr:
+    def __and__(self, other: Scalar) -> Expr:
         return binary("and", self, other)
 
-    def __rand__(self, other: Any) -> Expr:
+    def __rand__(self, other: Scalar) -> Expr:
         return binary("and", other, self)
 
-    def __or__(self, other: Any) -> Expr:
+    def __or__(self, other: Scalar) -> Expr:
         return binary("or", self, other)
 
-    def __ror__(self, other: Any) -> Expr:
+    def __ror__(self, other: Scalar) -> Expr:
         return binary("or", other, self)
 
-    def __xor__(self, other: Any) -> Expr:
+    def __xor__(self, other: Scalar) -> Expr:
         return binary("xor", self, other)
 
-    def __rxor__(self, other: Any) -> Expr:
+    def __rxor__(self, other: Scalar) -> Expr:
         return binary("xor", other, self)
 
-    def __lshift__(self, other: Any) -> Expr:
+    def __lshift__(self, other: Scalar) -> Expr:
         return binary("shl", self, other)
 
-    def __rshift__(self, other: Any) -> Expr:
+    def __rshift__(self, other: Scalar) -> Expr:
         return binary("shr", self, other)
 
     def __neg__(self) -> Expr:
@@ -156,22 +166,22 @@ class Expr:
     def __invert__(self) -> Expr:
         return make("not", (self,), self.kind)
 
-    def __lt__(self, other: Any) -> Expr:
+    def __lt__(self, other: Scalar) -> Expr:
         return compare("lt", self, other)
 
-    def __le__(self, other: Any) -> Expr:
+    def __le__(self, other: Scalar) -> Expr:
         return compare("le", self, other)
 
-    def __gt__(self, other: Any) -> Expr:
+    def __gt__(self, other: Scalar) -> Expr:
         return compare("gt", self, other)
 
-    def __ge__(self, other: Any) -> Expr:
+    def __ge__(self, other: Scalar) -> Expr:
         return compare("ge", self, other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("eq", self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
         return compare("ne", self, other)
 
 
@@ -200,7 +210,7 @@ def _sweep() -> None:
     _limit = max(_SWEEP, 2 * len(_interned))
 
 
-def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Any]:
+def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Free]:
     if op in ("var", "acc"):
         return frozenset((extra,))
     if op in ("loop", "result"):  # what they become in lifted kernels
@@ -209,19 +219,19 @@ def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Any]:
         return frozenset((LANE,))
     if op == "lane_result":
         return frozenset((LANE, ("result", extra)))
-    inner: frozenset[Any] = frozenset().union(*(a.free for a in args))
+    inner: frozenset[Free] = frozenset().union(*(a.free for a in args))
     if op == "reduce":
         return inner - frozenset(extra[1])
     return inner - {("loop", n) for n in extra[1]} if op == "fold" else inner
 
 
 # -- building ------------------------------------------------------------------------------------
-def const(value: Any, kind: Kind) -> Expr:
+def const(value: Number, kind: Kind) -> Expr:
     """A number of this kind, rounded to it."""
     return make("const", (), kind, _rounded(value, kind))
 
 
-def _rounded(value: Any, kind: Kind) -> Any:
+def _rounded(value: Number, kind: Kind) -> bool | int | str:
     if kind is BOOL:
         return bool(value)
     if kind.is_integer:
@@ -229,7 +239,7 @@ def _rounded(value: Any, kind: Kind) -> Any:
     return float(np.asarray(value, TO_DTYPE[kind].numpy)).hex()  # tells 0.0 from -0.0, finds NaN
 
 
-def constant_value(x: Expr) -> Any:
+def constant_value(x: Expr) -> float:
     """The number of a const."""
     return float.fromhex(x.extra) if x.kind.is_float else x.extra
 
@@ -252,16 +262,16 @@ class NotScalar(TypeError):
     """A rule computes with something that is no scalar expression."""
 
 
-def as_expr(value: Any, kind: Kind) -> Expr:
+def as_expr(value: object, kind: Kind) -> Expr:
     """A Python or NumPy number becomes a constant of this kind."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return const(value, kind)
     raise NotScalar(f"not a scalar expression: {value!r}")
 
 
-def pair(x: Any, y: Any) -> tuple[Expr, Expr]:
+def pair(x: object, y: object) -> tuple[Expr, Expr]:
     """Both as expressions of one kind."""
     model = x if isinstance(x, Expr) else y
     if not isinstance(model, Expr):
@@ -274,7 +284,7 @@ def pair(x: Any, y: Any) -> tuple[Expr, Expr]:
     return a, b
 
 
-def binary(op: str, x: Any, y: Any) -> Expr:
+def binary(op: str, x: Scalar, y: Scalar) -> Expr:
     a, b = pair(x, y)
     if a.kind is INDEX:
         return index_binary(op, a, b)
@@ -328,7 +338,7 @@ def index_binary(op: str, a: Expr, b: Expr) -> Expr:
     return make(op, (a, b), INDEX)
 
 
-def compare(op: str, x: Any, y: Any) -> Expr:
+def compare(op: str, x: object, y: object) -> Expr:
     a, b = pair(x, y)
     return make(op, (a, b), BOOL)
 
@@ -337,7 +347,7 @@ def unary(op: str, x: Expr, kind: Kind | None = None) -> Expr:
     return make(op, (x,), kind or x.kind)
 
 
-def select(condition: Expr, x: Any, y: Any) -> Expr:
+def select(condition: Expr, x: Scalar, y: Scalar) -> Expr:
     if condition.kind is not BOOL:
         raise TypeError(f"a condition must be bool, not {condition.kind}")
     a, b = pair(x, y)
@@ -354,16 +364,16 @@ def cast(x: Expr, kind: Kind) -> Expr:
     return make("cast", (x,), kind)
 
 
-def index_expr(value: Any) -> Expr:
+def index_expr(value: Index) -> Expr:
     """What stands inside [...]."""
     if isinstance(value, Expr):
         if not value.kind.is_integer:
             raise TypeError(f"an index must be an integer, not {value.kind}")
         return cast(value, INDEX)
-    return const(int(value), INDEX)
+    return const(int(value), INDEX)  # type: ignore[arg-type]  # nobody else makes expressions
 
 
-def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Any]) -> Expr:
+def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Expr]) -> Expr:
     loops = tuple(Var(n) for n in extents)
     body = rule(*map(var, loops))
     if kind in ("argmax", "argmin"):
@@ -385,10 +395,10 @@ class Array:
     def __init__(
         self,
         shape: Iterable[int],
-        dtype: Any,
+        dtype: TypeLike,
         *,
         value: NDArray | None = None,
-        source: Any = None,
+        source: Source | None = None,
         name: str = "",
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
@@ -414,19 +424,19 @@ class Array:
         shape, dtype = self.outer or (self.shape, self.dtype)
         return shape, dtype.numpy
 
-    def like(self, source: Any, name: str) -> Array:
+    def like(self, source: Source | None, name: str) -> Array:
         """Another array of this shape and type."""
         made = Array(self.shape, self.dtype, source=source, name=name)
         made.outer = self.outer
         return made
 
-    def __getitem__(self, index: Any) -> Expr:
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Expr:
         given = index if isinstance(index, tuple) else (index,)
         if len(given) != len(self.shape):
             raise IndexError(f"{len(given)} indices for an operand of shape {list(self.shape)}")
         return make("load", tuple(map(index_expr, given)), self.kind, self)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise TypeError("an operand is not iterable: index it")
 
     def __repr__(self) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DType, NDType
 from headrace.ops.declaration.emit import Decline
 
 
@@ -58,7 +60,10 @@ _OF_DTYPE = {
 TO_DTYPE = {kind: dtype for dtype, kind in reversed(_OF_DTYPE.items())} | {INDEX: dtypes.int64}
 
 
-def kind_of(dtype: Any) -> Kind:
+TypeLike = Kind | DType | str | type[np.generic] | NDType  # what names an element type
+
+
+def kind_of(dtype: TypeLike) -> Kind:
     """The kind of a DType, or of what names one."""
     if isinstance(dtype, Kind):
         return dtype

@@ -7,11 +7,11 @@ loop or as part of another one: that is decided by fusion.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var
 from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.emit import LibraryCall
+from headrace.plan.plan import PlanNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Check:
     message: str
     value: Array | None = None  # the number found there, for the message
     extent: int = 0
-    node: Any = None  # who asked
+    node: PlanNode | None = None  # who asked
 
 
 @dataclass(frozen=True, slots=True)

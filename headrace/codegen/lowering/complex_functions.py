@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.complex_numbers import Complex
-from headrace.codegen.ir.kernel_ir import F64, I32, I64, Expr
+from headrace.codegen.ir.complex_numbers import Complex, Element
+from headrace.codegen.ir.kernel_ir import F64, I32, I64, Expr, Scalar
+from headrace.codegen.lowering.lower import Emitter
 
 _FAR = {"f32": 11.0, "f64": 22.0}  # from here on tanh is 1
 
@@ -167,7 +167,7 @@ def power(x: Complex, y: Complex) -> Complex:
     return Complex(ir.select(one, 1.0, re), ir.select(one, 0.0, im))
 
 
-_FUNCTIONS: dict[str, Callable[[Complex], Any]] = {
+_FUNCTIONS: dict[str, Callable[[Complex], Element]] = {
     "exp": _exp, "expm1": _expm1, "log": _log, "log1p": _log1p, "sqrt": _sqrt, "rsqrt": _rsqrt,
     "sinh": _sinh, "cosh": _cosh, "tanh": _tanh, "sin": _turned(_sinh), "tan": _turned(_tanh),
     "cos": _cos, "sigmoid": _sigmoid, "sign": _sign, "abs": magnitude, "angle": angle,
@@ -178,18 +178,20 @@ _FUNCTIONS: dict[str, Callable[[Complex], Any]] = {
 class Functions:
     """The functions that rules know, for numbers of both kinds."""
 
-    real_emitter: Any
+    real_emitter: Emitter
 
-    def pow(self, x: Any, y: Any) -> Any:
-        model = x if isinstance(x, Complex) else y
-        if not isinstance(model, Complex):
-            return self.real_emitter.pow(x, y)
-        return power(model.of(x), model.of(y))
+    def pow(self, x: Complex | Scalar, y: Complex | Scalar) -> Element:
+        if isinstance(x, Complex):
+            return power(x, x.of(y))
+        return power(y.of(x), y) if isinstance(y, Complex) else self.real_emitter.pow(x, y)
 
 
-def _method(name: str, function: Callable[[Complex], Any]) -> Callable[[Functions, Any], Any]:
-    def method(self: Functions, x: Any) -> Any:
-        return function(x) if isinstance(x, Complex) else getattr(self.real_emitter, name)(x)
+def _method(name: str, function: Callable[[Complex], Element]) -> Callable[[Functions, Element], Element]:
+    def method(self: Functions, x: Element) -> Element:
+        if isinstance(x, Complex):
+            return function(x)
+        found: Expr = getattr(self.real_emitter, name)(x)
+        return found
 
     method.__name__ = name
     return method

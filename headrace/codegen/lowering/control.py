@@ -7,9 +7,10 @@ the same does not; an array got its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headrace.codegen.assembly.control_flow import outside
 from headrace.codegen.ir.kernel_ir import Array
@@ -17,17 +18,19 @@ from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import BranchStage, Carried, LoopStage, Made, Part
 from headrace.codegen.lowering.loop_sums import LoopSum, take_out
 from headrace.codegen.lowering.trip_count import trips_of
-from headrace.codegen.regions.array_ops import is_equal
+from headrace.codegen.regions.array_ops import Held, is_equal
+from headrace.codegen.regions.regions import Key
 from headrace.ops.declaration.emit import Decline
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import LOOP, branch_of, loop_of
 
+if TYPE_CHECKING:
+    from headrace.codegen.lowering.specialize import Given, Specializer
+
 ROUNDS = 12  # walks of one body
 
-Given = Any  # an Array, or the key of something that a handle names
 
-
-def add(s: Any, node: PlanNode) -> None:
+def add(s: Specializer, node: PlanNode) -> None:
     """Specialize a unit; `s` is the Specializer."""
     if node.op is LOOP:
         _add_loop(s, node)
@@ -36,12 +39,12 @@ def add(s: Any, node: PlanNode) -> None:
 
 
 @contextmanager
-def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
+def scope(s: Specializer, plan: Plan, given: Sequence[Given | None]) -> Iterator[None]:
     """Walk another plan, to which `given` is fed."""
     saved = s.plan, s.values, s.keys
     s.plan, s.values, s.keys = plan, {}, {}
     for name, value in zip(plan.feeds, given):
-        (s.values if isinstance(value, Array) else s.keys)[Edge(name, 0)] = value
+        s.put(Edge(name, 0), value)
     try:
         yield
     finally:
@@ -49,7 +52,7 @@ def scope(s: Any, plan: Plan, given: list[Given]) -> Iterator[None]:
 
 
 @contextmanager
-def part_of(s: Any) -> Iterator[Part]:
+def part_of(s: Specializer) -> Iterator[Part]:
     """Collect what happens inside."""
     emitter = s.emitter
     saved = emitter.checks, emitter.effects
@@ -61,7 +64,7 @@ def part_of(s: Any) -> Iterator[Part]:
         emitter.checks, emitter.effects = saved
 
 
-def walk(s: Any, plan: Plan, given: list[Given]) -> list[Given]:
+def walk(s: Specializer, plan: Plan, given: Sequence[Given | None]) -> list[Given | None]:
     """The plan's results; None for one whose branch is known not to run."""
     with scope(s, plan, given):
         feeds = set(plan.feeds)
@@ -79,11 +82,11 @@ class _Changed(Exception):
     """The body is not what it was taken for: once more."""
 
 
-def _add_loop(s: Any, node: PlanNode) -> None:
+def _add_loop(s: Specializer, node: PlanNode) -> None:
     loop = loop_of(node)
     given = [s.given(e) for e in node.inputs]
-    starts = given[: loop.carried]
-    if not all(isinstance(t, Array) for t in starts):
+    starts = [t for t in given[: loop.carried] if isinstance(t, Array)]
+    if len(starts) < loop.carried:
         raise Decline("a loop that carries handles")
     work = _Loop(s, node, starts, given[loop.carried :])
     for _ in range(ROUNDS):
@@ -98,12 +101,12 @@ def _add_loop(s: Any, node: PlanNode) -> None:
 class _Loop:
     """One loop, until its walks agree."""
 
-    def __init__(self, s: Any, node: PlanNode, starts: list[Array], invariants: list[Any]) -> None:
+    def __init__(self, s: Specializer, node: PlanNode, starts: list[Array], invariants: list[Given]) -> None:
         self.s, self.node, self.loop = s, node, loop_of(node)
         self.starts, self.invariants = starts, invariants
         # Flows of tensor arrays are zeros that nobody computes.
         self.same = {i for i, t in enumerate(starts) if is_flow(t)}
-        self.states: list[Any] = []  # variables that the body updates
+        self.states: list[Key] = []  # variables that the body updates
 
     def run(self) -> None:
         """Lower the loop, and again (`_Changed`) if its body wrote variables that were not carried:
@@ -145,6 +148,7 @@ class _Loop:
             s.current[key] = leaf
         with part_of(s) as condition:
             goes_on, *shared = walk(s, self.loop.condition, [*seen, *self.invariants])
+        assert isinstance(goes_on, Array)
         if goes_on.value is not None and not goes_on.value and not condition.effects:
             return None, []
         with part_of(s) as body:
@@ -167,9 +171,10 @@ class _Loop:
         made = (t.like(Made(stage, i), t.name) for i, t in enumerate(initial))
         return stage, [sums[i] if i in sums else next(made) for i in range(count)]
 
-    def settled(self, found: list[Array]) -> list[Array]:
+    def settled(self, results: list[Given | None]) -> list[Array]:
         """The next values of what varies; something that does after all changes the loop."""
-        if any(t is None for t in found):
+        found = [t for t in results if isinstance(t, Array)]
+        if len(found) < len(results):
             raise Decline(f"{self.node.name} carries a value that its body does not make")
         wrong = {i for i in self.same if not is_flow(found[i])}
         if wrong:
@@ -177,7 +182,7 @@ class _Loop:
             raise _Changed
         return [t for i, t in enumerate(found) if i not in self.same]
 
-    def check_arrays(self, before: dict[Any, Any]) -> None:
+    def check_arrays(self, before: dict[Key, Held]) -> None:
         """What arrays from outside have become, they are from the first iteration on."""
         changed = False
         for key, old in before.items():
@@ -195,7 +200,7 @@ class _Loop:
             self.s.values[Edge(self.node.name, i)] = array
 
 
-def is_flow(array: Any) -> bool:
+def is_flow(array: Given | None) -> bool:
     return (
         isinstance(array, Array)
         and array.value is not None
@@ -206,7 +211,7 @@ def is_flow(array: Any) -> bool:
 
 
 # -- branches --------------------------------------------------------------------------------------
-def _add_branch(s: Any, node: PlanNode) -> None:
+def _add_branch(s: Specializer, node: PlanNode) -> None:
     """A conditional.  With a known predicate only one side is lowered, in line.  Otherwise both
     sides are lowered as parts, each from the same state of variables and arrays, and their
     results are merged:
@@ -221,65 +226,27 @@ def _add_branch(s: Any, node: PlanNode) -> None:
     Shapes must agree, since the merged value has one place in memory.
     """
     branch = branch_of(node)
-    predicate = s.given(node.inputs[0])
+    predicate = s.array(node.inputs[0])
     count = len(branch.sides[0].feeds)
     captured = node.inputs[1 : 1 + count], node.inputs[1 + count :]
     if predicate.value is not None:
         side = 1 if predicate.value else 0
         found = walk(s, branch.sides[side], [s.given_or_none(e) for e in captured[side]])
         for i, place in enumerate(branch.gives[side]):
-            if place is not None and found[place] is not None:
-                _deliver(s, Edge(node.name, i), found[place])
+            s.put(Edge(node.name, i), _result(found, place))
         return
-    before = dict(s.current)
-    parts, results, states = [], [], []
-    for side in (0, 1):
-        arrays = dict(s.arrays)
-        s.current = dict(before)
-        with part_of(s) as part:
-            given = [s.given_or_none(e) for e in captured[side]]
-            s.branches.append(part.first)
-            try:
-                results.append(walk(s, branch.sides[side], given))
-            finally:
-                s.branches.pop()
-        states.append(s.current)
-        parts.append(part)
-        for key, new in list(s.arrays.items()):
-            if key not in arrays and new.is_inside(part.first):
-                del s.arrays[key]
-            elif key not in arrays:
-                new.move_before(part.first)  # another branch may use it
-            elif new is not arrays[key]:
-                new.check_in_loop(arrays[key])
+    before = s.current
+    sides = [_walked_side(s, branch.sides[k], captured[k], before) for k in (0, 1)]
     s.current = before
-    values: list[tuple[Array | None, Array | None]] = []
-    merged: list[tuple[Any, tuple[Array | None, Array | None]]] = []
-    for i, (no, yes) in enumerate(zip(*branch.gives)):
-        edge = Edge(node.name, i)
-        pair = _result(results[0], no), _result(results[1], yes)
-        if pair[0] is None or pair[1] is None:
-            value = pair[1] if pair[0] is None else pair[0]
-            if value is not None and _is_made_inside(value, parts[0]):
-                merged.append((edge, pair))
-            elif value is not None:
-                _deliver(s, edge, value)
-        elif not _is_same(s, edge, *pair):
-            merged.append((edge, pair))
-    for key in before:
-        pair = states[0][key], states[1][key]
-        if pair[0] is not pair[1]:
-            merged.append((key, pair))
+    merged = [*_merged_results(s, node, sides), *_merged_states(before, sides)]
     for _, pair in merged:
-        given = [t for t in pair if t is not None]
-        if len({(t.shape, t.kind) for t in given}) > 1:
+        if len({(t.shape, t.kind) for t in pair if t is not None}) > 1:
             raise Decline(f"the sides of {node.name} give different shapes")
-        values.append(pair)
-        for part, value in zip(parts, pair):
-            part.outputs += [] if value is None else [value]
-    roots = [*parts[0].roots, *parts[1].roots]
-    reads = [predicate, *outside(roots, parts[0].first)]
-    stage = BranchStage(predicate, (parts[0], parts[1]), values, list(dict.fromkeys(reads)))
+        for one, value in zip(sides, pair):
+            one.part.outputs += [] if value is None else [value]
+    no, yes = (one.part for one in sides)
+    reads = [predicate, *outside([*no.roots, *yes.roots], no.first)]
+    stage = BranchStage(predicate, (no, yes), [pair for _, pair in merged], list(dict.fromkeys(reads)))
     s.emitter.effects.append(Array((), "bool", source=Made(stage, -1), name="branch"))
     for i, (where, pair) in enumerate(merged):
         like = next(t for t in pair if t is not None)
@@ -290,28 +257,78 @@ def _add_branch(s: Any, node: PlanNode) -> None:
             s.current[where] = made
 
 
-def _result(found: list[Given], place: int | None) -> Given:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What one side of a conditional does, gives, and leaves in variables."""
+
+    part: Part
+    results: list[Given | None]
+    current: dict[Key, Array]
+
+
+Both = tuple[Array | None, Array | None]  # what the sides give for one output
+
+
+def _walked_side(s: Specializer, plan: Plan, captured: Sequence[Edge], before: dict[Key, Array]) -> _Side:
+    """Lower one side, from the variables as they are before the conditional."""
+    arrays = dict(s.arrays)
+    s.current = dict(before)
+    with part_of(s) as part:
+        given = [s.given_or_none(e) for e in captured]
+        s.branches.append(part.first)
+        try:
+            results = walk(s, plan, given)
+        finally:
+            s.branches.pop()
+    for key, new in list(s.arrays.items()):
+        if key not in arrays and new.is_inside(part.first):
+            del s.arrays[key]
+        elif key not in arrays:
+            new.move_before(part.first)  # another branch may use it
+        elif new is not arrays[key]:
+            new.check_in_loop(arrays[key])
+    return _Side(part, results, s.current)
+
+
+def _merged_results(s: Specializer, node: PlanNode, sides: list[_Side]) -> Iterator[tuple[Edge, Both]]:
+    """The outputs that need memory of their own; the others are handed on as they are."""
+    for i, places in enumerate(zip(*branch_of(node).gives)):
+        edge = Edge(node.name, i)
+        no, yes = (_result(side.results, place) for side, place in zip(sides, places))
+        if no is None or yes is None:
+            value = yes if no is None else no
+            if isinstance(value, Array) and _is_made_inside(value, sides[0].part):
+                yield edge, ((None, value) if no is None else (value, None))
+            else:
+                s.put(edge, value)
+        elif _is_same(no, yes):
+            s.put(edge, no)
+        elif isinstance(no, Array) and isinstance(yes, Array):
+            yield edge, (no, yes)
+        else:
+            raise Decline("the sides of a branch give different handles")
+
+
+def _merged_states(before: dict[Key, Array], sides: list[_Side]) -> Iterator[tuple[Key, Both]]:
+    """The variables that either side writes."""
+    for key in before:
+        no, yes = (side.current[key] for side in sides)
+        if no is not yes:
+            yield key, (no, yes)
+
+
+def _result(found: list[Given | None], place: int | None) -> Given | None:
     """What a side gives; None for nothing, whether nobody asks for it or it is known not to be made."""
     return None if place is None else found[place]
 
 
-def _is_made_inside(value: Given, first: Part) -> bool:
+def _is_made_inside(value: Array, first: Part) -> bool:
     """Who uses a value of one side alone knows that this side ran: a constant stays one outside."""
-    return isinstance(value, Array) and value.moment >= first.first and value.value is None
+    return value.moment >= first.first and value.value is None
 
 
-def _is_same(s: Any, edge: Edge, no: Given, yes: Given) -> bool:
+def _is_same(no: Given, yes: Given) -> bool:
     """Both sides give the same: a handle, a value from outside, a constant."""
-    if not isinstance(no, Array) or not isinstance(yes, Array):
-        if no != yes:
-            raise Decline("the sides of a branch give different handles")
-        s.keys[edge] = no
-        return True
-    if is_equal(no, yes):
-        s.values[edge] = no
-        return True
-    return False
-
-
-def _deliver(s: Any, edge: Edge, value: Given) -> None:
-    (s.values if isinstance(value, Array) else s.keys)[edge] = value
+    if isinstance(no, Array) and isinstance(yes, Array):
+        return is_equal(no, yes)
+    return no == yes

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, prod
-from typing import Any
 
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Expr
 from headrace.codegen.ir.stages import ViewOf
 from headrace.codegen.lowering.lower import Emitter
+from headrace.core.dtypes import NDArray
 from headrace.ops.declaration.emit import Decline, LibraryCall, View
 
 
@@ -27,7 +27,7 @@ def lower(e: Emitter, call: LibraryCall) -> Array:
 
 def read(view: View, index: Sequence[Expr]) -> Expr:
     """The element at an index in the library's order; half floats as float."""
-    own: list[Any] = [0] * len(view.order)
+    own: list[ir.Index] = [0] * len(view.order)
     for axis, i in zip(view.order, index):
         own[axis] = i
     operand: Array = view.operand
@@ -37,7 +37,7 @@ def read(view: View, index: Sequence[Expr]) -> Expr:
     return ir.cast(found, F32) if found.kind in (F16, BF16) else found
 
 
-def _shaped(view: View) -> Any:
+def _shaped(view: View) -> NDArray | None:
     value = view.operand.value
     return None if value is None else value.reshape(view.sizes)
 
@@ -95,7 +95,7 @@ class _Geometry:
             whole = whole & (moved >= 0) & (moved % s == 0)
         return places, whole
 
-    def filter(self, view: View, group: Any, o: Any, i: Any, k: Sequence[Expr]) -> Expr:
+    def filter(self, view: View, group: Expr, o: Expr, i: Expr, k: Sequence[Expr]) -> Expr:
         lead = [group, o, i] if self.groups > 1 or len(view.shape) > len(k) + 2 else [o, i]
         return read(view, [*lead, *k])
 

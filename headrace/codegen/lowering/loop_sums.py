@@ -10,7 +10,7 @@ that a loop uses; a product of a few rows per iteration becomes one of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace.codegen.fusion.inlining import collect, dependencies
 from headrace.codegen.ir.kernel_ir import Array, Compute, Var, var
@@ -19,6 +19,9 @@ from headrace.codegen.products import limits
 from headrace.codegen.program.native_control import HOLES, PUT, REST
 from headrace.core import dtypes
 from headrace.ops.declaration.emit import LibraryCall, View
+
+if TYPE_CHECKING:
+    from headrace.codegen.lowering.specialize import Specializer
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +34,7 @@ class LoopSum:
     kept: Array
     flags: Array
 
-    def result(self, s: Any) -> Array:
+    def result(self, s: Specializer) -> Array:
         """The sum, after the loop: as far as terms were kept."""
         rows = []
         is_limited = limits.supports(self.call)
@@ -78,19 +81,22 @@ def take_out(
         product = _term(leaf, following, users)
         if product is None or product.moment < body.first:
             continue
-        stacked = _stacked(product, body)
+        assert isinstance(product.source, Called)
+        call = product.source.call
+        stacked = _stacked(call, body)
         if stacked is None:
             continue
-        value = product.source.call.views["weights"].operand
+        value = call.views["weights"].operand
         room = stacked.stack.shape[0]
-        flags = Array((max(room, 1),), dtypes.uint8, source=Zeroed(), name="flags")
+        zeros = Zeroed()
+        flags = Array((max(room, 1),), dtypes.uint8, source=zeros, name="flags")
         kept = Array((room, *value.shape), value.dtype, source=Temporary(), name="terms")
         flags.moment = carried[0].moment.after()
         kept.moment = flags.moment.after()
-        flags.source.held.append(kept)
+        zeros.held.append(kept)
         effect = Cell(kept, stacked.height, flags, PUT, value)
         body.effects.append(Array((), "bool", source=effect, name="term"))
-        found[i] = LoopSum(start, product.source.call, stacked, kept, flags)
+        found[i] = LoopSum(start, call, stacked, kept, flags)
     return found
 
 
@@ -112,10 +118,9 @@ def _term(leaf: Array, following: Array, users: dict[Array, int]) -> Array | Non
     return product if alone and is_product and len(product.shape) == 2 else None
 
 
-def _stacked(product: Array, body: Part) -> Stacked | None:
+def _stacked(call: LibraryCall, body: Part) -> Stacked | None:
     """Where its first operand comes from, if that is a stack with a limit and both operands have
     the summed dimension first."""
-    call = product.source.call
     src, weights = call.views["src"], call.views["weights"]
     if src.sizes is not None or weights.sizes is not None or call.options.get("post_ops"):
         return None

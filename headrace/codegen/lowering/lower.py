@@ -7,36 +7,60 @@ the stages behind it; updates of variables and checks of values are collected on
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Compute, Expr, Var, kind_of, var
+from headrace.codegen.ir.complex_numbers import Operand, Planes
+from headrace.codegen.ir.kernel_ir import (
+    BOOL,
+    INDEX,
+    Array,
+    Compute,
+    Expr,
+    Scalar,
+    TypeLike,
+    Var,
+    kind_of,
+    var,
+)
 from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf, memory
 from headrace.codegen.ir.traverse import substitute
 from headrace.codegen.lowering import wide_sums
+from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import ELEMENTWISE
+from headrace.plan.plan import PlanNode
+
+if TYPE_CHECKING:
+    from headrace.codegen.lowering.specialize import Specializer
 
 # Scalars that are built into a kernel; all others are read, so that kernels are shared.
 _PLAIN = frozenset((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0))
 
 
-def _base_and_offset(x: Expr) -> tuple[Any, int]:
+def _base_and_offset(x: Expr) -> tuple[Expr | Array, int]:
     """An integer as base + offset, where the offset is the sum of the constants added to the base."""
     offset = 0
     while x.op == "load":
         source = memory(x.extra).source
-        is_sum = isinstance(source, Compute) and source.body.op in ("add", "sub")
-        if not is_sum or source.vars or source.body.args[1].op != "const":
+        if not isinstance(source, Compute) or source.vars or source.body.op not in ("add", "sub"):
+            return memory(x.extra), offset
+        if source.body.args[1].op != "const":
             return memory(x.extra), offset
         x, more = source.body.args
         offset += int(more.extra) if source.body.op == "add" else -int(more.extra)
     return x, offset
+
+
+Attrs = Mapping[str, Any]  # what a node was built with: of many types, by name
+Rule = Callable[..., Any]  # of an op: typed by its signature, and checked where its results are used
+Argument = Array | Sequence[Array]  # of an op: a list where its signature says so
 
 
 class Emitter:
@@ -47,32 +71,32 @@ class Emitter:
         self.checks: list[Check] = []
         self.effects: list[Array] = []  # what must happen, in this order
         self.repeated: dict[Array, Array] = {}  # indices with equal ones -> which of them leads
-        self.node: Any = None  # whose rule is running
-        self.specializer: Any = None  # walks what rules compose
+        self.node: PlanNode | None = None  # whose rule is running
+        self.specializer: Specializer | None = None  # walks what rules compose
 
     # -- one element -------------------------------------------------------------------------
-    def const(self, value: Any, dtype: Any) -> Expr:
+    def const(self, value: ir.Number, dtype: TypeLike) -> Expr:
         return ir.const(value, kind_of(dtype))
 
-    def size(self, n: int, dtype: Any) -> Expr:
+    def size(self, n: int, dtype: TypeLike) -> Expr:
         return ir.size(n, kind_of(dtype))
 
-    def cast(self, x: Expr, dtype: Any) -> Expr:
+    def cast(self, x: Expr, dtype: TypeLike) -> Expr:
         return ir.cast(x, kind_of(dtype))
 
-    def bitcast(self, x: Expr, dtype: Any) -> Expr:
+    def bitcast(self, x: Expr, dtype: TypeLike) -> Expr:
         kind = kind_of(dtype)
         if kind.bits != x.kind.bits:
             raise Decline(f"bitcast from {x.kind} to {kind}")
         return x if kind is x.kind else ir.make("bitcast", (x,), kind)
 
-    def select(self, condition: Expr, x: Any, y: Any) -> Expr:
+    def select(self, condition: Expr, x: Scalar, y: Scalar) -> Expr:
         return ir.select(condition, x, y)
 
-    def max(self, x: Any, y: Any) -> Expr:
+    def max(self, x: Scalar, y: Scalar) -> Expr:
         return ir.binary("max", x, y)
 
-    def min(self, x: Any, y: Any) -> Expr:
+    def min(self, x: Scalar, y: Scalar) -> Expr:
         return ir.binary("min", x, y)
 
     def abs(self, x: Expr) -> Expr:
@@ -87,10 +111,10 @@ class Emitter:
     def round(self, x: Expr) -> Expr:
         return ir.unary("rint", x)
 
-    def truncate_div(self, x: Expr, y: Any) -> Expr:
+    def truncate_div(self, x: Expr, y: Scalar) -> Expr:
         return ir.binary("truncdiv", x, y)
 
-    def truncate_mod(self, x: Expr, y: Any) -> Expr:
+    def truncate_mod(self, x: Expr, y: Scalar) -> Expr:
         return ir.binary("truncmod", x, y)
 
     def is_nan(self, x: Expr) -> Expr:
@@ -102,10 +126,10 @@ class Emitter:
     def is_finite(self, x: Expr) -> Expr:
         return ir.unary("is_finite", _float(x), BOOL)
 
-    def atan2(self, y: Expr, x: Any) -> Expr:
+    def atan2(self, y: Expr, x: Scalar) -> Expr:
         return ir.binary("atan2", _float(y), x)
 
-    def pow(self, x: Any, y: Any) -> Expr:
+    def pow(self, x: Scalar, y: Scalar) -> Expr:
         base, power = ir.pair(x, y)
         if not base.kind.is_float:
             raise Decline("powers of integers")
@@ -147,7 +171,7 @@ class Emitter:
         self.checks.append(Check(bad, shape, message, found, extent, self.node))
 
     # -- whole operands ----------------------------------------------------------------------
-    def compute(self, shape: Sequence[int], rule: Callable[..., Any]) -> Array:
+    def compute(self, shape: Sequence[int], rule: Callable[..., object]) -> Array:
         loops = tuple(Var(n) for n in shape)
         body = rule(*map(var, loops))
         if not isinstance(body, Expr):
@@ -156,7 +180,7 @@ class Emitter:
             body = ir.cast(body, ir.I64)
         return Array(shape, body.kind, source=Compute(loops, body))
 
-    def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Any]) -> Expr:
+    def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Expr]) -> Expr:
         return ir.reduce(kind, (extents,) if isinstance(extents, int) else tuple(extents), rule)
 
     def checked(self, index: Expr, extent: int, message: str) -> Expr:
@@ -168,11 +192,11 @@ class Emitter:
         # Clamped all the same: a fed array may change between the check and its use.
         return ir.make("clamp", (at,), INDEX, int(extent))
 
-    def known(self, value: Any) -> Array:
+    def known(self, value: ArrayLike) -> Array:
         array = np.asarray(value)
         return Array(array.shape, array.dtype, value=array)
 
-    def numbers(self, vector: Array) -> list[Any]:
+    def numbers(self, vector: Array) -> list[int | Expr]:
         if vector.value is not None:
             return [int(n) for n in vector.value]
         packed = vector.source.parts if isinstance(vector.source, Assembled) else ()
@@ -183,16 +207,16 @@ class Emitter:
 
     def declared_shape(self) -> tuple[int, ...] | None:
         shape = None if self.node is None else self.node.outputs[0].shape
-        return tuple(shape.sizes) if shape is not None and shape.is_full else None
+        return None if shape is None else shape.known_sizes
 
     def distance(self, low: Expr, high: Expr) -> int | None:
         (base, start), (other, end) = _base_and_offset(low), _base_and_offset(high)
         return end - start if base is other else None
 
-    def unwritten(self, shape: Sequence[int], dtype: Any) -> Array:
+    def unwritten(self, shape: Sequence[int], dtype: TypeLike) -> Array:
         return Array(shape, dtype, source=Temporary())
 
-    def composed(self, rule: Callable[..., Any], *operands: Array) -> list[Array]:
+    def composed(self, rule: Callable[..., Sequence[Tensor]], *operands: Array) -> list[Array]:
         from headrace.codegen.lowering.composed import compose
 
         if self.specializer is None:
@@ -222,7 +246,7 @@ class Emitter:
                     raise Decline("a part does not fit")
         return Array(shape, parts[0][1].dtype, source=Assembled(blocks))
 
-    def assign(self, variable: Array, rule: Callable[..., Any] | Array) -> Array:
+    def assign(self, variable: Array, rule: Callable[..., object] | Array) -> Array:
         value = rule if isinstance(rule, Array) else self.compute(variable.shape, rule)
         if value.kind is not variable.kind:
             raise TypeError(f"a variable of {variable.kind} cannot become {value.kind}")
@@ -234,8 +258,8 @@ class Emitter:
         kind: str,
         into: Array,
         extents: Sequence[int],
-        place: Callable[..., Any],
-        value: Callable[..., Any],
+        place: Callable[..., ir.Index | tuple[ir.Index, ...]],
+        value: Callable[..., Expr],
     ) -> Array:
         """A copy of `into`, changed at `place` for every index of the loops; equal places are
         changed in order (sums are rounded once)."""
@@ -269,21 +293,21 @@ for _name in (
     setattr(Emitter, _name, _unary(_name))
 
 
-def _float(x: Any) -> Expr:
+def _float(x: object) -> Expr:
     if not isinstance(x, Expr) or not x.kind.is_float:
         raise Decline(f"{x!r} is not a float expression")
     return x
 
 
 def _loops(x: Expr) -> tuple[Var, ...]:
-    return tuple(sorted(x.free, key=lambda v: v.serial))
+    return tuple(sorted((v for v in x.free if isinstance(v, Var)), key=lambda v: v.serial))
 
 
 # -- ops -----------------------------------------------------------------------------------------
 def lower(
-    e: Emitter, op: Op, arguments: Sequence[Any], attrs: dict[str, Any], shapes: Sequence[tuple[int, ...]]
+    e: Emitter, op: Op, arguments: Sequence[Argument], attrs: Attrs, shapes: Sequence[tuple[int, ...]]
 ) -> list[Array]:
-    """The outputs of one op.  `arguments` are Tensors, or lists of them, as in the signature."""
+    """The outputs of one op.  `arguments` are arrays, or lists of them, as in the signature."""
     rule = op.lower_rule
     assert rule is not None
     chosen = {name: attrs[name] for name in wanted(rule, op)}
@@ -293,11 +317,7 @@ def lower(
 
 
 def _lower_elements(
-    e: Emitter,
-    rule: Callable[..., Any],
-    arguments: Sequence[Any],
-    attrs: dict[str, Any],
-    shapes: Sequence[tuple[int, ...]],
+    e: Emitter, rule: Rule, arguments: Sequence[Argument], attrs: Attrs, shapes: Sequence[tuple[int, ...]]
 ) -> list[Array]:
     """An element-wise rule: it gets scalars, broadcast by their indices, and answers with a formula
     of an element."""
@@ -306,18 +326,17 @@ def _lower_elements(
     loops = tuple(Var(n) for n in shape)
     index = tuple(map(var, loops))
     elements = [
-        [element(x, index) for x in a] if isinstance(a, (list, tuple)) else element(a, index)
-        for a in arguments
+        element(a, index) if isinstance(a, Array) else [element(x, index) for x in a] for a in arguments
     ]
     results = rule(e, *elements, **attrs)
     results = results if isinstance(results, (list, tuple)) else (results,)
     return [Array(shape, r.kind, source=Compute(loops, r)) for r in results]
 
 
-def require_broadcast(arguments: Sequence[Any], shape: tuple[int, ...]) -> None:
+def require_broadcast(arguments: Sequence[Operand | Sequence[Operand]], shape: tuple[int, ...]) -> None:
     """An operand that does not broadcast to the result would be read beyond its end."""
     for x in arguments:
-        for operand in x if isinstance(x, (list, tuple)) else (x,):
+        for operand in (x,) if isinstance(x, (Array, Planes)) else x:
             own = operand.shape
             if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1])):
                 raise Decline(f"{list(own)} does not broadcast to {list(shape)}")
@@ -340,7 +359,7 @@ def _flat(results: Any) -> list[Array]:
     return found
 
 
-def wanted(rule: Callable[..., Any], op: Op) -> tuple[str, ...]:
+def wanted(rule: Rule, op: Op) -> tuple[str, ...]:
     """The attributes that a rule names; all of them for one that takes `**attrs`."""
     code = rule.__code__
     if code.co_flags & inspect.CO_VARKEYWORDS:

@@ -7,16 +7,17 @@ is its current value; an update gives it a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headrace.codegen.assembly import arena_estimate
 from headrace.codegen.assembly.assemble import assemble
 from headrace.codegen.convolution import layouts, library, packing
 from headrace.codegen.ir import complex_numbers
-from headrace.codegen.ir.complex_numbers import Planes, is_complex
+from headrace.codegen.ir.complex_numbers import Operand, Planes, is_complex
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
@@ -24,13 +25,13 @@ from headrace.codegen.lowering import complex_rules, control, deep_products, fal
 from headrace.codegen.lowering.lower import Emitter, lower, wanted
 from headrace.codegen.lowering.trip_count import Trips
 from headrace.codegen.machine import faults
-from headrace.codegen.machine.refusals import Declined
+from headrace.codegen.machine.refusals import NEVER, Cancel, Declined
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.packed_weights import Packing
-from headrace.codegen.program.program import NEVER, Specialized
+from headrace.codegen.program.program import Specialized
 from headrace.codegen.regions import array_ops
 from headrace.codegen.regions.regions import Key, Region, generator_key, is_draw, is_nothing
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, NDArray
 from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.declaration.building.build import group
@@ -47,16 +48,19 @@ KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is m
 _REFUSALS = (Decline, OpError, MemoryError)
 
 
+Given = Array | Key  # a value, or the name of what a handle leads to
+
+
 class Concrete(Input):
     """What a shape rule sees: all sizes, and the value where it is known."""
 
     __slots__ = ("held", "known")
 
-    known: Any
-    held: Any
+    known: NDArray | None
+    held: tuple[DType, Shape] | None
 
     @staticmethod
-    def make(array: Array, dtype: DType, held: Any) -> Concrete:
+    def make(array: Operand, dtype: DType, held: tuple[DType, Shape] | None) -> Concrete:
         view = object.__new__(Concrete)
         view._sizes, view.dtype, view._tensor = array.shape, dtype, None
         view.known, view.held = array.value, held
@@ -65,29 +69,29 @@ class Concrete(Input):
         return view
 
     @property
-    def value(self) -> Any:
+    def value(self) -> NDArray | None:
         return self.known
 
     @property
-    def as_sizes(self) -> Any:
+    def as_sizes(self) -> tuple[int | None, ...] | None:
         if self.known is None:
             return None
         return tuple(None if n < 0 else int(n) for n in self.known.reshape(-1))
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> tuple[DType, Shape] | None:
         return self.held
 
 
 class Specializer:
-    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Any = NEVER) -> None:
+    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Cancel = NEVER) -> None:
         self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
         self.emitter.specializer = self
         self.values: dict[Edge, Array] = {}
         self.first: dict[Key, Array] = {}
         self.current: dict[Key, Array] = {}
-        self.arrays: dict[Key, Any] = {}  # what handles of arrays and stacks lead to
+        self.arrays: dict[Key, array_ops.Held] = {}  # what handles of arrays and stacks lead to
         self.trips: list[Trips] = []  # of the loops around
         self.branches: list[Moment] = []  # when the branches around begin
         self.upper: dict[Array, int] = {}  # bounds of scalars
@@ -97,7 +101,7 @@ class Specializer:
         self,
         shapes: Sequence[tuple[int, ...]],
         held: dict[Key, tuple[tuple[int, ...], DType]],
-        values: dict[int, Any],
+        values: dict[int, NDArray],
     ) -> Specialized:
         """`values` of inputs, by place, are built into the program."""
         inputs = []
@@ -208,36 +212,50 @@ class Specializer:
             elif (named := self.named_by(node)) is not None:
                 self.keys.setdefault(Edge(node.name, index), named)
 
-    def named_by(self, node: PlanNode) -> Any:
+    def named_by(self, node: PlanNode) -> Key | None:
         """The key of the variable that a node passes on: its output is the same reference."""
         handles = (e for e in node.inputs if is_handle(self.plan.dtype(e)))
-        return next((self.keys[e] for e in handles), None)
+        return next((self.keys.get(e) for e in handles), None)
 
-    def keep(self, edge: Edge, value: Any) -> Array:
+    def keep(self, edge: Edge, value: Operand) -> Array:
         """The array of an edge; of a complex one that in which both parts stand."""
         if isinstance(value, Planes):
             self.planes[value.whole] = value
             value = value.whole
-        found: Array = value
-        self.values[edge] = found
-        return found
+        self.values[edge] = value
+        return value
 
-    def operand(self, edge: Edge) -> Any:
+    def operand(self, edge: Edge) -> Operand:
         """The array, or, if it is complex, its parts."""
         dtype = self.plan.dtype(edge)
-        array = self.current[self.given(edge)] if is_handle(dtype) else self.given(edge)
+        found = self.given(edge)
+        array = found if isinstance(found, Array) else self.current[found]
         if not is_complex(array.outer[1] if array.outer else dtype):
             return array
         return self.planes.get(array) or complex_numbers.split(array)
 
-    def given(self, edge: Edge) -> Any:
+    def array(self, edge: Edge) -> Array:
+        """A value, where a handle would make no sense."""
+        found = self.given(edge)
+        if not isinstance(found, Array):
+            raise Decline("a handle in the place of a value")
+        return found
+
+    def put(self, edge: Edge, value: Given | None) -> None:
+        """Note what an edge is; None: its branch is known not to run."""
+        if isinstance(value, Array):
+            self.values[edge] = value
+        elif value is not None:
+            self.keys[edge] = value
+
+    def given(self, edge: Edge) -> Given:
         """A value, or the key of what a handle names."""
         found = self.given_or_none(edge)
         if found is None:
             raise Decline(f"{edge.node} is known not to run, its user is not")
         return found
 
-    def given_or_none(self, edge: Edge) -> Any:
+    def given_or_none(self, edge: Edge) -> Given | None:
         """None where a value is missing because its branch is known not to run."""
         found = self.keys if is_handle(self.plan.dtype(edge)) else self.values
         return found.get(edge)
@@ -260,12 +278,15 @@ class Specializer:
             return None
         return self.room_since(moment) if all(t.is_exact for t in around) else None
 
-    def note_bound(self, node: PlanNode, operands: list[Array], results: list[Array]) -> None:
-        if node.op.name == "Minimum" and results[0].shape == () and results[0].value is None:
+    def note_bound(self, node: PlanNode, operands: list[Operand], results: list[Operand]) -> None:
+        if node.op.name != "Minimum":
+            return
+        found = results[0]
+        if isinstance(found, Array) and found.shape == () and found.value is None:
             known = [int(t.value) for t in operands if t.value is not None]
-            known += [self.upper[t] for t in operands if t in self.upper]
+            known += [self.upper[t] for t in operands if isinstance(t, Array) and t in self.upper]
             if known:
-                self.upper[results[0]] = min(known)
+                self.upper[found] = min(known)
 
     def note_updates(self) -> None:
         for update in self.emitter.updates:
@@ -273,14 +294,14 @@ class Specializer:
                 if array is update.variable:
                     self.current[key] = update.value
                     update.value.outer = array.outer
-                    if not update.value.name and update.value.source is not None:
+                    if not update.value.name and update.value.source is not None and self.emitter.node:
                         update.value.name = self.emitter.node.name
                     break
             else:
                 raise Decline("an update of something that is no variable")
         self.emitter.updates.clear()
 
-    def known(self, node: PlanNode, operands: list[Array]) -> list[Array] | None:
+    def known(self, node: PlanNode, operands: list[Operand]) -> list[Operand] | None:
         """Outputs that follow from known values: computed now, by the reference."""
         op = node.op
         if STATEFUL in op.traits or op.wants_context or op.reference is None or not operands:
@@ -297,7 +318,7 @@ class Specializer:
             raise Decline(f"the reference says {error!r}") from error
         if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
             results = (results,)
-        flat: list[Any] = []
+        flat: list[ArrayLike] = []
         for r in results:
             flat.extend(r if isinstance(r, (list, tuple)) else [r])
         found = []
@@ -307,7 +328,7 @@ class Specializer:
             found.append(_constant(array, output.dtype, node.name))
         return found
 
-    def lowered(self, node: PlanNode, operands: list[Array]) -> list[Array]:
+    def lowered(self, node: PlanNode, operands: list[Operand]) -> list[Operand]:
         """By a library call where the op has one that accepts these operands, else by its rule.
         The shape that the rule gives must be the one that the shape rule demands: a difference
         declines the node, and the reference runs it."""
@@ -317,21 +338,24 @@ class Specializer:
         if is_draw(node):
             arguments = [self.current[generator_key(node)], *arguments]
         known = [s for s in shapes if s is not None]
-        made: list[Any] | None = None
-        mixed = any(isinstance(t, Planes) for t in operands)
+        made: list[Operand] | None = None
+        real = [t for t in operands if isinstance(t, Array)]
+        mixed = len(real) < len(operands)
         if op.library_rules and len(known) == len(shapes):
             if mixed:
                 made = [complex_rules.product(self.emitter, op, arguments, attrs, known[0])]
             else:
-                made = self.called(node, operands, arguments, known)
+                made = self.called(node, real, arguments, known)
         if made is None:
             if op.lower_rule is None:
                 raise Decline("no rule compiles this")
             if ELEMENTWISE in op.traits and len(known) < len(shapes):
                 raise Decline("the shape of the result depends on values")
             mixed = mixed or any(is_complex(o.dtype) for o in node.outputs)
-            rules: Callable[..., list[Any]] = complex_rules.lower if mixed else lower
-            made = rules(self.emitter, op, arguments, attrs, known)
+            if mixed:
+                made = complex_rules.lower(self.emitter, op, arguments, attrs, known)
+            else:
+                made = [*lower(self.emitter, op, arguments, attrs, known)]
         for array, output, shape in zip(made, node.outputs, shapes):
             if is_handle(output.dtype):
                 continue
@@ -342,7 +366,7 @@ class Specializer:
                 raise Decline(f"the rule gives {array.dtype.name}, the type is {output.dtype.name}")
         return made
 
-    def shapes(self, node: PlanNode, operands: list[Array]) -> list[tuple[int, ...] | None]:
+    def shapes(self, node: PlanNode, operands: list[Operand]) -> list[tuple[int, ...] | None]:
         """Concrete shapes of the outputs, None where the shape rule does not know; it also refuses
         what does not fit."""
         inputs = []
@@ -365,7 +389,7 @@ class Specializer:
 
     def called(
         self, node: PlanNode, operands: list[Array], arguments: list[Any], shapes: list[tuple[int, ...]]
-    ) -> list[Array] | None:
+    ) -> list[Operand] | None:
         """The op as a library call, if a library does it."""
         outputs = [Array(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
         for rule in node.op.library_rules.values():
@@ -380,13 +404,13 @@ class Specializer:
                 source = deep_products.split(call) or Called(call, tuple(operands))
                 for out in outputs:
                     out.source = source
-                return outputs
+                return [*outputs]
             if node.op.lower_rule is None and len(outputs) == 1:
                 return [fallback.lower(self.emitter, call)]
         return None
 
 
-def _constant(value: Any, dtype: DType, name: str) -> Any:
+def _constant(value: NDArray, dtype: DType, name: str) -> Operand:
     if is_complex(dtype):
         return complex_numbers.known(value, dtype, name)
     return Array(value.shape, dtype, value=value, name=name)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.traits import CONSTANT, IDENTITY
 from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import Loop
+
+if TYPE_CHECKING:
+    from headrace.codegen.lowering.specialize import Given, Specializer
 
 
 class Trips(NamedTuple):
@@ -19,13 +22,15 @@ class Trips(NamedTuple):
     is_exact: bool
 
 
-def trips_of(s: Any, first: Moment, loop: Loop, starts: list[Array], invariants: list[Any]) -> Trips:
+def trips_of(
+    s: Specializer, first: Moment, loop: Loop, starts: list[Array], invariants: list[Given]
+) -> Trips:
     """What is known of the trip count before the loop runs; `s.upper` has upper bounds of scalars."""
     given = dict(zip(loop.condition.feeds, [*starts, *invariants]))
     return Trips(first, *_most(s, loop, given, loop.condition.fetches[0]))
 
 
-def _most(s: Any, loop: Loop, given: dict[str, Any], edge: Edge) -> tuple[int | None, bool]:
+def _most(s: Specializer, loop: Loop, given: dict[str, Given], edge: Edge) -> tuple[int | None, bool]:
     """An upper bound of the trip count, and whether it is exact."""
     plan = loop.condition
     edge = _source(plan, edge)
@@ -53,13 +58,13 @@ def _source(plan: Plan, edge: Edge) -> Edge:
     return edge
 
 
-def _known(array: Any) -> int | None:
+def _known(array: Given) -> int | None:
     if isinstance(array, Array) and array.value is not None and array.shape == ():
         return int(array.value)
     return None
 
 
-def _upper(s: Any, plan: Plan, given: dict[str, Any], edge: Edge) -> tuple[int | None, bool]:
+def _upper(s: Specializer, plan: Plan, given: dict[str, Given], edge: Edge) -> tuple[int | None, bool]:
     """An upper bound, and whether it is the value itself."""
     node = plan.nodes[edge.node]
     if CONSTANT in node.op.traits:
@@ -70,8 +75,11 @@ def _upper(s: Any, plan: Plan, given: dict[str, Any], edge: Edge) -> tuple[int |
         most = min((end for end, _ in found if end is not None), default=None)
         return most, all(is_exact for _, is_exact in found)
     if edge.node in given and plan.feeds.index(edge.node) >= 0:
-        known = _known(given[edge.node])
-        return (known, True) if known is not None else (s.upper.get(given[edge.node]), False)
+        array = given[edge.node]
+        known = _known(array)
+        if known is not None:
+            return known, True
+        return (s.upper.get(array) if isinstance(array, Array) else None), False
     return None, False
 
 

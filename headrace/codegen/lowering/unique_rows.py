@@ -9,10 +9,11 @@ adds zeros there; whoever sets rows asks for `leaders` and sets equal rows to eq
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headrace.codegen.ir import kernel_ir as ir
-from headrace.codegen.ir.kernel_ir import Array
+from headrace.codegen.ir.complex_numbers import Operand
+from headrace.codegen.ir.kernel_ir import Array, Expr
 from headrace.ops.array import reshape
 from headrace.ops.array.indexing.segment import unsorted_segment_sum
 from headrace.ops.array.slices.strided_slice import strided_slice
@@ -20,19 +21,22 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import ADDS_ROWS, IDENTITY, KEEPS_ZERO, SETS_ROWS
 from headrace.plan.plan import Edge, PlanNode
 
+if TYPE_CHECKING:
+    from headrace.codegen.lowering.specialize import Specializer
+
 OUTSIDE = "indices{at} = {value} is not in [0, {extent})"
 
 
-def add(s: Any, node: PlanNode) -> None:
+def add(s: Specializer, node: PlanNode) -> None:
     """Unique, of a Specializer's region."""
     rows = _Uses(s, node).rows()
     ids = s.operand(node.inputs[0])
-    if len(ids.shape) != 1 or not ids.kind.is_integer:
+    if not isinstance(ids, Array) or len(ids.shape) != 1 or not ids.kind.is_integer:
         raise Decline("how many there are depends on values")
     e, (count,) = s.emitter, ids.shape
     e.node = node
 
-    def place(k: Any) -> Any:
+    def place(k: Expr) -> Expr:
         return e.checked(ids[k], rows, OUTSIDE)
 
     last = e.scatter("set", e.unwritten((rows,), "int32"), (count,), place, lambda k: ir.cast(k, ir.I32))
@@ -48,7 +52,7 @@ def add(s: Any, node: PlanNode) -> None:
 class _Uses:
     """Who sees the distinct rows, their numbers, and the sums."""
 
-    def __init__(self, s: Any, node: PlanNode) -> None:
+    def __init__(self, s: Specializer, node: PlanNode) -> None:
         self.specializer, self.node = s, node
         self.users: dict[Edge, list[tuple[PlanNode, int]]] = {}
         for user in s.plan.nodes.values():
@@ -56,7 +60,7 @@ class _Uses:
                 self.users.setdefault(edge, []).append((user, number))
         self.inside = {n.name for n in s.region.nodes}
         self.seen = {*s.plan.fetches, *s.region.outputs, *s.region.kept}
-        self.tables: list[Array] = []
+        self.tables: list[Operand] = []
 
     def rows(self) -> int:
         """The rows of the tables that are updated.  Declines where somebody else sees more."""

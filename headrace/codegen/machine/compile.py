@@ -39,14 +39,14 @@ def to_object(text: str) -> bytes:
 
 
 @cache
-def _linker() -> Any:
+def _linker() -> Any:  # llvmlite is not typed
     import llvmlite.binding as llvm
 
     host()
     return llvm.create_lljit_compiler(use_jit_link=False)
 
 
-_libraries: list[Any] = []  # keeps the code alive
+_libraries: list[object] = []  # keeps the code alive
 _numbers = itertools.count()  # a name is used up even if linking fails
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from functools import lru_cache
-from typing import Any
 
 from headrace.core import forks
 
@@ -122,7 +121,7 @@ PLACES
 class OwnTeam:
     """`start` before every use: it makes workers where there are none yet (also after a fork)."""
 
-    def __init__(self, count: int, libc: Any) -> None:
+    def __init__(self, count: int, libc: ctypes.CDLL) -> None:
         self.count, self._libc, self._running = count, libc, False
         self._pool = (ctypes.c_char * (3 * _PLACE + 8 * _WORDS))()
         key = ctypes.c_uint32()

@@ -4,6 +4,7 @@ first one of a small program) need not load the compiler."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from headrace.core.errors import InternalError, InvalidArgumentError
 
@@ -29,10 +30,18 @@ class Declined(Exception):
         self.reasons, self.is_fault = reasons, is_fault
 
 
-class Never:
-    """The cancel token of a run that nobody ends."""
+class Cancel(Protocol):
+    """What ends a run early: once there is a reason, whoever works raises it (runtime.cancel has the
+    token of a step)."""
 
-    reason = None
+    @property
+    def reason(self) -> BaseException | None: ...
+
+
+class Never:
+    """The token of a run that nobody ends."""
+
+    reason: BaseException | None = None
 
 
 NEVER = Never()

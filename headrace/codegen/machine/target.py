@@ -19,7 +19,7 @@ class Target:
     cpu: str
     features: str
     vector_bits: int
-    machine: Any
+    machine: Any  # llvmlite's, which is not typed
 
     @property
     def key(self) -> str:

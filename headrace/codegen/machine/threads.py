@@ -19,9 +19,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
 
 from headrace.codegen.machine.own_team import OwnTeam, own_team
+from headrace.codegen.machine.refusals import Cancel
 from headrace.core import forks, options
 
 SPIN_COUNT, BUSY_SPIN_COUNT = "3000", "1000"
@@ -31,7 +31,7 @@ MOST = 64  # threads: as many counters as the loop of native_loop has
 
 
 @lru_cache(maxsize=1)
-def libgomp() -> Any | None:
+def libgomp() -> ctypes.CDLL | None:
     """The library, or None where the system has none."""
     if "gomp" in options.without():
         return None
@@ -54,7 +54,7 @@ def spin_count() -> str:
     return BUSY_SPIN_COUNT if load > BUSY * (os.cpu_count() or 1) else SPIN_COUNT
 
 
-def _protect_forks(library: Any) -> None:
+def _protect_forks(library: ctypes.CDLL) -> None:
     pause = getattr(library, "omp_pause_resource_all", None)
     if pause is not None:
         pause.argtypes, pause.restype = [ctypes.c_int], ctypes.c_int
@@ -99,7 +99,7 @@ class Team:
     def is_wanted(self) -> bool:
         return bool(self._queue)
 
-    def acquire(self, cancel: Any) -> None:
+    def acquire(self, cancel: Cancel) -> None:
         """Raises `cancel.reason` once there is one."""
         with self._mutex:
             if not self._taken:

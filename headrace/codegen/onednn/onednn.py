@@ -8,7 +8,6 @@ after.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
@@ -18,7 +17,7 @@ from headrace.codegen.onednn.onednn_api import Unsupported
 from headrace.codegen.onednn.onednn_calls import Execution, Sequence, plain, reorder, team_of
 from headrace.codegen.products.matrices import matrix
 from headrace.codegen.program import native
-from headrace.codegen.program.program import Entry
+from headrace.codegen.program.program import Entry, Place
 from headrace.ops.declaration.emit import LibraryCall
 
 LARGE_RESULT, FEW_RESULTS = 1_000_000, 1 << 13  # elements
@@ -103,7 +102,7 @@ def product(call: LibraryCall) -> Entry | None:
         ldc,
         team,
     ]
-    places: list[tuple[Any, Any]] = [
+    places: list[Place] = [
         (memory_of(a.operand), False),
         (memory_of(b.operand), False),
         (memory_of(c.operand), True),
@@ -132,7 +131,7 @@ _BUILDERS: dict[str, Callable[[LibraryCall], list[Execution]]] = {
 def entry_of(execution: Execution) -> Entry:
     team = execution.team
     assert execution.primitive is not None
-    places: list[tuple[Any, Any]] = [
+    places: list[Place] = [
         (place, name in execution.written or name == "scratchpad") for name, _, place in execution.arguments
     ]
     entry = Entry(native.EXECUTE, [], places, [], uses_team=team > 1)

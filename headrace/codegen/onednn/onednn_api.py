@@ -14,7 +14,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from headrace.codegen.machine import threads
 from headrace.codegen.program import native
@@ -49,7 +48,8 @@ ARG = {"src": 1, "src_1": 2, "dst": 17, "weights": 33, "bias": 41, "mean": 49, "
        "diff_shift": 256, "post_op": 32768}  # fmt: skip
 
 
-Recipe = tuple[Any, ...]
+PostOp = tuple[str] | tuple[str, "float | Layout"]  # its name, and what it takes
+Recipe = tuple[object, ...]
 
 
 class LibraryError(Exception):
@@ -75,7 +75,7 @@ def path() -> str | None:
 
 
 @lru_cache(maxsize=1)
-def library() -> Any | None:
+def library() -> ctypes.CDLL | None:
     """The loaded library, or None where the wheel or libgomp is missing."""
     found = path()
     if found is None or threads.libgomp() is None or "onednn" in options.without():
@@ -128,27 +128,27 @@ class Handle:
 
     __slots__ = ("_destroy", "keep", "pointer", "recipe")
 
-    def __init__(self, pointer: int, destroy: str | None, *keep: Any) -> None:
+    def __init__(self, pointer: int, destroy: str | None, *keep: object) -> None:
         self.pointer, self.keep = pointer, keep
         self.recipe: Recipe = ()
         self._destroy = getattr(_lib(), destroy) if destroy else None
 
-    def __del__(self, pointer: Any = ctypes.c_void_p) -> None:  # kept: modules may be gone
+    def __del__(self, pointer: type[ctypes.c_void_p] = ctypes.c_void_p) -> None:  # kept: modules may be gone
         if self._destroy is not None:
             self._destroy(pointer(self.pointer))
 
     @property
-    def _as_parameter_(self) -> Any:
+    def _as_parameter_(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.pointer)
 
 
-def _lib() -> Any:
+def _lib() -> ctypes.CDLL:
     found = library()
     assert found is not None, "oneDNN is not there"
     return found
 
 
-def _made(function: str, destroy: str | None, *args: Any, keep: tuple[Any, ...] = ()) -> Handle:
+def _made(function: str, destroy: str | None, *args: object, keep: tuple[object, ...] = ()) -> Handle:
     out = ctypes.c_void_p()
     check(getattr(_lib(), function)(ctypes.byref(out), *args), function)
     return Handle(out.value or 0, destroy, *keep)
@@ -192,7 +192,7 @@ class Layout:
         self.handle, self.recipe = handle, recipe
 
     @property
-    def _as_parameter_(self) -> Any:
+    def _as_parameter_(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.handle.pointer)
 
     @property
@@ -258,47 +258,49 @@ def tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
     return Layout(handle, ("tagged", shape, kind, tag))
 
 
-def attributes(post_ops: Sequence[tuple[Any, ...]] = ()) -> Handle:
+def attributes(post_ops: Sequence[PostOp] = ()) -> Handle:
     """Scratch memory is ours; `post_ops` are ("sum", scale), ("relu",) or ("add", layout)."""
     return _attributes(tuple(post_ops))
 
 
 @lru_cache(maxsize=MANY)
-def _attributes(post_ops: tuple[tuple[Any, ...], ...]) -> Handle:
+def _attributes(post_ops: tuple[PostOp, ...]) -> Handle:
     attr = _made("dnnl_primitive_attr_create", "dnnl_primitive_attr_destroy")
     lib = _lib()
     check(lib.dnnl_primitive_attr_set_scratchpad_mode(attr, SCRATCHPAD_USER), "scratchpad mode")
     if post_ops:
         chain = _made("dnnl_post_ops_create", "dnnl_post_ops_destroy")
         for name, *rest in post_ops:
-            _append(lib, chain, name, rest)
+            _append(lib, chain, name, *rest)
         check(lib.dnnl_primitive_attr_set_post_ops(attr, chain), "post-ops")
     attr.recipe = ("attributes", post_ops)
     return attr
 
 
-def _append(lib: Any, chain: Handle, name: str, rest: list[Any]) -> None:
+def _append(lib: ctypes.CDLL, chain: Handle, name: str, given: float | Layout = 0.0) -> None:
     real = ctypes.c_float
     match name:
         case "sum":
-            check(lib.dnnl_post_ops_append_sum(chain, real(rest[0]), 0, 0), "sum post-op")
+            assert isinstance(given, float)
+            check(lib.dnnl_post_ops_append_sum(chain, real(given), 0, 0), "sum post-op")
         case "relu":
             check(lib.dnnl_post_ops_append_eltwise(chain, RELU, real(0), real(0)), "relu post-op")
         case "add":
-            check(lib.dnnl_post_ops_append_binary(chain, BINARY_ADD, rest[0]), "add post-op")
+            check(lib.dnnl_post_ops_append_binary(chain, BINARY_ADD, given), "add post-op")
 
 
 class Description:
     """A primitive descriptor: what to do, on which layouts."""
 
-    def __init__(self, team: int, kind: str, *args: Any) -> None:
+    def __init__(self, team: int, kind: str, *args: object) -> None:
         self.handle = _made(
             f"dnnl_{kind}_primitive_desc_create", "dnnl_primitive_desc_destroy", *args, keep=args
         )
+        self.team = team
         self.recipe: Recipe = ("described", team, kind, *args)
 
     @property
-    def _as_parameter_(self) -> Any:
+    def _as_parameter_(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self.handle.pointer)
 
     def layout(self, name: str, index: int = 0) -> Layout:
@@ -321,7 +323,7 @@ class Description:
         return made
 
 
-def described(kind: str, *args: Any) -> Description:
+def described(kind: str, *args: object) -> Description:
     """A descriptor for so many threads as this one would use now; equal ones are made once."""
     gomp = threads.libgomp()
     team = 0 if gomp is None else gomp.omp_get_max_threads()
@@ -329,7 +331,7 @@ def described(kind: str, *args: Any) -> Description:
 
 
 @lru_cache(maxsize=MANY)
-def _described(team: int, kind: str, *args: Any) -> Description:
+def _described(team: int, kind: str, *args: object) -> Description:
     return Description(team, kind, *args)
 
 
@@ -358,7 +360,7 @@ class Call:
     arguments: list[tuple[str, Layout]]
     team: int
 
-    def __call__(self) -> tuple[list[int], list[int], Any]:
+    def __call__(self) -> tuple[list[int], list[int], object]:
         memories = [memory(layout) for _, layout in self.arguments]
         table = (Argument * len(memories))()
         for slot, (name, _), held in zip(table, self.arguments, memories):

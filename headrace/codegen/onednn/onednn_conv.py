@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
@@ -25,7 +24,7 @@ from headrace.ops.declaration.emit import LibraryCall
 MANY_TAPS = 9  # elements of a filter per channel
 
 
-def _geometry(call: LibraryCall) -> tuple[Any, ...]:
+def _geometry(call: LibraryCall) -> tuple[object, ...]:
     """Strides, dilations (0 means none) and paddings on both sides."""
     o = call.options
     pads = o["pads"]
@@ -38,7 +37,7 @@ def _geometry(call: LibraryCall) -> tuple[Any, ...]:
 
 
 def _forward_description(
-    call: LibraryCall, attr: Any = None, src: Layout | None = None, dst: Layout | None = None
+    call: LibraryCall, attr: dnn.Handle | None = None, src: Layout | None = None, dst: Layout | None = None
 ) -> Description:
     bias = call.views.get("bias")
     return dnn.described(

@@ -7,12 +7,14 @@ instead of a wrong object.  What a row gives to the library is of the kinds that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
 
-Row = list[Any]
+Part = Any  # a number, a word, an object of the library, a tuple of parts; checked where it is read
+Row = list[Part]
 
 
 class Unreadable(Exception):
@@ -29,10 +31,10 @@ class Writer:
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self._numbers: dict[Any, int] = {}
-        self._kept: list[Any] = []  # so that an id names one object
+        self._numbers: dict[int | str, int] = {}
+        self._kept: list[object] = []  # so that an id names one object
 
-    def number(self, made: Any) -> int:
+    def number(self, made: Part) -> int:
         """The row of an object that has a recipe."""
         known = self._numbers.get(id(made))
         if known is None:
@@ -47,7 +49,7 @@ class Writer:
             self._kept.append(made)
         return known
 
-    def plain(self, part: Any) -> Any:
+    def plain(self, part: Part) -> Part:
         """Numbers and words as they are; an object as {row: number}."""
         if part is None or isinstance(part, (int, float, str)):
             return part
@@ -60,29 +62,31 @@ class Reader:
     """The objects of a table.  They are made in its order, on this thread.  Raises Unreadable where
     it is no such table, and LibraryError where the library refuses."""
 
-    def __init__(self, rows: Any) -> None:
-        self.made: list[Any] = []
+    def __init__(self, rows: Part) -> None:
+        self.made: list[Part] = []
         demand(isinstance(rows, list) and (not rows or dnn.library() is not None))
         with threads.limited_to(threads.count()):
             for row in rows:
                 demand(isinstance(row, list) and bool(row) and isinstance(row[0], str))
-                maker, wanted = _MAKERS.get(row[0], (None, ()))
+                if row[0] not in _MAKERS:
+                    raise Unreadable
+                maker, wanted = _MAKERS[row[0]]
                 parts = [self._object(part) for part in row[1:]]
-                demand(maker is not None and (len(parts) == len(wanted) or row[0] in _ANY_NUMBER))
+                demand(len(parts) == len(wanted) or row[0] in _ANY_NUMBER)
                 demand(all(kind_of(p) == kind for p, kind in zip(parts, wanted)))
                 self.made.append(maker(*parts))
 
-    def _object(self, part: Any) -> Any:
+    def _object(self, part: Part) -> Part:
         if isinstance(part, dict):
             return self.at(part.get("row"))
         return tuple(map(self._object, part)) if isinstance(part, list) else part
 
-    def at(self, number: Any) -> Any:
+    def at(self, number: Part) -> Part:
         demand(type(number) is int and 0 <= number < len(self.made))
         return self.made[number]
 
 
-def kind_of(made: Any) -> str:
+def kind_of(made: Part) -> str:
     """What a part is, in the words of `_TAKES`."""
     match made:
         case None:
@@ -119,7 +123,7 @@ _TAKES = {
 }
 
 
-def _described(team: int = 0, kind: str = "", *args: Any) -> dnn.Description:
+def _described(team: int = 0, kind: str = "", *args: Part) -> dnn.Description:
     wanted = _TAKES.get(kind, "").split()
     demand(len(wanted) == len(args) > 0 and 0 < team <= threads.MOST)
     for part, takes in zip(args, wanted):
@@ -135,7 +139,7 @@ def _use(team: int) -> None:
 
 
 def _primitive(description: dnn.Description) -> dnn.Handle:
-    _use(description.recipe[1])
+    _use(description.team)
     return description.primitive()
 
 
@@ -149,7 +153,7 @@ def _tagged(shape: tuple[int, ...], kind: str, tag: int) -> dnn.Layout:
     return dnn.tagged(shape, kind, tag)
 
 
-def _attributes(*post_ops: Any) -> dnn.Handle:
+def _attributes(*post_ops: Part) -> dnn.Handle:
     demand(len(post_ops) == 1 and isinstance(post_ops[0], tuple))
     for post_op in post_ops[0]:
         demand(isinstance(post_op, tuple) and bool(post_op))
@@ -166,7 +170,7 @@ def _part(description: dnn.Description, name: str, index: int) -> dnn.Layout:
 
 
 # A row's first word -> who makes the object, and of what kinds its parts are.
-_MAKERS: dict[str, tuple[Any, tuple[str, ...]]] = {
+_MAKERS: dict[str, tuple[Callable[..., Part], tuple[str, ...]]] = {
     "dims": (dnn.dims, ("sizes",)),
     "engine": (dnn.engine, ()),
     "strided": (_strided, ("sizes", "str", "sizes")),

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, prod
-from typing import Any
 
 from headrace.codegen.ir.kernel_ir import F32, F64, Array
 from headrace.codegen.ir.order import Moment
@@ -36,7 +35,7 @@ from headrace.codegen.products.llvm_gemm_text import (
 from headrace.codegen.products.matrices import OPERANDS, matrix, stacks
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import Entry
+from headrace.codegen.program.program import Entry, Scratch
 from headrace.ops.declaration.emit import LibraryCall
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
@@ -204,21 +203,25 @@ def is_awkward(size: Size, a: tuple[bool, int] | None) -> bool:
     return max(size.m * size.k, size.k * size.n, size.m * size.n) <= MEDIUM
 
 
+# An operand as a product sees it: memory, sizes, and how they step.
+Seen = tuple[Array, tuple[int, ...], tuple[bool, int] | None]
+
+
 class Products:
     """The products of one program."""
 
     def __init__(self, calls: Iterable[LibraryCall]) -> None:
-        self.uses: dict[tuple[Array, Any], int] = {}
-        self.panels: dict[tuple[Array, Any, int], Array] = {}
+        self.uses: dict[Seen, int] = {}
+        self.panels: dict[tuple[Seen, int], Array] = {}
         for call in calls:
             if supports(call):
                 key = self.key(call)
                 self.uses[key] = self.uses.get(key, 0) + 1
 
-    def key(self, call: LibraryCall) -> tuple[Array, Any]:
+    def key(self, call: LibraryCall) -> Seen:
         """The operand as this product sees it: memory, sizes, and how they step."""
         view = call.views["weights"]
-        return memory(view.operand), (view.shape[-2:], matrix(view))
+        return memory(view.operand), view.shape[-2:], matrix(view)
 
     def is_shared(self, call: LibraryCall) -> bool:
         """Whether panels of its second operand serve several products."""
@@ -240,7 +243,7 @@ class Products:
 
     def _shared_panels(self, call: LibraryCall, size: Size, choice: Choice) -> list[Instruction]:
         """The instruction that makes panels, if there are none yet."""
-        key = (*self.key(call), choice.shape.tile_n)
+        key = (self.key(call), choice.shape.tile_n)
         if key in self.panels:
             return []
         b, found = memory(call.views["weights"].operand), matrix(call.views["weights"])
@@ -269,7 +272,7 @@ class Products:
         b_step = views["weights"]
         if shared:
             found += self._shared_panels(call, size, choice)
-            b = self.panels[(*self.key(call), choice.shape.tile_n)]
+            b = self.panels[self.key(call), choice.shape.tile_n]
             b_step = _pitch(size, choice)
         loops = stacks(call)
         params = [
@@ -287,7 +290,7 @@ class Products:
         work = size.batch * choice.cells_m * choice.cells_n
         shape = replace(choice.shape, stacks=len(loops))
         entry = _entry(shape, "gemm", params, work, min(choice.team, work))
-        entry.places = [(a, False), (b, False), (c, True), ("scratch", 0)]
+        entry.places = [(a, False), (b, False), (c, True), Scratch(0)]
         scratch = choice.shape.scratch * choice.team
         found.append(Instruction([a, b], [c], entry, scratch, name=f"own {name}"))
         return found
@@ -312,7 +315,9 @@ def _panels(size: Size, choice: Choice, pitch: int) -> Array:
     )
 
 
-def _panel_instruction(size: Size, choice: Choice, b_step: int, pitch: int, b: Array, panels: Array) -> Any:
+def _panel_instruction(
+    size: Size, choice: Choice, b_step: int, pitch: int, b: Array, panels: Array
+) -> Instruction:
     s = choice.shape
     shape = Shape(s.element, s.lanes, 1, s.vectors, ROWS, TURNED if size.b_turned else COPIED)
     work = -(-size.n // s.tile_n)

@@ -17,7 +17,7 @@ from headrace.codegen.products.llvm_gemm_text import DIRECT, ROWS, TURNED, Shape
 from headrace.codegen.products.matrices import OPERANDS, matrix
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import Entry
+from headrace.codegen.program.program import Entry, Scratch
 from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_ELEMENTS = 1 << 19  # of a matrix; one thread reads a smaller one
@@ -63,7 +63,7 @@ def instructions(call: LibraryCall, name: str) -> list[Instruction]:
     scratch = max(code.scratch_rows(shape, levels) * width * shape.size, 64)
     params = [size.n, size.k, *_steps_of_a(call), steps_of_b[1], steps_of_c[1], width, scratch]
     entry = _entry(shape, levels, params, units, min(team, units))
-    entry.places = [(places[0], False), (places[1], False), (places[2], True), ("scratch", 0)]
+    entry.places = [(places[0], False), (places[1], False), (places[2], True), Scratch(0)]
     return [Instruction(places[:2], places[2:], entry, scratch * team, name=f"own {name}")]
 
 

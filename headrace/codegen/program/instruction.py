@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.program.memory import Allocation
-from headrace.codegen.program.program import Entry
+from headrace.codegen.program.program import Entry, Scratch
 
 Pair = tuple[Array, Array]  # an operand, and the result that may take its place
 Final = Callable[[Array], Array]  # the array whose memory another one is in
@@ -35,7 +35,7 @@ Peak = Callable[[Sequence[Instruction]], int]  # the memory that an order of ins
 
 def of_entry(entry: Entry, name: str, scratch: int = 0) -> Instruction:
     """An entry that reads and writes the arrays of its places, and nothing else."""
-    arrays = [(t, is_written) for t, is_written in entry.places if isinstance(t, Array)]
-    reads = [t for t, is_written in arrays if not is_written]
-    writes = [t for t, is_written in arrays if is_written]
+    places = [p for p in entry.places if not isinstance(p, Scratch)]
+    reads = [t for t, is_written in places if not is_written]
+    writes = [t for t, is_written in places if is_written]
     return Instruction(reads, writes, entry, scratch, name=name)

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +33,7 @@ import numpy as np
 
 from headrace.codegen.machine import threads
 from headrace.codegen.program import native_loop
+from headrace.core.dtypes import NDArray
 
 KERNEL, EXECUTE, CHECK, FILL, SGEMM = range(5)
 JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK, LIMIT = range(5, 17)
@@ -49,7 +51,7 @@ _ITEMS = 24  # where a list keeps its elements
 
 
 @lru_cache(maxsize=1)
-def runner() -> Any:
+def runner() -> Callable[[int, int | None, int], int]:
     """The compiled loop, as a function that releases the interpreter while it runs."""
     from headrace.codegen.machine.cache import kernel_address
 
@@ -60,7 +62,7 @@ def runner() -> Any:
 
 
 @lru_cache(maxsize=1)
-def runtime_table() -> Any:
+def runtime_table() -> ctypes.Array[ctypes.c_int64]:
     """Addresses of library functions that the loop calls; 0 where a library is absent."""
     table = (ctypes.c_int64 * RT_WORDS)()
     gomp = threads.libgomp()
@@ -75,7 +77,7 @@ def runtime_table() -> Any:
     return table
 
 
-def address_of(function: Any) -> int:
+def address_of(function: Any) -> int:  # of a loaded library
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -92,7 +94,7 @@ def reads_objects() -> bool:
     return list(places) == [id(a) for a in arrays] and all(map(_looks_known, arrays))
 
 
-def _looks_known(array: Any) -> bool:
+def _looks_known(array: NDArray) -> bool:
     """Whether an array object has its fields at the offsets that native code reads: NumPy does not
     promise them."""
 

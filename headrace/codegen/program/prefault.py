@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Touched:
 
 
 @cache
-def _advise() -> Any | None:
+def _advise() -> Callable[[int, int, int], int] | None:
     try:
         function = ctypes.CDLL(None).madvise
     except (OSError, AttributeError, TypeError):

@@ -9,24 +9,28 @@ run one program at once; each uses an instance (arena and tables) of its own.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from headrace.codegen.machine import threads
-from headrace.codegen.machine.refusals import NEVER as NEVER
-from headrace.codegen.machine.refusals import CheckFailed
+from headrace.codegen.machine.refusals import NEVER, Cancel, CheckFailed
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS, LARGE
 from headrace.codegen.program.memory import ALIGNMENT
 from headrace.core.dtypes import NDArray, NDType
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
 from headrace.core.interrupts import noted
+from headrace.plan.plan import PlanNode
 
-Key = tuple[Any, ...]  # names a variable (codegen.regions)
+if TYPE_CHECKING:
+    from headrace.codegen.ir.kernel_ir import Array
+    from headrace.codegen.program.packed_weights import Packing
+
+Key = tuple[Hashable, ...]  # names a variable (codegen.regions)
 
 
 @dataclass(slots=True, eq=False)
@@ -36,17 +40,27 @@ class Label:
     at: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A part of the memory that an instruction has for itself, while it runs."""
+
+    offset: int
+
+
+Place: TypeAlias = "tuple[Array, bool] | Scratch"  # an array, and whether it is written
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """Words of one entry: kind and length, `head`, the places of its arrays, `tail`."""
 
     kind: int
     head: list[int]
-    places: list[tuple[Any, Any]]  # (tensor, is written) or ("scratch", offset)
+    places: list[Place]
     tail: list[int]
     pairs: list[int] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)  # names of the values that it writes
-    keep: list[Any] = field(default_factory=list)
+    keep: list[ctypes.Array[ctypes.c_int64]] = field(default_factory=list)
     uses_team: bool = False
     check: int = -1
     name: str = ""
@@ -56,10 +70,11 @@ class Entry:
     code: Future[int] | None = None  # that word, while it is compiled
     limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
     grows: int = -1  # a push on a stack without a limit: its number
-    instantiate: Callable[[], tuple[list[int], list[int], Any]] | None = None  # per instance
+    instantiate: Callable[[], tuple[list[int], list[int], object]] | None = None  # per instance
 
-    def words(self) -> tuple[list[int], Any]:
-        head, tail, kept = self.head, self.tail, None
+    def words(self) -> tuple[list[int], object]:
+        kept: object = None
+        head, tail = self.head, self.tail
         if self.instantiate is not None:
             head, tail, kept = self.instantiate()
         body = [*head, *self.pairs, *tail]
@@ -73,7 +88,7 @@ class CheckInfo:
     shape: tuple[int, ...]
     message: str
     extent: int
-    node: Any
+    node: PlanNode | None
     bad: tuple[int, int]
     value: tuple[int, int] | None
 
@@ -102,7 +117,7 @@ class Instance:
             self.lend(np.empty(program.arena_bytes + ALIGNMENT, np.uint8))
         self.bases[program.first_constant] = program.constants.ctypes.data
         words: list[int] = []
-        self.keep: list[Any] = []
+        self.keep: list[object] = []
         self.stacks: dict[int, NDArray] = {}  # those without a limit
         widest = 4
         self.starts: list[int] = []  # of the entries, among the words
@@ -225,7 +240,7 @@ class NativeProgram:
         # Whether `run_checked` serves it.
         self.is_plain = self.reads_objects and all(may for _, may, _ in self.writes)
         self.spec = self._spec()
-        self.packing: Any = None  # makes the last inputs from others (codegen.convolution.packing)
+        self.packing: Packing | None = None  # makes the last inputs from others (codegen.convolution.packing)
         self._instances: list[Instance] = []
 
     def _spec(self) -> NDArray:
@@ -244,7 +259,7 @@ class NativeProgram:
         self,
         arrays: list[NDArray],
         is_free: Sequence[bool] = (),
-        cancel: Any = NEVER,
+        cancel: Cancel = NEVER,
         times: NDArray | None = None,
     ) -> tuple[list[NDArray], list[NDArray]]:
         """Outputs, and the new values of updated variables.  The arrays must have the inputs'
@@ -282,7 +297,7 @@ class NativeProgram:
         self._instances.append(instance)
         return [r.find(arrays, news, fresh) for r in self.results], news
 
-    def run_checked(self, arrays: list[NDArray], cancel: Any) -> bool:
+    def run_checked(self, arrays: list[NDArray], cancel: Cancel) -> bool:
         """Run with variables changed in place; the fresh outputs are appended to `arrays`.  False
         where the arrays are not what the program was made for, or somebody else holds a variable:
         then nothing has happened.  Who calls holds no references but the list's."""
@@ -302,7 +317,7 @@ class NativeProgram:
         self._instances.append(instance)
         return fits
 
-    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
+    def call(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Cancel) -> bool:
         if not self.is_large:
             return self.execute(instance, arrays, how, cancel)
         try:
@@ -316,14 +331,14 @@ class NativeProgram:
             instance.lend(None)
             ARENAS.give(arena)
 
-    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> bool:
+    def execute(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Cancel) -> bool:
         if self.uses_team:
             code = self.with_team(instance, arrays, how, cancel)
         else:
             code = self.run_native(instance.address, id(arrays), how)
         return self.after(code, instance, cancel)
 
-    def after(self, code: int, instance: Instance, cancel: Any) -> bool:
+    def after(self, code: int, instance: Instance, cancel: Cancel) -> bool:
         """Go on where native code returned before its end; whether the arrays were as expected."""
         code = self.resumed(self.grown(code, instance), instance, cancel)
         if code == native.OK:
@@ -332,7 +347,7 @@ class NativeProgram:
             return False
         raise self.failure(code, instance, cancel)
 
-    def resumed(self, code: int, instance: Instance, cancel: Any, gives_way: bool = False) -> int:
+    def resumed(self, code: int, instance: Instance, cancel: Cancel, gives_way: bool = False) -> int:
         """Go on after pauses; with `gives_way` only until somebody else wants the cores."""
         if code != native.PAUSED:
             return code
@@ -358,7 +373,7 @@ class NativeProgram:
             code = self.run_native(instance.address, None, native.RESUME)
         return code
 
-    def with_team(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Any) -> int:
+    def with_team(self, instance: Instance, arrays: list[NDArray], how: int, cancel: Cancel) -> int:
         """All cores, for a while at a time: others have their turn where this program pauses."""
         where: int | None = id(arrays)
         while True:
@@ -372,13 +387,13 @@ class NativeProgram:
                 return code
             how, where = native.RESUME, None
 
-    def failure(self, code: int, instance: Instance, cancel: Any) -> BaseException:
+    def failure(self, code: int, instance: Instance, cancel: Cancel) -> BaseException:
         """The exception for a code that native code returned.  The instance can be used again, except
         after an error of a library, whose state is not known."""
         if code == native.PAUSED:
             self._instances.append(instance)
-            reason: BaseException = cancel.reason
-            return reason
+            assert cancel.reason is not None  # without one, the run would have gone on
+            return cancel.reason
         entry = self.entries[instance.number]
         if code == native.REFUSED:
             self._instances.append(instance)
@@ -414,7 +429,7 @@ class Result:
     group: str  # inputs, news, fresh or constant
     number: int
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: NDType
     constant: NDArray | None = None
 
     @property

@@ -8,13 +8,12 @@ with it, the program is made again.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from headrace.codegen.machine.disk import PROGRAMS
 from headrace.codegen.program.program import Specialized
 from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, NDArray
 from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import inner_nodes
 
@@ -34,7 +33,7 @@ class Shelf:
         keys: dict[Edge, Key],
         shapes: tuple[tuple[int, ...], ...],
         held: dict[Key, tuple[tuple[int, ...], DType]],
-        values: dict[int, Any],
+        values: dict[int, NDArray],
     ) -> None:
         self.region, self.key = region, None
         if is_on() and is_worth_it(region):

@@ -28,6 +28,7 @@ from headrace.plan.units import Branch, Loop
 from headrace.version import __version__
 
 MOST_CONSTANTS = 32 << 20  # bytes: more would take longer to hash and to write than it saves
+Json = Any  # what is written to a file, and read: nothing is known of it until it is checked
 _PLAIN = frozenset({int, float, bool, str, bytes, type(None)})
 Sizes = tuple[tuple[int, ...], ...]
 
@@ -42,7 +43,7 @@ def key_of(
     keys: dict[Edge, Key],
     shapes: Sizes,
     held: dict[Key, tuple[tuple[int, ...], DType]],
-    values: dict[int, Any],
+    values: dict[int, NDArray],
 ) -> str | None:
     """The key of the program for these shapes and variables, with these values of inputs."""
     around = surroundings()
@@ -68,7 +69,7 @@ def key_of(
     return hashlib.sha256(repr(found).encode()).hexdigest()[:40]
 
 
-def surroundings() -> tuple[Any, ...] | None:
+def surroundings() -> tuple[object, ...] | None:
     """What decides besides the region; None where that is not known."""
     sources_hash = sources.digest()
     if sources_hash is None:
@@ -96,7 +97,7 @@ class _Writer:
     def __init__(self) -> None:
         self.room = MOST_CONSTANTS
 
-    def node(self, node: PlanNode) -> tuple[Any, ...]:
+    def node(self, node: PlanNode) -> tuple[object, ...]:
         """Control edges are left out: they decide the order, which is that of the nodes."""
         if not _is_ours(node.op):
             raise _NoKey
@@ -109,11 +110,11 @@ class _Writer:
             [t.name for t in node.input_types],
         )
 
-    def plan(self, plan: Plan) -> tuple[Any, ...]:
+    def plan(self, plan: Plan) -> tuple[object, ...]:
         nodes = [self.node(n) for n in plan.nodes.values()]
         return nodes, plan.feeds, [tuple(e) for e in plan.fetches], plan.targets
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Any) -> object:  # an attribute, of whatever type
         """A value as numbers, strings and tuples that say all of it; `_NoKey` for anything that is
         not known to."""
         kind = type(value)
@@ -133,7 +134,7 @@ class _Writer:
             return [self.plan(side) for side in value.sides], value.gives
         raise _NoKey
 
-    def array(self, value: NDArray) -> tuple[Any, ...]:
+    def array(self, value: NDArray) -> tuple[object, ...]:
         self.room -= value.nbytes
         if value.dtype.hasobject or self.room < 0:
             raise _NoKey
@@ -147,7 +148,7 @@ def _is_ours(op: Op) -> bool:
     return all(rule is None or _module(rule).startswith("headrace.") for rule in rules)
 
 
-def _module(rule: Any) -> str:
+def _module(rule: object) -> str:
     while isinstance(rule, partial):
         rule = rule.func
     return getattr(rule, "__module__", None) or ""

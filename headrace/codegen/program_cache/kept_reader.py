@@ -14,7 +14,6 @@ from concurrent.futures import Future
 from functools import partial
 from itertools import pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from headrace.codegen.program.program import (
     Result,
     Specialized,
 )
+from headrace.codegen.program_cache.kept_keys import Json
 from headrace.codegen.program_cache.kept_writer import ADDRESSES, nodes_of
 from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import NDArray, as_dtype
@@ -69,7 +69,7 @@ class _Reader:
     addresses: list[int]
     identities: list[str]
 
-    def __init__(self, text: Any, arrays: bytes, region: Region) -> None:
+    def __init__(self, text: Json, arrays: bytes, region: Region) -> None:
         demand(isinstance(text, dict))
         self.text, self.region, self.nodes = text, region, nodes_of(region)
         self.keys = list(region.variables)
@@ -104,15 +104,15 @@ class _Reader:
         demand(len(updated) == len(program.writes))
         return Specialized(program, variables, updated, outputs)
 
-    def refusal(self, reasons: Any) -> Declined:
+    def refusal(self, reasons: Json) -> Declined:
         demand(isinstance(reasons, dict) and all(isinstance(r, str) for r in reasons.values()))
         demand(bool(reasons) and reasons.keys() <= {n.name for n in self.region.nodes})
         return Declined(reasons)
 
-    def key(self, place: Any) -> Any:
+    def key(self, place: Json) -> Json:
         return self.keys[number(place, len(self.keys) - 1)]
 
-    def packing(self, text: Any, program: NativeProgram) -> Any:
+    def packing(self, text: Json, program: NativeProgram) -> Json:
         if text is None:
             return None
         from headrace.codegen.program.packed_weights import Packing
@@ -126,7 +126,7 @@ class _Reader:
         demand([program.inputs[p] for p in places] == first.inputs)
         return Packing(first, places)
 
-    def program(self, text: Any) -> NativeProgram:
+    def program(self, text: Json) -> NativeProgram:
         """A program whose numbers agree with one another: every result, update and place is within
         what it names."""
         get = partial(part, text)
@@ -149,10 +149,10 @@ class _Reader:
         demand(isinstance(get("largest"), str))
         return NativeProgram(sides, constants, entries, checks, arena, moving, growing, get("largest"))
 
-    def array(self, place: Any) -> bytes:
+    def array(self, place: Json) -> bytes:
         return self.arrays[number(place, len(self.arrays) - 1)]
 
-    def result(self, text: Any) -> Result:
+    def result(self, text: Json) -> Result:
         demand(isinstance(text, list) and len(text) == 5)
         group, place, *rest, constant = text
         demand(group in ("inputs", "news", "fresh", "constant"))
@@ -176,7 +176,7 @@ def _sizes(sides: Interface, arena: int, constants: int, unknown: int) -> list[i
 class _Entries:
     """The entries of one program."""
 
-    def __init__(self, reader: _Reader, sizes: list[int | None], rows: list[Any], growing: int) -> None:
+    def __init__(self, reader: _Reader, sizes: list[int | None], rows: list[Json], growing: int) -> None:
         self.reader, self.sizes, self.rows, self.growing = reader, sizes, rows, growing
 
     def all(self, checks: int) -> list[Entry]:
@@ -187,14 +187,14 @@ class _Entries:
                 entry.limits = self.limits(entries, row[6].get("limits"))
         return entries
 
-    def limits(self, entries: list[Entry], text: Any) -> tuple[Entry, int]:
+    def limits(self, entries: list[Entry], text: Json) -> tuple[Entry, int]:
         demand(isinstance(text, list) and len(text) == 2)
         other = entries[number(text[0], len(entries) - 1)]
         demand(other.kind in ADDRESSES)
         most = len(other.keep[0]) if other.kind == native.KERNEL else 2 + len(other.head)
         return other, number(text[1], most - 1)
 
-    def check(self, text: Any) -> CheckInfo:
+    def check(self, text: Json) -> CheckInfo:
         demand(isinstance(text, list) and len(text) == 6)
         shape, message, extent, node, bad, value = text
         demand(isinstance(message, str) and type(extent) is int)
@@ -203,14 +203,14 @@ class _Entries:
         place = None if value is None else self.place(value, 8)
         return CheckInfo(tuple(whole(shape)), message, extent, found, self.place(bad, 8), place)
 
-    def place(self, pair: Any, nbytes: int = 0) -> tuple[int, int]:
+    def place(self, pair: Json, nbytes: int = 0) -> tuple[int, int]:
         """A base and an offset, with so many bytes behind it."""
         base, offset = whole(pair, 2)
         size = self.sizes[number(base, len(self.sizes) - 1)]
         demand(size is None or offset + nbytes <= size)
         return base, offset
 
-    def entry(self, row: Any) -> Entry:
+    def entry(self, row: Json) -> Entry:
         """One entry, with as many words and arrays as its kind has, each array inside of its base."""
         demand(isinstance(row, list) and len(row) == 7)
         demand(type(row[0]) is int and row[0] in _FORMS)
@@ -230,7 +230,7 @@ class _Entries:
         self.details(made, more)
         return made
 
-    def details(self, made: Entry, more: dict[str, Any]) -> None:
+    def details(self, made: Entry, more: dict[str, Json]) -> None:
         """What an entry of its kind has besides."""
         kind, last = made.kind, len(self.rows)
         demand(kind not in _JUMPS or "jump" in more)
@@ -256,7 +256,7 @@ class _Entries:
             demand(kind == native.PUSH)
             made.grows = number(more["grows"], self.growing - 1)
 
-    def kernel(self, made: Entry, more: dict[str, Any]) -> None:
+    def kernel(self, made: Entry, more: dict[str, Json]) -> None:
         addresses, identities = self.reader.addresses, self.reader.identities
         place = number(more.get("kernel"), len(addresses) - 1)
         params = listed(more.get("params"))
@@ -268,7 +268,7 @@ class _Entries:
         made.head = [addresses[place], ctypes.addressof(table), *made.head]
         made.keep, made.kernel = [table], identities[place]
 
-    def call(self, made: Entry, text: Any) -> None:
+    def call(self, made: Entry, text: Json) -> None:
         """A primitive of oneDNN with its arguments, each as large as the library says now."""
         demand(isinstance(text, list) and len(text) == 3)
         row, given, team = text
@@ -311,30 +311,30 @@ def _product() -> int:
 
 
 # -- plain data ----------------------------------------------------------------------------------
-def number(value: Any, most: int = WORD - 1) -> int:
+def number(value: Json, most: int = WORD - 1) -> int:
     demand(type(value) is int and 0 <= value <= most)
     found: int = value
     return found
 
 
-def listed(value: Any) -> list[Any]:
+def listed(value: Json) -> list[Json]:
     demand(isinstance(value, list))
-    found: list[Any] = value
+    found: list[Json] = value
     return found
 
 
-def whole(value: Any, count: int | None = None) -> list[int]:
+def whole(value: Json, count: int | None = None) -> list[int]:
     found = listed(value)
     demand(count is None or len(found) == count)
     return [number(n) for n in found]
 
 
-def part(value: Any, name: str) -> Any:
+def part(value: Json, name: str) -> Json:
     demand(isinstance(value, dict))
     return value.get(name)
 
 
-def face(value: Any) -> Face:
+def face(value: Json) -> Face:
     demand(isinstance(value, list) and len(value) == 2 and isinstance(value[1], str))
     try:
         dtype = as_dtype(value[1]).numpy
@@ -344,7 +344,7 @@ def face(value: Any) -> Face:
     return tuple(whole(value[0])), dtype
 
 
-def update(value: Any) -> tuple[int, bool, bool]:
+def update(value: Json) -> tuple[int, bool, bool]:
     demand(isinstance(value, list) and len(value) == 3)
     place, may, is_partial = value
     demand(isinstance(may, bool) and isinstance(is_partial, bool))

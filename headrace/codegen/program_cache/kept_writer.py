@@ -8,11 +8,11 @@ the region, a variable its place among the region's variables.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from headrace.codegen.onednn import onednn_api, recipes
 from headrace.codegen.program import native
 from headrace.codegen.program.program import CheckInfo, Entry, Face, Key, NativeProgram, Result, Specialized
+from headrace.codegen.program_cache.kept_keys import Json
 from headrace.codegen.regions.regions import Region
 from headrace.core.dtypes import NDArray, as_dtype
 from headrace.plan.plan import PlanNode
@@ -54,7 +54,7 @@ class _Writer:
 
     def write(self, made: Specialized) -> bytes:
         packing = made.program.packing
-        text: dict[str, Any] = {
+        text: dict[str, Json] = {
             "program": self.program(made.program),
             "packing": packing and [self.program(packing.program), packing.places],
             "variables": [self.key(k) for k in made.variables],
@@ -72,7 +72,7 @@ class _Writer:
             raise Unwritable(str(key))
         return self.keys[key]
 
-    def program(self, p: NativeProgram) -> dict[str, Any]:
+    def program(self, p: NativeProgram) -> dict[str, Json]:
         """All that a program is, as JSON can hold it; addresses are left out, the reader finds its
         own."""
         numbers = {id(e): i for i, e in enumerate(p.entries)}
@@ -94,20 +94,20 @@ class _Writer:
         self.arrays.append(value.tobytes())
         return len(self.arrays) - 1
 
-    def result(self, r: Result) -> list[Any]:
+    def result(self, r: Result) -> list[Json]:
         constant = None if r.constant is None else self.array(r.constant)
         return [r.group, r.number, *face((r.shape, r.dtype)), constant]
 
-    def check(self, c: CheckInfo) -> list[Any]:
+    def check(self, c: CheckInfo) -> list[Json]:
         node = None if c.node is None else self.places.get(id(c.node), -1)
-        if node == -1:
+        if c.node is not None and node == -1:
             raise Unwritable(f"a check of {c.node.name}")
         return [c.shape, c.message, c.extent, node, c.bad, c.value]
 
-    def entry(self, e: Entry, numbers: dict[int, int]) -> list[Any]:
+    def entry(self, e: Entry, numbers: dict[int, int]) -> list[Json]:
         """[kind, head, pairs, name, stores, team?, and by name what few entries have]."""
         hidden = ADDRESSES.get(e.kind, 0)
-        more: dict[str, Any] = {}
+        more: dict[str, Json] = {}
         if e.kind == native.KERNEL:
             if not e.kernel:
                 raise Unwritable(f"the kernel {e.name}")
@@ -129,14 +129,14 @@ class _Writer:
             raise Unwritable(f"the entry {e.name}")
         return [e.kind, e.head[hidden:], e.pairs, e.name, e.stores, e.uses_team, more]
 
-    def call(self, made: Any) -> list[Any]:
+    def call(self, made: Json) -> list[Json]:
         if not isinstance(made, onednn_api.Call):
             raise Unwritable("a call")
         arguments = [[name, self.recipes.number(layout)] for name, layout in made.arguments]
         return [self.recipes.number(made.primitive), arguments, made.team]
 
 
-def face(f: Face) -> list[Any]:
+def face(f: Face) -> list[Json]:
     shape, dtype = f
     name = as_dtype(dtype).name
     if as_dtype(name).numpy is not dtype:

@@ -7,9 +7,9 @@ is the order of effects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Cell, Row, Stacked, Temporary, Zeroed
 from headrace.codegen.program.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
+from headrace.codegen.program.program import Key
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
@@ -39,14 +40,15 @@ class ArrayValue:
     is_uniform: bool = False  # all elements have the shape of the first one that is written
     grows: bool = False  # it gets its size from the loop that writes to it,
     writer: str = ""  # in this node
-    parent: Any = None  # key of the array that this is the gradient of
+    parent: Key | None = None  # key of the array that this is the gradient of
     gradients: tuple[str, ...] = ()
 
-    def check_in_loop(self, before: ArrayValue) -> None:
+    def check_in_loop(self, before: Held) -> None:
+        assert isinstance(before, ArrayValue)
         if self.is_whole is not before.is_whole:
             raise Decline("a tensor array that is filled as a whole inside of a loop or branch")
 
-    def outlives(self, known: dict[Any, Any]) -> bool:
+    def outlives(self, known: dict[Key, Held]) -> bool:
         """The gradient of an array from outside is itself from there."""
         return self.parent is not None and self.parent in known
 
@@ -79,9 +81,9 @@ class StackValue:
     memory: Array | None = None
     same: Array | None = None  # everything on it is this
     room: int | None = None
-    parent: Any = field(default=None)
+    parent: Key | None = None
 
-    def check_in_loop(self, before: StackValue) -> None:
+    def check_in_loop(self, before: Held) -> None:
         """Nothing can be wrong."""
 
     def is_inside(self, moment: Moment) -> bool:
@@ -91,20 +93,53 @@ class StackValue:
     def move_before(self, moment: Moment) -> None:
         _move(self.height, moment)
 
-    def outlives(self, known: dict[Any, Any]) -> bool:
+    def outlives(self, known: dict[Key, Held]) -> bool:
         return False
+
+
+Held = ArrayValue | StackValue
+
+
+class _Begun(Protocol):
+    """A loop around (lowering.trip_count.Trips)."""
+
+    @property
+    def first(self) -> Moment: ...
+
+
+class _Emitter(Protocol):
+    """lowering.lower.Emitter, as far as it is used here."""
+
+    effects: list[Array]
+
+    def view(self, x: Array, shape: Sequence[int]) -> Array: ...
+
+
+class Walk(Protocol):
+    """The Specializer of lowering, as far as it is used here."""
+
+    values: dict[Edge, Array]
+    keys: dict[Edge, Key]
+    arrays: dict[Key, Held]
+
+    @property
+    def trips(self) -> Sequence[_Begun]: ...
+    @property
+    def emitter(self) -> _Emitter: ...
+    def room_since(self, moment: Moment) -> int | None: ...
+    def times_since(self, moment: Moment) -> int | None: ...
 
 
 def flow() -> Array:
     return Array((), dtypes.float32, value=np.zeros((), np.float32), name="flow")
 
 
-def _number(value: Any, dtype: DType) -> Array:
+def _number(value: int | list[int], dtype: DType) -> Array:
     array = np.asarray(value, dtype.numpy)
     return Array(array.shape, dtype, value=array)
 
 
-def _array(s: Any, edge: Edge) -> tuple[Any, ArrayValue]:
+def _array(s: Walk, edge: Edge) -> tuple[Key, ArrayValue]:
     key = s.keys[edge]
     found = s.arrays.get(key)
     if not isinstance(found, ArrayValue):
@@ -132,7 +167,7 @@ def _move(zeros: Array, moment: Moment) -> None:
             memory.moment = zeros.moment.after()
 
 
-def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Array:
+def _memory(s: Walk, key: Key, array: ArrayValue, shape: tuple[int, ...]) -> Array:
     """Where the elements are, from now on of this shape."""
     if array.shape is not None and array.shape != shape:
         raise Decline("elements of different shapes")
@@ -145,7 +180,7 @@ def _memory(s: Any, key: Any, array: ArrayValue, shape: tuple[int, ...]) -> Arra
 
 
 # -- tensor arrays ---------------------------------------------------------------------------------
-def _create(s: Any, node: PlanNode) -> None:
+def _create(s: Walk, node: PlanNode) -> None:
     size, attrs = s.values[node.inputs[0]], node.attrs
     if size.value is None or size.value.ndim or size.value < 0:
         raise Decline("a tensor array of unknown size")
@@ -164,7 +199,7 @@ def _create(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 1)] = flow()
 
 
-def _grown(s: Any, array: ArrayValue, node: PlanNode) -> ArrayValue:
+def _grown(s: Walk, array: ArrayValue, node: PlanNode) -> ArrayValue:
     """An array that grows by what one node writes, so often that all is full in the end: a cell is
     written once, and none behind the last."""
     if array.writer == node.name:
@@ -180,7 +215,7 @@ def _sized(array: ArrayValue, size: int) -> ArrayValue:
     return replace(array, size=size)
 
 
-def _gradient(s: Any, node: PlanNode) -> None:
+def _gradient(s: Walk, node: PlanNode) -> None:
     """The array that collects gradients, one for each source: its cells are added to.  It is
     created right behind the array itself, since a loop may write it first."""
     key, array = _array(s, node.inputs[0])
@@ -197,7 +232,7 @@ def _gradient(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 1)] = flow()
 
 
-def _write(s: Any, node: PlanNode) -> None:
+def _write(s: Walk, node: PlanNode) -> None:
     key, array = _array(s, node.inputs[0])
     index, value = s.values[node.inputs[1]], s.values[node.inputs[2]]
     if index.shape != () or value.dtype.base is not array.dtype.base:
@@ -213,7 +248,7 @@ def _write(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = flow()
 
 
-def _read(s: Any, node: PlanNode) -> None:
+def _read(s: Walk, node: PlanNode) -> None:
     key, array = _array(s, node.inputs[0])
     index = s.values[node.inputs[1]]
     if array.shape is None or index.shape != () or node.attrs["dtype"] is not array.dtype:
@@ -225,7 +260,7 @@ def _read(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = value
 
 
-def _whole(s: Any, node: PlanNode) -> Array:
+def _whole(s: Walk, node: PlanNode) -> Array:
     """All cells, in order."""
     key, array = _array(s, node.inputs[0])
     if array.shape is None or node.attrs["dtype"] is not array.dtype or not array.size:
@@ -237,7 +272,7 @@ def _whole(s: Any, node: PlanNode) -> Array:
     return value
 
 
-def _gather(s: Any, node: PlanNode) -> None:
+def _gather(s: Walk, node: PlanNode) -> None:
     _, array = _array(s, node.inputs[0])
     _check_all(s.values[node.inputs[1]], array)
     asked = node.attrs["element_shape"]
@@ -251,7 +286,7 @@ def _check_all(indices: Array, array: ArrayValue) -> None:
         raise Decline("some cells of an array, or in another order")
 
 
-def _fill(s: Any, key: Any, array: ArrayValue, value: Array) -> None:
+def _fill(s: Walk, key: Key, array: ArrayValue, value: Array) -> None:
     """Every cell gets its row of a value: the array is where the value is."""
     if array.memory is not None or value.dtype.base is not array.dtype.base:
         raise Decline("a scatter to an array in use")
@@ -264,7 +299,7 @@ def _fill(s: Any, key: Any, array: ArrayValue, value: Array) -> None:
     s.arrays[key] = replace(array, shape=value.shape[1:], memory=value, is_whole=True)
 
 
-def _scatter(s: Any, node: PlanNode) -> None:
+def _scatter(s: Walk, node: PlanNode) -> None:
     key, array = _array(s, node.inputs[0])
     value = s.values[node.inputs[2]]
     if not value.shape:
@@ -276,7 +311,7 @@ def _scatter(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = flow()
 
 
-def _concat(s: Any, node: PlanNode) -> None:
+def _concat(s: Walk, node: PlanNode) -> None:
     _, array = _array(s, node.inputs[0])
     if not array.shape:
         raise Decline("a concatenation of scalars")
@@ -289,7 +324,7 @@ def _concat(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 1)] = _number([array.shape[0]] * array.size, dtypes.int64)
 
 
-def _split(s: Any, node: PlanNode) -> None:
+def _split(s: Walk, node: PlanNode) -> None:
     key, array = _array(s, node.inputs[0])
     value, lengths = s.values[node.inputs[1]], s.values[node.inputs[2]].value
     if lengths is None or lengths.ndim != 1 or len(lengths) != array.size or not array.size:
@@ -301,19 +336,19 @@ def _split(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = flow()
 
 
-def _size(s: Any, node: PlanNode) -> None:
+def _size(s: Walk, node: PlanNode) -> None:
     _, array = _array(s, node.inputs[0])
     if array.grows and any(trips.first > array.flags.moment for trips in s.trips):
         raise Decline("the size of a tensor array that grows")
     s.values[Edge(node.name, 0)] = _number(array.size, dtypes.int32)
 
 
-def _close(s: Any, node: PlanNode) -> None:
+def _close(s: Walk, node: PlanNode) -> None:
     raise Decline("an array that is closed")
 
 
 # -- stacks ----------------------------------------------------------------------------------------
-def _create_stack(s: Any, node: PlanNode) -> None:
+def _create_stack(s: Walk, node: PlanNode) -> None:
     limit = s.values[node.inputs[0]].value
     if limit is None or limit >= 0:
         raise Decline("a stack with a limit")
@@ -322,7 +357,7 @@ def _create_stack(s: Any, node: PlanNode) -> None:
     s.arrays[key] = StackValue(node.attrs["elem_type"], height)
 
 
-def _stack(s: Any, edge: Edge) -> tuple[Any, StackValue]:
+def _stack(s: Walk, edge: Edge) -> tuple[Key, StackValue]:
     key = s.keys[edge]
     found = s.arrays.get(key)
     if not isinstance(found, StackValue):
@@ -330,7 +365,7 @@ def _stack(s: Any, edge: Edge) -> tuple[Any, StackValue]:
     return key, found
 
 
-def _push(s: Any, node: PlanNode) -> None:
+def _push(s: Walk, node: PlanNode) -> None:
     """Push in a region: into memory for as many values as the loops around can push; without such a
     bound the stack grows. A value that is the same in all iterations is kept once."""
     key, stack = _stack(s, node.inputs[0])
@@ -363,7 +398,7 @@ def is_equal(x: Array, y: Array) -> bool:
     return x.kind is y.kind and np.array_equal(x.value, y.value)
 
 
-def _pop(s: Any, node: PlanNode) -> None:
+def _pop(s: Walk, node: PlanNode) -> None:
     _, stack = _stack(s, node.inputs[0])
     if stack.same is not None:
         s.values[Edge(node.name, 0)] = stack.same
@@ -376,7 +411,7 @@ def _pop(s: Any, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = value
 
 
-RULES: dict[str, Callable[[Any, PlanNode], None]] = {
+RULES: dict[str, Callable[[Walk, PlanNode], None]] = {
     "TensorArrayV3": _create,
     "TensorArrayGradV3": _gradient,
     "TensorArrayWriteV3": _write,

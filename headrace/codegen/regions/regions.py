@@ -7,11 +7,10 @@ How an op is run is decided here and nowhere else: `lower` (a rule for generated
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import prod
-from typing import Any
 
 from headrace.codegen.ir.kernel_ir import F16, kind_of
 from headrace.codegen.machine.target import has_half
@@ -36,7 +35,7 @@ _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
 FEW = 64  # numbers that may be sizes
 _ROUNDS = 20  # of placing: arrays pull their users to one level
 
-Key = tuple[Any, ...]  # names a variable: ("name", container, name), or ("edge", edge)
+Key = tuple[Hashable, ...]  # names a variable: ("name", container, name), or ("edge", edge)
 
 
 @dataclass(slots=True, eq=False)

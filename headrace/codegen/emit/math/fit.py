@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+Real = Any  # mpmath's number; the library is not typed
+Math = Any  # mpmath itself
+
 
 def remez(
-    mp: Any,
-    function: Callable[[Any], Any],
-    weight: Callable[[Any], Any],
-    low: Any,
-    high: Any,
+    mp: Math,
+    function: Callable[[Real], Real],
+    weight: Callable[[Real], Real],
+    low: Real,
+    high: Real,
     degree: int,
     rounds: int = 30,
-) -> tuple[list[Any], Any]:
+) -> tuple[list[Real], Real]:
     """The polynomial p of `degree` that minimises the largest weight(x)*|function(x) - p(x)|."""
     count = degree + 2
     middle, half = (low + high) / 2, (high - low) / 2
     nodes = [middle - half * mp.cos(mp.pi * i / (count - 1)) for i in range(count)]
     tiny = mp.mpf("1e-3") * weight(high)  # the weight may vanish inside the interval
-    coefficients: list[Any] = []
+    coefficients: list[Real] = []
     worst = mp.mpf(0)
     for _ in range(rounds):
         rows = [
@@ -34,7 +37,7 @@ def remez(
         solution = mp.lu_solve(mp.matrix(rows), mp.matrix([function(x) for x in nodes]))
         coefficients = [solution[k] for k in range(degree + 1)]
 
-        def error(x: Any, c: list[Any] = coefficients) -> Any:
+        def error(x: Real, c: list[Real] = coefficients) -> Real:
             return max(weight(x), tiny) * (function(x) - mp.polyval(c[::-1], x))
 
         nodes, worst = extrema(mp, error, low, high, count)
@@ -43,12 +46,14 @@ def remez(
     return coefficients, worst
 
 
-def extrema(mp: Any, error: Callable[[Any], Any], low: Any, high: Any, count: int) -> tuple[list[Any], Any]:
+def extrema(
+    mp: Math, error: Callable[[Real], Real], low: Real, high: Real, count: int
+) -> tuple[list[Real], Real]:
     """The `count` alternating extrema of the error, and the largest of all, on a fine grid."""
     steps = 40 * count
     grid = [low + (high - low) * (1 - mp.cos(mp.pi * i / steps)) / 2 for i in range(steps + 1)]
     values = [error(x) for x in grid]
-    peaks: list[tuple[Any, Any]] = []
+    peaks: list[tuple[Real, Real]] = []
     for x, v in zip(grid, values):
         if peaks and mp.sign(peaks[-1][1]) == mp.sign(v):
             if abs(v) > abs(peaks[-1][1]):
@@ -63,38 +68,38 @@ def extrema(mp: Any, error: Callable[[Any], Any], low: Any, high: Any, count: in
     return sorted(x for x, _ in peaks), worst
 
 
-def fits(mp: Any) -> dict[str, tuple[list[Any], Any]]:
+def fits(mp: Math) -> dict[str, tuple[list[Real], Real]]:
     """Every table: name -> (coefficients from the constant term up, largest weighted error)."""
     half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")
     root = mp.sqrt(2)
     low, high = 1 / root - 1 - mp.mpf("1e-9"), root - 1 + mp.mpf("1e-9")
     quarter = mp.pi / 4 * mp.mpf("1.0001")
 
-    def exp_tail(r: Any) -> Any:  # e^r = 1 + r + r^2 P(r)
+    def exp_tail(r: Real) -> Real:  # e^r = 1 + r + r^2 P(r)
         return (mp.expm1(r) - r) / r**2 if r else mp.mpf(1) / 2
 
-    def log_tail(f: Any) -> Any:  # log(1+f) = f - f^2/2 + f^3 P(f)
+    def log_tail(f: Real) -> Real:  # log(1+f) = f - f^2/2 + f^3 P(f)
         if abs(f) < mp.mpf("1e-12"):
             return mp.mpf(1) / 3 - f / 4
         return (mp.log1p(f) - f + f * f / 2) / f**3
 
-    def sin_tail(z: Any) -> Any:  # sin(r) = r + r^3 P(r^2)
+    def sin_tail(z: Real) -> Real:  # sin(r) = r + r^3 P(r^2)
         r = mp.sqrt(z)
         return (mp.sin(r) - r) / r**3 if z > mp.mpf("1e-12") else mp.mpf(-1) / 6 + z / 120
 
-    def cos_tail(z: Any) -> Any:  # cos(r) = 1 - r^2/2 + r^4 P(r^2)
+    def cos_tail(z: Real) -> Real:  # cos(r) = 1 - r^2/2 + r^4 P(r^2)
         r = mp.sqrt(z)
         return (mp.cos(r) - 1 + z / 2) / z**2 if z > mp.mpf("1e-10") else mp.mpf(1) / 24 - z / 720
 
-    def atan_tail(z: Any) -> Any:  # atan(t) = t + t^3 P(t^2)
+    def atan_tail(z: Real) -> Real:  # atan(t) = t + t^3 P(t^2)
         t = mp.sqrt(z)
         return (mp.atan(t) - t) / t**3 if z > mp.mpf("1e-12") else mp.mpf(-1) / 3 + z / 5
 
-    def erf_ratio(z: Any) -> Any:  # erf(x) = x P(x^2)
+    def erf_ratio(z: Real) -> Real:  # erf(x) = x P(x^2)
         x = mp.sqrt(z)
         return mp.erf(x) / x if z > mp.mpf("1e-20") else 2 / mp.sqrt(mp.pi) * (1 - z / 3)
 
-    def erfc_log(t: Any) -> Any:  # erfc(x) = exp(-x^2) Q(t), t = 1/(1+x/2)
+    def erfc_log(t: Real) -> Real:  # erfc(x) = exp(-x^2) Q(t), t = 1/(1+x/2)
         x = 2 * (1 / t - 1)
         return mp.erfc(x) * mp.exp(x * x)
 

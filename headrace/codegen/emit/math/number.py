@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from headrace.codegen.emit.llvm_text import Builder, Value, bits_of, constant
 
@@ -33,52 +32,52 @@ class Num:
     def is_float(self) -> bool:
         return self.value.element[0] != "i"
 
-    def of(self, value: Any) -> Num:
+    def of(self, value: Num | float) -> Num:
         """A constant of this type, or the Num itself."""
         return value if isinstance(value, Num) else Num(self.b, constant(value, self.type))
 
-    def _op(self, code: str, other: Any) -> Num:
+    def _op(self, code: str, other: Num | float) -> Num:
         full = ("f" if self.is_float else "") + code
         return Num(self.b, self.b.op(full, self.value, self.of(other).value))
 
-    def __add__(self, other: Any) -> Num:
+    def __add__(self, other: Num | float) -> Num:
         return self._op("add", other)
 
-    def __radd__(self, other: Any) -> Num:
+    def __radd__(self, other: Num | float) -> Num:
         return self.of(other)._op("add", self)
 
-    def __sub__(self, other: Any) -> Num:
+    def __sub__(self, other: Num | float) -> Num:
         return self._op("sub", other)
 
-    def __rsub__(self, other: Any) -> Num:
+    def __rsub__(self, other: Num | float) -> Num:
         return self.of(other)._op("sub", self)
 
-    def __mul__(self, other: Any) -> Num:
+    def __mul__(self, other: Num | float) -> Num:
         return self._op("mul", other)
 
-    def __rmul__(self, other: Any) -> Num:
+    def __rmul__(self, other: Num | float) -> Num:
         return self.of(other)._op("mul", self)
 
-    def __truediv__(self, other: Any) -> Num:
+    def __truediv__(self, other: Num | float) -> Num:
         return self._op("div", other)
 
-    def __rtruediv__(self, other: Any) -> Num:
+    def __rtruediv__(self, other: Num | float) -> Num:
         return self.of(other)._op("div", self)
 
     def __neg__(self) -> Num:
         negated = self.b.emit(f"fneg {self.type} {self.value.text}", self.type)
         return Num(self.b, negated, (-self.high, -self.low))
 
-    def _integer(self, code: str, other: Any) -> Num:
+    def _integer(self, code: str, other: Num | float) -> Num:
         return Num(self.b, self.b.op(code, self.value, self.of(other).value))
 
-    def __and__(self, other: Any) -> Num:
+    def __and__(self, other: Num | float) -> Num:
         return self._integer("and", other)
 
-    def __or__(self, other: Any) -> Num:
+    def __or__(self, other: Num | float) -> Num:
         return self._integer("or", other)
 
-    def __xor__(self, other: Any) -> Num:
+    def __xor__(self, other: Num | float) -> Num:
         return self._integer("xor", other)
 
     def __lshift__(self, count: int) -> Num:
@@ -87,7 +86,7 @@ class Num:
     def __rshift__(self, count: int) -> Num:
         return self._integer("ashr", count)
 
-    def fma(self, factor: Any, addend: Any) -> Num:
+    def fma(self, factor: Num | float, addend: Num | float) -> Num:
         """self * factor + addend, fused where the processor can."""
         args = (self.value, self.of(factor).value, self.of(addend).value)
         return Num(self.b, self.b.intrinsic("fmuladd", *args))
@@ -106,26 +105,26 @@ class Num:
         return self.fma(terms[1], terms[0]) if len(terms) > 1 else self.of(terms[0])
 
     # -- comparisons: an i1 Num; false for NaN -----------------------------------------------
-    def _compare(self, code: str, other: Any) -> Num:
+    def _compare(self, code: str, other: Num | float) -> Num:
         full = f"fcmp o{code}" if self.is_float else f"icmp {'' if code in ('eq', 'ne') else 's'}{code}"
         return Num(self.b, self.b.compare(full, self.value, self.of(other).value))
 
-    def __lt__(self, other: Any) -> Num:
+    def __lt__(self, other: Num | float) -> Num:
         return self._compare("lt", other)
 
-    def __gt__(self, other: Any) -> Num:
+    def __gt__(self, other: Num | float) -> Num:
         return self._compare("gt", other)
 
-    def __le__(self, other: Any) -> Num:
+    def __le__(self, other: Num | float) -> Num:
         return self._compare("le", other)
 
-    def __ge__(self, other: Any) -> Num:
+    def __ge__(self, other: Num | float) -> Num:
         return self._compare("ge", other)
 
-    def equals(self, other: Any) -> Num:
+    def equals(self, other: Num | float) -> Num:
         return self._compare("eq", other)
 
-    def pick(self, x: Num, y: Any) -> Num:
+    def pick(self, x: Num, y: Num | float) -> Num:
         """self is a condition: x where it holds, else y."""
         return Num(self.b, self.b.select(self.value, x.value, x.of(y).value))
 
@@ -197,7 +196,7 @@ def each_lane(b: Builder, function: str, *args: Value) -> Value:
     return result
 
 
-def where_rare(condition: Num, common: Num, rare: Any) -> Num:
+def where_rare(condition: Num, common: Num, rare: Callable[[], Num]) -> Num:
     """`common`, replaced by `rare()` in the lanes that need it; costs a branch when none does."""
     b = condition.b
     some = condition.any()
