@@ -182,7 +182,7 @@ class State:
 
 
 def _shape(tensor: Tensor) -> Tensor:
-    return array.shape(tensor)  # type: ignore[no-any-return]
+    return array.shape(tensor)
 
 
 def _filled(sizes: Any, like: Tensor) -> Any:

@@ -136,7 +136,9 @@ def _given_more(node: Node, body: Body, cond: Body, items: Sequence[Tensor]) -> 
         attrs[key] = FunctionName(function.name)
     context = node._get_control_flow_context()
     with node.graph.as_default(), without_waiting(node.graph, context):
-        first = [tensor_list.empty_tensor_list(_item_shape(t), -1, element_dtype=t.dtype.base) for t in items]
+        first: list[Tensor] = [
+            tensor_list.empty_tensor_list(_item_shape(t), -1, element_dtype=t.dtype.base) for t in items
+        ]
         first.append(constant(0, dtypes.int32))
     attrs["T"] = (*node.attrs["T"], *(t.dtype.base for t in first))
     if node.attrs.get("output_shapes"):

@@ -55,7 +55,8 @@ def joined_sizes(prefix: Any, suffix: Any) -> Tensor:
     parts = [_vector(x, word) for x, word in ((prefix, "prefix"), (suffix, "suffix"))]
     if any(part is None for part in parts):
         raise ValueError(f"Provided a prefix or suffix of None: {prefix} and {suffix}")
-    return concat(parts, 0)
+    result: Tensor = concat(parts, 0)
+    return result
 
 
 def _vector(sizes: Any, word: str) -> Any:

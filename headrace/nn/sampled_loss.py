@@ -13,6 +13,7 @@ from headrace.functions.nn.candidates import compute_accidental_hits, log_unifor
 from headrace.functions.nn.loss import sigmoid_cross_entropy_with_logits
 from headrace.functions.nn.softmax import softmax_cross_entropy_with_logits_v2
 from headrace.functions.values.structure import name_scope
+from headrace.graph.tensor import Tensor
 from headrace.nn.embedding import embedding_lookup
 from headrace.ops.array.slices.slice import slice_
 from headrace.ops.array.source import stop_gradient
@@ -102,7 +103,7 @@ def _sampled_logits(
         true_logits = _true_logits(inputs, true_rows, num_true) + array.reshape(
             slice_(offsets, [0], count), [-1, num_true]
         )
-        sampled_logits = matmul(inputs, sampled_rows, transpose_b=True)
+        sampled_logits: Tensor = matmul(inputs, sampled_rows, transpose_b=True)
         sampled_logits = sampled_logits + slice_(offsets, count, [-1])
         if remove_accidental_hits:
             sampled_logits = sampled_logits + _hits(

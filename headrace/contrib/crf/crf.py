@@ -51,7 +51,8 @@ def crf_sequence_score(
         unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
         return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
 
-    return by_length(inputs, single, several)
+    result: Tensor = by_length(inputs, single, several)
+    return result
 
 
 def crf_multitag_sequence_score(
@@ -69,11 +70,12 @@ def crf_multitag_sequence_score(
     """
     inputs = convert_to_tensor(inputs)
     allowed = where(tag_bitmap, inputs, fill(shape(inputs), inputs.dtype.as_numpy_dtype("-inf")))
-    return by_length(
+    result: Tensor = by_length(
         inputs,
         lambda: reduce_logsumexp(allowed, axis=[1, 2], keepdims=False),
         lambda: crf_log_norm(allowed, sequence_lengths, transition_params),
     )
+    return result
 
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Tensor:
@@ -102,7 +104,8 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
         )
         return _unless_empty(lengths, reduce_logsumexp(alphas, [1]))
 
-    return by_length(inputs, single, several)
+    result: Tensor = by_length(inputs, single, several)
+    return result
 
 
 def crf_log_likelihood(

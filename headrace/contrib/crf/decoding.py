@@ -119,4 +119,5 @@ def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) ->
         backwards = concat([last, squeeze(earlier, axis=[2])], axis=1)
         return reverse_sequence(backwards, lengths, seq_axis=1), reduce_max(best, axis=1)
 
-    return by_length(potentials, single, several)
+    result: tuple[Any, Any] = by_length(potentials, single, several)
+    return result

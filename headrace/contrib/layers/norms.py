@@ -12,6 +12,7 @@ from headrace.core import dtypes
 from headrace.functions.array.array import reshape, shape
 from headrace.functions.nn.activation import bias_add as nn_bias_add
 from headrace.functions.nn.norm import batch_normalization, moments, normalize_moments, sufficient_statistics
+from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.exponential import rsqrt
 from headrace.variables.initializers.initializers import Ones, Zeros
@@ -189,7 +190,7 @@ def group_norm(
             mean, variance = normalize_moments(count, total, squares, shift=None)
         else:
             mean, variance = moments(inputs, axes, keep_dims=True)
-        gain = rsqrt(variance + epsilon)
+        gain: Tensor = rsqrt(variance + epsilon)
         offset = -mean * gain
         if gamma is not None:
             gamma = reshape(gamma, spread)

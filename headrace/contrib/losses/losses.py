@@ -193,7 +193,7 @@ def mean_pairwise_squared_error(
         for name, tensor in (("diffs", errors), ("weights", weights)):
             if tensor.shape.ndims is None:
                 raise ValueError(f"{name}.get_shape().ndims cannot be None")
-        axes = list(range(1, errors.shape.ndims))
+        axes = list(range(1, len(errors.shape.as_list())))
         count = _present(errors, weights, axes)
         squares = 2.0 * div_no_nan(reduce_sum(square(errors), axes), count, name="value")
         total = square(reduce_sum(errors, axes))

@@ -18,6 +18,7 @@ from headrace.functions.math.math import equal, pow_, sigmoid
 from headrace.functions.math.reduce import reduce_sum
 from headrace.functions.nn.activation import bias_add
 from headrace.functions.nn.softmax import softmax
+from headrace.graph.tensor import Tensor
 from headrace.layers.rnn.rnn_cells import LayerRNNCell
 from headrace.nn.rnn_parts import assert_like_rnncell
 from headrace.ops.array.reverse import reverse_v2
@@ -177,7 +178,7 @@ class NTMCell(LayerRNNCell):
             reduce_sum(square(memory), axis=2, keepdims=True)
         )
         likeness = reduce_sum(matmul(memory, key) / (lengths + 1e-8), axis=2)
-        found = exp(expand_dims(beta, 1) * likeness)
+        found: Tensor = exp(expand_dims(beta, 1) * likeness)
         found = found / reduce_sum(found, axis=1, keepdims=True)
         mixed = gate * found + (1 - gate) * old
         moved = reduce_sum(expand_dims(mixed, 1) * self._turns(moves), axis=2)

@@ -86,9 +86,11 @@ class BaseAttentionMechanism(AttentionMechanism):
         self.dtype = memory_layer.dtype
         if score_mask_value is None:
             score_mask_value = as_dtype(self.dtype).as_numpy_dtype(-np.inf)
-        self._probability_fn = lambda score, state: probability_fn(
-            _masked_score(score, memory_sequence_length, score_mask_value), state
-        )
+
+        def masked(score: Any, state: Any) -> Any:
+            return probability_fn(_masked_score(score, memory_sequence_length, score_mask_value), state)
+
+        self._probability_fn = masked
         with name_scope(name, "BaseAttentionMechanismInit", nest.flatten(memory)):
             self._values = prepared_memory(memory, memory_sequence_length, check_inner_dims_defined)
             self._keys = memory_layer(self._values) if memory_layer else self._values

@@ -104,7 +104,7 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Ten
     time, batch, width = (size_of(parent_ids, axis) for axis in range(3))
     own = tile(reshape(range_(width), [1, 1, -1]), [time, batch, 1])
     longest = cast(reduce_max(sequence_length, axis=1), dtypes.int32)
-    order = gather_tree(own, parent_ids, longest, width + 1)
+    order: Tensor = gather_tree(own, parent_ids, longest, width + 1)
     inside = transpose(sequence_mask(sequence_length, maxlen=time), perm=[2, 0, 1])
     order = where(inside, order, own)  # a beam that has ended stays where it is
     at_time = tile(reshape(range_(time), [-1, 1, 1]), [1, batch, width])

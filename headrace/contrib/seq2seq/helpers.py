@@ -333,7 +333,8 @@ def unstacked(inputs: Tensor) -> TensorArray:
 
 def embedding_function(embedding: Any) -> Callable[[Any], Any]:
     if callable(embedding):
-        return embedding
+        result: Callable[[Any], Any] = embedding
+        return result
     return lambda ids: embedding_lookup(embedding, ids)
 
 

@@ -65,7 +65,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
       out_type: int32 or int64.
       name: name of the node.
     """
-    return array.shape_n(input, out_type, name=name)
+    return list(array.shape_n(input, out_type, name=name))
 
 
 def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
@@ -86,7 +86,8 @@ def size_internal(
     out_type = as_dtype(out_type)
     with name_scope(name, "Size", [input]) as scope:
         if isinstance(input, _SPARSE):
-            return reduce.prod(cast(input.dense_shape, DstT=out_type), 0, name=scope)
+            result: Tensor = reduce.prod(cast(input.dense_shape, DstT=out_type), 0, name=scope)
+            return result
         tensor = convert_to_tensor(input)
         if not optimize:
             return array.size(tensor, out_type, name=scope)
@@ -370,7 +371,7 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         count = a.shape.rank
         if count is None:
             many = rank(a)
-            perm = concat_v2([sequence.range_(0, many - 2, 1), [many - 1, many - 2]], 0)
+            perm: Any = concat_v2([sequence.range_(0, many - 2, 1), [many - 1, many - 2]], 0)
         elif count < 2:
             raise ValueError(f"Argument 'a' should be a (batch) matrix, with rank >= 2.  Found: {a.shape}")
         else:

@@ -47,12 +47,13 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
             return checks.assert_(condition, data, summarize=summarize, name="Assert")
         # Other data may live far away: it is looked at only where the condition is false.
         condition = convert_to_tensor(condition, name="Condition")
-        return cond(
+        result: Node = cond(
             condition,
             source.no_op,
             lambda: checks.assert_(condition, data, summarize=summarize, name="Assert"),
             name="AssertGuard",
         ).op
+        return result
 
 
 def _refuse_static(data: list[Any]) -> None:

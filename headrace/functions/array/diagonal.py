@@ -52,7 +52,8 @@ def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_va
       padding_value: what fills up the shorter ones of several.
     """
     if is_operator(input):
-        return input.diag_part(name)
+        result: Tensor = input.diag_part(name)
+        return result
     return matrix_diagonal.matrix_diag_part_v2(input, k, _padding(padding_value, input), name=name)
 
 

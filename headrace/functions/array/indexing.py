@@ -78,7 +78,8 @@ def gather(
         return gathering.gather_v2(params, indices, axis, batch_dims, name=name)
     read = getattr(params, "sparse_read", None)
     if read is not None:
-        return read(indices, name=name)
+        result: Tensor = read(indices, name=name)
+        return result
     return gathering.gather_v2(params, indices, axis, name=name)
 
 
@@ -141,7 +142,8 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: An
     if static is not None and static == 0:
         read = getattr(params, "gather_nd", None)
         if read is not None:
-            return read(indices, name=name)
+            result: Tensor = read(indices, name=name)
+            return result
         return gathering.gather_nd(params, indices, name=name)
     return _batch_gather_nd(params, indices, static, name)
 
@@ -195,7 +197,8 @@ def _where(build: Any, condition: Any, x: Any, y: Any, name: str | None) -> Tens
             return choice.where(condition, name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return build(condition, x, y, name=name)
+    result: Tensor = build(condition, x, y, name=name)
+    return result
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:

@@ -213,7 +213,8 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
             raise ValueError(
                 f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}."
             )
-        return tensor
+        result: Tensor = tensor
+        return result
 
 
 # -- types --------------------------------------------------------------------------------------
@@ -281,7 +282,8 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
         return dtypes.float32
     if not dtype.is_floating:
         raise ValueError(f"Expected floating point type, got {dtype}.")
-    return dtype
+    result: DType = dtype
+    return result
 
 
 def _same_base_type(items: Any, expected: Any) -> Any:

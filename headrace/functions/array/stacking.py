@@ -76,7 +76,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
             num = value.shape.sizes[axis]
     if num is None:
         raise ValueError(f"Cannot infer num from shape {value.shape}")
-    return unpack(value, num, axis, name=name)
+    return list(unpack(value, num, axis, name=name))
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:
@@ -121,7 +121,7 @@ def split(
     """
     sizes = convert_to_tensor(num_or_size_splits)
     if isinstance(num_or_size_splits, (int, Dimension)):
-        return array.split(axis, value, num_or_size_splits, name=name)
+        return list(array.split(axis, value, num_or_size_splits, name=name))
     if sizes.shape.rank == 0:
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
@@ -131,4 +131,4 @@ def split(
         num = sizes.shape.dim(0) if sizes.shape.rank else None
         if num is None:
             raise ValueError(f"Cannot infer num from shape {num_or_size_splits}")
-    return array.split_v(value, sizes, axis, num, name=name)
+    return list(array.split_v(value, sizes, axis, num, name=name))

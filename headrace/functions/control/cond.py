@@ -129,7 +129,8 @@ def _branch(context: CondContext, function: Callable[[], Any]) -> tuple[Any, lis
 def _tensor(context: CondContext, item: Any) -> Tensor:
     if isinstance(item, Node):
         # A node as result: the branch's pivot, once the node has run.
-        return with_dependencies([item], context.pivot)
+        result: Tensor = with_dependencies([item], context.pivot)
+        return result
     flow = getattr(item, "flow", None)
     if isinstance(flow, Tensor):
         item = flow

@@ -57,7 +57,8 @@ class TensorArray:
     def __new__(cls, *args: Any, **kwargs: Any) -> TensorArray:
         flow = kwargs.get("flow", args[6] if len(args) > 6 else None)
         if isinstance(flow, Tensor) and flow.dtype.base is dtypes.variant:
-            return object.__new__(tensor_array_list.ListArray)
+            result: TensorArray = object.__new__(tensor_array_list.ListArray)
+            return result
         return object.__new__(cls)
 
     def __init__(
@@ -252,7 +253,8 @@ class TensorArray:
                 value.dtype,
                 self._dtype,
             )
-        return value
+        result: Tensor = value
+        return result
 
     def _check_element_shape(self, shape: Shape) -> None:
         if not shape.is_compatible_with(self.element_shape):
@@ -266,7 +268,8 @@ class TensorArray:
         if known is not None and known.ndim and value.shape.rank is not None:
             if known.size and known.max() == known.min():
                 self._check_element_shape(Shape([int(known[0])]).concatenate(value.shape[1:]))
-        return lengths
+        result: Tensor = lengths
+        return result
 
     @contextmanager
     def _beside(self, value: Tensor) -> Iterator[None]:

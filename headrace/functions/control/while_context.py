@@ -104,7 +104,8 @@ class WhileContext(FlowContext):
         forward = loop_of(tensor.op)
         if forward is None or forward is not current.grad_state.forward_context:
             return None
-        return current.grad_state.real_value(tensor)
+        result: Tensor | None = current.grad_state.real_value(tensor)
+        return result
 
     def _enter(self, tensor: Tensor, is_constant: bool) -> Tensor:
         enter = primitives.ref_enter if tensor.dtype.is_ref else primitives.enter

@@ -60,7 +60,8 @@ def check_image(image: Tensor, least: int = 3) -> list[Node]:
 def checked_image(image: Any) -> Tensor:
     """The image, once it is known to be one."""
     tensor = convert_to_tensor(image, name="image")
-    return with_dependencies(check_image(tensor), tensor)
+    result: Tensor = with_dependencies(check_image(tensor), tensor)
+    return result
 
 
 def checked_grayscale(images: Any) -> Tensor:
@@ -77,7 +78,8 @@ def checked_grayscale(images: Any) -> Tensor:
         return tensor
     channels: Any = shape(tensor)[-1]
     checks = [assert_equal(channels, 1, message=last), assert_greater_equal(rank(tensor), 3, message=few)]
-    return with_dependencies(checks, tensor)
+    result: Tensor = with_dependencies(checks, tensor)
+    return result
 
 
 def as_batch(image: Any) -> tuple[Tensor, bool]:

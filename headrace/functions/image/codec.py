@@ -102,7 +102,8 @@ def decode_image(
         def png_or_other() -> Any:
             return cond(_is_png(contents), decode_png, gif_or_bmp, name="cond_png")
 
-        return cond(is_jpeg(contents), decode_jpeg, png_or_other, name="cond_jpeg")
+        result: Tensor = cond(is_jpeg(contents), decode_jpeg, png_or_other, name="cond_jpeg")
+        return result
 
 
 def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) -> Tensor:

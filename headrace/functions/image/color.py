@@ -55,7 +55,8 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
                 return convert(div(x, (most + 1) // (wanted + 1)), kind, name=scope)
             return arithmetic.mul(convert(x, kind), (wanted + 1) // (most + 1), name=scope)
         if x.dtype.is_floating and kind.is_floating:
-            return cast(x, kind, name=scope)
+            result: Tensor = cast(x, kind, name=scope)
+            return result
         if x.dtype.is_integer:
             return arithmetic.mul(cast(x, kind), 1.0 / x.dtype.max, name=scope)
         # Half a step more: rounding instead of cutting off, with equal shares for all numbers.

@@ -185,7 +185,10 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         )
         resized = pad_to_bounding_box(cropped, pad_top, pad_left, target_height, target_width)
         _, found_height, found_width, _ = sizes_of(resized, 4)
-        same = lambda x, y: _pick(equal, lambda a, b: a == b, x, y)
+
+        def same(x: Any, y: Any) -> Any:
+            return _pick(equal, lambda a, b: a == b, x, y)
+
         checks = check(same(found_height, target_height), "resized height is not correct.")
         checks += check(same(found_width, target_width), "resized width is not correct.")
         return from_batch(with_dependencies(checks, resized), is_batch)

@@ -77,7 +77,8 @@ def _random_flip(image: Any, axis: int, seed: int | None, scope: str) -> Tensor:
         drawn = random_uniform([count], 0, 1.0, seed=seed)
         flips = cast(round_(reshape(drawn, [count, 1, 1, 1])), tensor.dtype)
         flipped = reverse_v2(tensor, [axis + 1])
-        return flips * flipped + (1 - flips) * tensor
+        found: Tensor = flips * flipped + (1 - flips) * tensor
+        return found
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:

@@ -244,7 +244,8 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         across = images[..., 1:, :] - images[..., :-1, :]
         axes = None if count == 3 else [1, 2, 3]
         total: Any = reduce_sum(arithmetic.abs_(down), axis=axes)
-        return total + reduce_sum(arithmetic.abs_(across), axis=axes)
+        result: Tensor = total + reduce_sum(arithmetic.abs_(across), axis=axes)
+        return result
 
 
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:

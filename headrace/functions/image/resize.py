@@ -73,7 +73,8 @@ def resize_images(
             build = _METHODS[method]
         except (KeyError, TypeError):
             raise ValueError("Resize method is not implemented.") from None
-        return build(x, wanted, align_corners=align_corners)
+        result: Tensor = build(x, wanted, align_corners=align_corners)
+        return result
 
     with name_scope(name, "resize", [images, size]):
         tensor = convert_to_tensor(images, name="images")
@@ -183,7 +184,8 @@ def _resize(build: Any, name: str, pixel: str, returns: str = "") -> Callable[..
         name: str | None = None,
         half_pixel_centers: bool = False,
     ) -> Tensor:
-        return build(images, size, align_corners, half_pixel_centers, name=name)
+        result: Tensor = build(images, size, align_corners, half_pixel_centers, name=name)
+        return result
 
     return function
 

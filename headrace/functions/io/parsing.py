@@ -149,7 +149,8 @@ def _scalar(value: Any, what: str, label: str) -> Tensor:
     if tensor.shape.rank is None:
         is_scalar = comparison.equal(reshape.rank(tensor), 0)
         check = Assert(is_scalar, [message], name=f"{label}IsScalar")
-        return grouping.with_dependencies([check], tensor, name=f"{label}Dependencies")
+        result: Tensor = grouping.with_dependencies([check], tensor, name=f"{label}Dependencies")
+        return result
     if tensor.shape.rank != 0:
         raise ValueError(message)
     return tensor

@@ -59,7 +59,8 @@ def matmul(
       >>> tf.matmul([[1, 2], [3, 4]], [[1], [1]])     # [[3], [7]]
     """
     if is_operator(a) or is_operator(b):
-        return _product_with_operator(a, b, transpose_a or transpose_b, adjoint_a, adjoint_b, name)
+        result: Tensor = _product_with_operator(a, b, transpose_a or transpose_b, adjoint_a, adjoint_b, name)
+        return result
     with name_scope(name, "MatMul", [a, b]) as scope:
         for side, transpose, adjoint in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
             if transpose and adjoint:
@@ -276,7 +277,8 @@ def _checked_matrix(a: Tensor, validate_args: bool) -> Tensor:
         raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.rank}).")
     if a.shape.rank is None and validate_args:
         message = "Input `a` must have at least 2 dimensions."
-        return with_dependencies([assert_rank_at_least(a, 2, message=message)], a)
+        result: Tensor = with_dependencies([assert_rank_at_least(a, 2, message=message)], a)
+        return result
     return a
 
 
@@ -307,7 +309,8 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
         if tol is None:
             largest = reduce.max_(s, -1, True)
             tol = largest * _larger_side(a) * constant(_precision(a), a.dtype)
-        return reduce.sum_(cast.cast(comparison.greater(s, tol), dtypes.int32), -1)
+        result: Tensor = reduce.sum_(cast.cast(comparison.greater(s, tol), dtypes.int32), -1)
+        return result
 
 
 def _precision(a: Tensor) -> float:

@@ -47,7 +47,8 @@ def trace(x: Any, name: str | None = None) -> Tensor:
       One number per matrix.
     """
     if is_operator(x):
-        return x.trace(name or "trace")
+        result: Tensor = x.trace(name or "trace")
+        return result
     with name_scope(name, "Trace", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         return reduce_sum(terms.diagonal(x), [-1], name=scope)
@@ -65,7 +66,8 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """
     if is_operator(matrix):
         if matrix.is_positive_definite and matrix.is_self_adjoint:
-            return matrix.log_abs_determinant(name or "log_abs_det")
+            result: Tensor = matrix.log_abs_determinant(name or "log_abs_det")
+            return result
         raise ValueError("Expected matrix to be self-adjoint positive definite.")
     with name_scope(name, "logdet", [matrix]):
         diagonal = terms.diagonal(factor.cholesky(matrix))
@@ -99,7 +101,8 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
       One number per matrix.
     """
     if is_operator(input):
-        return input.determinant(name or "det")
+        result: Tensor = input.determinant(name or "det")
+        return result
     return linalg_solve.matrix_determinant(input, name=name)
 
 

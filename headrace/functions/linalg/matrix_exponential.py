@@ -103,4 +103,5 @@ def _squared(x: Tensor, times: Tensor) -> Tensor:
         return [i + 1.0, where.select_v2(is_due, matmul(result, result), result)]
 
     start = constant(0.0, times.dtype)
-    return while_loop(lambda i, _: comparison.less(i, most), once, [start, x])[1]
+    found: Tensor = while_loop(lambda i, _: comparison.less(i, most), once, [start, x])[1]
+    return found

@@ -73,7 +73,8 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         if value.dtype.max > target.max:
             high = convert_to_tensor(target.max, value.dtype, name="max")
             value = arithmetic.minimum(value, high)
-        return cast(value, target, name=scope)
+        result: Tensor = cast(value, target, name=scope)
+        return result
 
 
 def _to(called: str, dtype: dtypes.DType, default: str) -> Callable[..., Any]:

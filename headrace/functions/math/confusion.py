@@ -53,7 +53,8 @@ def remove_squeezable_dimensions(
 def _squeeze_if(x: Tensor, rank_diff: Tensor, wanted: int) -> Tensor:
     if x.shape.rank is not None and x.shape.sizes[-1] not in (None, 1):
         return x
-    return cond(comparison.equal(wanted, rank_diff), lambda: array.squeeze(x, [-1]), lambda: x)
+    result: Tensor = cond(comparison.equal(wanted, rank_diff), lambda: array.squeeze(x, [-1]), lambda: x)
+    return result
 
 
 def confusion_matrix(
@@ -108,4 +109,5 @@ def confusion_matrix(
 
 
 def _checked(x: Tensor, check: Any, message: str, *bounds: Any) -> Tensor:
-    return with_dependencies([check(x, *bounds, message=message)], x)
+    result: Tensor = with_dependencies([check(x, *bounds, message=message)], x)
+    return result

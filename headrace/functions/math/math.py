@@ -312,7 +312,8 @@ def conj(x: Any, name: str | None = None) -> Tensor:
         if x.dtype.is_complex or x.dtype.base is dtypes.variant:
             return complex.conj(x, name=scope)
         if x.dtype.is_floating or x.dtype.is_integer:
-            return x
+            result: Tensor = x
+            return result
         raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype!r}")
 
 

@@ -98,8 +98,8 @@ def _largest_singular_value(tensor: Tensor, axes: Any) -> Tensor:
     """Puts the two axes last, and back."""
     rank = tensor.shape.rank
     if rank is not None:
-        inner = [axis % rank for axis in axes]
-        perm: Any = [i for i in range(rank) if i not in inner] + inner
+        last = [axis % rank for axis in axes]
+        perm: Any = [i for i in range(rank) if i not in last] + last
         back: Any = list(np.argsort(perm))
     else:
         count = array.rank(tensor)

@@ -49,7 +49,8 @@ def verify_tensor_all_finite(
         x = convert_to_tensor(x, name="x")
         with get_default_graph().colocate_with(x):
             checked = checks.check_numerics(x, message=message)
-            return with_dependencies([checked], x)
+            result: Tensor = with_dependencies([checked], x)
+            return result
 
 
 def add_check_numerics_ops() -> Node:

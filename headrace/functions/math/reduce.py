@@ -235,7 +235,8 @@ def count_nonzero(
     with name_scope(name, "count_nonzero", [x]):
         x = convert_to_tensor(x, name="input")
         truths = cast(comparison.not_equal(x, zeros([], x.dtype.base)), dtypes.int64)
-        return cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)
+        result: Tensor = cast(reduce_sum(truths, axis, keepdims=keepdims), dtype)
+        return result
 
 
 def _index_of(build: Any, name: str, which: str) -> Callable[..., Tensor]:
@@ -259,7 +260,8 @@ def _index_of(build: Any, name: str, which: str) -> Callable[..., Tensor]:
         output_type: Any = dtypes.int64,
     ) -> Tensor:
         axis = renamed("axis", axis, "dimension", dimension)
-        return build(input, 0 if axis is None else axis, output_type, name=name)
+        result: Tensor = build(input, 0 if axis is None else axis, output_type, name=name)
+        return result
 
     return function
 

@@ -61,9 +61,10 @@ def _sparse(called: str, plain: Any, counted: Any, what: str) -> Any:
     def reduction(
         data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
     ) -> Tensor:
-        if num_segments is None:
-            return plain(data, indices, segment_ids, name=name)
-        return counted(data, indices, segment_ids, num_segments, name=name)
+        counts = () if num_segments is None else (num_segments,)
+        build = counted if counts else plain
+        result: Tensor = build(data, indices, segment_ids, *counts, name=name)
+        return result
 
     reduction.__name__ = reduction.__qualname__ = called
     reduction.__doc__ = f"""{what}

@@ -100,7 +100,8 @@ def _running(
         x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
     ) -> Tensor:
         with name_scope(name, default, [x]) as scope:
-            return build(convert_to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
+            result: Tensor = build(convert_to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
+            return result
 
     return function
 

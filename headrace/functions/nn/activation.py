@@ -76,7 +76,8 @@ def swish(features: Any) -> Tensor:
       features: floats.
     """
     features = convert_to_tensor(features, name="features")
-    return features * sigmoid(features)
+    result: Tensor = features * sigmoid(features)
+    return result
 
 
 # -- layers ---------------------------------------------------------------------------------------
@@ -99,7 +100,8 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
             data_format = "NCHW" if data_format[1] == "C" else "NHWC"
         value = convert_to_tensor(value, name="input")
         bias = convert_to_tensor(bias, dtype=value.dtype, name="bias")
-        return _bias_add(value, bias, data_format=data_format, name=scope)
+        result: Tensor = _bias_add(value, bias, data_format=data_format, name=scope)
+        return result
 
 
 _bias_add: Any = bias.bias_add
@@ -178,7 +180,7 @@ def dropout_v2(
 ) -> Tensor:
     """`dropout` by its rate alone."""
     with name_scope(name, "dropout", [x]):
-        x = convert_to_tensor(x, name="x")
+        x = whole = convert_to_tensor(x, name="x")
         if not x.dtype.is_floating:
             raise ValueError(
                 f"dropout scales what it keeps: x has to be a floating point tensor, not {x.dtype}."
@@ -186,11 +188,11 @@ def dropout_v2(
         if isinstance(rate, numbers.Real):
             _check_rate(float(rate))
             if rate == 0:
-                return x
+                return whole
         rate = convert_to_tensor(rate, dtype=x.dtype, name="rate")
         rate.shape.assert_has_rank(0)
         if constant_value(rate) == 0:
-            return x
+            return whole
         drawn: Any = random_uniform(_noise_shape(x, noise_shape), seed=seed, dtype=x.dtype)
         scale = 1 / (1 - rate)
         kept = drawn >= rate

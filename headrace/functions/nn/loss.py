@@ -114,7 +114,8 @@ def log_poisson_loss(
             zeros, ones = zeros_like(targets), ones_like(targets)
             small = logical.logical_and(targets >= zeros, targets <= ones)
             result += where(small, zeros, stirling)
-        return result
+        found: Tensor = result
+        return found
 
 
 def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from headrace.core import dtypes
@@ -127,24 +128,21 @@ def sufficient_statistics(
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "sufficient_statistics", [x, shift]):
         x = convert_to_tensor(x, name="x")
-        known = None if x.shape.rank is None else [x.shape.sizes[a] for a in axes]
+        sizes = [] if x.shape.rank is None else [x.shape.sizes[a] for a in axes]
+        known = [n for n in sizes if n is not None]
         counts: Any
-        if known is not None and None not in known:
-            total = 1
-            for size in known:
-                total *= size
-            counts = constant(total, dtype=x.dtype)
+        if x.shape.rank is not None and len(known) == len(sizes):
+            counts = constant(prod(known), dtype=x.dtype)
         else:
-            sizes = gather(cast(shape(x), x.dtype), axes)
-            counts = reduce_prod(sizes, name="count")
+            counts = reduce_prod(gather(cast(shape(x), x.dtype), axes), name="count")
         if shift is None:
             first, second = x, exponential.square(x)
         else:
             shift = convert_to_tensor(shift, name="shift")
             first, second = arithmetic.sub(x, shift), arithmetic.squared_difference(x, shift)
-        first = reduce_sum(first, axes, keepdims=keep, name="mean_ss")
-        second = reduce_sum(second, axes, keepdims=keep, name="var_ss")
-    return counts, first, second, shift
+        total = reduce_sum(first, axes, keepdims=keep, name="mean_ss")
+        squares = reduce_sum(second, axes, keepdims=keep, name="var_ss")
+    return counts, total, squares, shift
 
 
 def normalize_moments(
@@ -196,7 +194,8 @@ def batch_normalization(
         if scale is not None:
             factor *= scale
         shift = offset - mean * factor if offset is not None else -mean * factor
-        return x * cast(factor, x.dtype) + cast(shift, x.dtype)
+        result: Tensor = x * cast(factor, x.dtype) + cast(shift, x.dtype)
+        return result
 
 
 def fused_batch_norm(

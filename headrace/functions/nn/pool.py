@@ -85,7 +85,8 @@ def _pool(
 ) -> Tensor:
     sizes = per_dimension(ksize, space, layout, "ksize")
     steps = per_dimension(strides, space, layout, "strides")
-    return build(x, ksize=sizes, strides=steps, padding=padding, data_format=layout, name=scope)
+    result: Tensor = build(x, ksize=sizes, strides=steps, padding=padding, data_format=layout, name=scope)
+    return result
 
 
 def _pool1d(
@@ -133,7 +134,8 @@ def _pooling_by_rank(builds: Any, name: str, what: str) -> Callable[..., Tensor]
             raise ValueError(f"Input tensor must be of rank 3, 4 or 5 but was {rank}.")
         sizes = per_dimension(ksize, rank - 2, data_format, "ksize")
         steps = per_dimension(strides, rank - 2, data_format, "strides")
-        return builds[rank - 3](input, sizes, steps, padding, data_format, name)
+        result: Tensor = builds[rank - 3](input, sizes, steps, padding, data_format, name)
+        return result
 
     return function
 

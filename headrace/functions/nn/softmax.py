@@ -33,7 +33,8 @@ def _along(build: Any, logits: Any, axis: Any, name: str | None) -> Tensor:
     x = convert_to_tensor(logits)
     count = x.shape.rank
     if not isinstance(axis, Tensor) and (axis == -1 or (count is not None and axis == count - 1)):
-        return build(x, name=name)
+        found: Tensor = build(x, name=name)
+        return found
     known = constant_value(axis) if isinstance(axis, Tensor) else axis
     if known is not None and count is not None and not -count <= known < count:
         raise InvalidArgumentError(

@@ -242,7 +242,8 @@ def atrous_conv2d_transpose(
         filters = convert_to_tensor(filters, name="filters")
         _check_atrous(value, filters, output_shape, rate)
         if rate == 1:
-            return conv2d_transpose(value, filters, output_shape, [1, 1, 1, 1], padding, "NHWC")
+            result: Tensor = conv2d_transpose(value, filters, output_shape, [1, 1, 1, 1], padding, "NHWC")
+            return result
         output_shape = list(output_shape) if isinstance(output_shape, tuple) else output_shape
         pads = _atrous_pads(filters, rate, padding)
         full = [output_shape[1 + i] + sum(pads[i]) for i in (0, 1)]

@@ -132,7 +132,8 @@ class FlagValues:
         flag.set(value)
 
     def __getitem__(self, name: str) -> Flag:
-        return self._flags[name]
+        result: Flag = self._flags[name]
+        return result
 
     def __setitem__(self, name: str, flag: Flag) -> None:
         for key in (name, flag.short_name):

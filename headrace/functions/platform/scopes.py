@@ -96,7 +96,8 @@ def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
       device_name_or_function: a name such as "/gpu:0", a function from a node to a name, or None,
         which forgets the contexts around.
     """
-    return get_default_graph().device(device_name_or_function)
+    result: AbstractContextManager[Any] = get_default_graph().device(device_name_or_function)
+    return result
 
 
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[Any]:

@@ -50,7 +50,8 @@ class ConditionalAccumulatorBase:
           name: name of the node.
         """
         count = self._op("accumulator_num_accumulated")
-        return count(self._accumulator_ref, name=name or f"{self._name}_NumAccumulated")
+        result: Tensor = count(self._accumulator_ref, name=name or f"{self._name}_NumAccumulated")
+        return result
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Node:
         """A node that says which step it is; gradients of older ones are dropped.
@@ -60,7 +61,8 @@ class ConditionalAccumulatorBase:
           name: name of the node.
         """
         step = cast(convert_to_tensor(new_global_step), int64)
-        return self._op("accumulator_set_global_step")(self._accumulator_ref, step, name=name)
+        result: Node = self._op("accumulator_set_global_step")(self._accumulator_ref, step, name=name)
+        return result
 
     def _op(self, name: str) -> Any:
         by_handle = self._accumulator_ref.dtype == resource
@@ -101,9 +103,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         grad = convert_to_tensor(grad, self._dtype)
         grad.shape.assert_is_compatible_with(self._shape)
         step = cast(convert_to_tensor(local_step), int64)
-        return ops.resource_accumulator_apply_gradient(
+        result: Node = ops.resource_accumulator_apply_gradient(
             self._accumulator_ref, local_step=step, gradient=grad, name=name
         )
+        return result
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
         """The mean or sum, when enough gradients were added; then it starts anew, one step later.

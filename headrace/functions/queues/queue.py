@@ -51,7 +51,8 @@ def _as_names(names: Any, dtypes: list[DType]) -> list[Any] | None:
     names = list(names) if isinstance(names, (list, tuple)) else [names]
     if len(names) != len(dtypes):
         raise ValueError("List of names must have the same length as the list of dtypes")
-    return names
+    result: list[Any] | None = names
+    return result
 
 
 def _common(a: Shape, b: Shape) -> Shape:
@@ -171,7 +172,8 @@ class QueueBase:
             for value, shape in zip(values, self._shapes):
                 value.shape.assert_is_compatible_with(shape)
             put = self._op(ops.queue_enqueue_v2, ops.queue_enqueue)
-            return put(self._queue_ref, values, name=scope)
+            result: Node = put(self._queue_ref, values, name=scope)
+            return result
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Node:
         """A node that puts the slices of `vals` along the first dimension into the queue.
@@ -189,7 +191,8 @@ class QueueBase:
                     batch = batch.merge_with(make_shape(whole.sizes[:1]))
                     make_shape(whole.sizes[1:]).assert_is_compatible_with(shape)
             put = self._op(ops.queue_enqueue_many_v2, ops.queue_enqueue_many)
-            return put(self._queue_ref, values, name=scope)
+            result: Node = put(self._queue_ref, values, name=scope)
+            return result
 
     # -- out -------------------------------------------------------------------------------------
     def _result(self, tensors: Sequence[Tensor], leading: list[int | None]) -> Any:
@@ -248,11 +251,12 @@ class QueueBase:
           name: name of the node.
         """
         close = self._op(ops.queue_close_v2, ops.queue_close)
-        return close(
+        result: Node = close(
             self._queue_ref,
             cancel_pending_enqueues=cancel_pending_enqueues,
             name=name or f"{self._name}_Close",
         )
+        return result
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether the queue is closed.
@@ -261,7 +265,8 @@ class QueueBase:
           name: name of the node.
         """
         ask = self._op(ops.queue_is_closed_v2, ops.queue_is_closed)
-        return ask(self._queue_ref, name=name or f"{self._name}_Is_Closed")
+        result: Tensor = ask(self._queue_ref, name=name or f"{self._name}_Is_Closed")
+        return result
 
     def size(self, name: str | None = None) -> Tensor:
         """How many elements the queue has.
@@ -270,7 +275,8 @@ class QueueBase:
           name: name of the node.
         """
         ask = self._op(ops.queue_size_v2, ops.queue_size)
-        return ask(self._queue_ref, name=name or f"{self._name}_Size")
+        result: Tensor = ask(self._queue_ref, name=name or f"{self._name}_Size")
+        return result
 
     def _op(self, with_handle: Any, with_reference: Any) -> Any:
         return with_handle if self._queue_ref.dtype == resource else with_reference

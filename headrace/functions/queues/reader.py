@@ -61,23 +61,28 @@ class ReaderBase:
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
         """How many records the reader has given."""
-        return self._op("reader_num_records_produced")(self._reader_ref, name=name)
+        result: Tensor = self._op("reader_num_records_produced")(self._reader_ref, name=name)
+        return result
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """How many files the reader has finished."""
-        return self._op("reader_num_work_units_completed")(self._reader_ref, name=name)
+        result: Tensor = self._op("reader_num_work_units_completed")(self._reader_ref, name=name)
+        return result
 
     def serialize_state(self, name: str | None = None) -> Tensor:
         """The state of the reader as a string; not every kind of reader has one."""
-        return self._op("reader_serialize_state")(self._reader_ref, name=name)
+        result: Tensor = self._op("reader_serialize_state")(self._reader_ref, name=name)
+        return result
 
     def restore_state(self, state: Any, name: str | None = None) -> Node:
         """A node that gives the reader a state that `serialize_state` gave."""
-        return self._op("reader_restore_state")(self._reader_ref, state, name=name)
+        result: Node = self._op("reader_restore_state")(self._reader_ref, state, name=name)
+        return result
 
     def reset(self, name: str | None = None) -> Node:
         """A node that gives the reader its first state."""
-        return self._op("reader_reset")(self._reader_ref, name=name)
+        result: Node = self._op("reader_reset")(self._reader_ref, name=name)
+        return result
 
     def _op(self, name: str) -> Any:
         new = self._reader_ref.dtype == resource

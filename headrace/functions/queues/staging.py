@@ -123,7 +123,8 @@ class BaseStagingArea:
         tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
         if no_op().device != self._home.device:
             return [identity(t) for t in tensors]
-        return tensors
+        result: list[Tensor] = tensors
+        return result
 
     def _result(self, tensors: Any, indices: Sequence[int]) -> Any:
         found = self._moved(tensors)
@@ -237,9 +238,10 @@ class MapStagingArea(BaseStagingArea):
         with name_scope(name, f"{self._name}_put", _all(vals)) as scope:
             tensors, places = self._components(vals, indices)
             with self._at_home():
-                return self._ops["Stage"](
+                result: Node = self._ops["Stage"](
                     key, places, tensors, dtypes=self._dtypes, name=scope, **self._limits()
                 )
+                return result
 
     def _places(self, indices: Any) -> tuple[list[int], list[Any]]:
         if indices is None:
@@ -304,7 +306,8 @@ class MapStagingArea(BaseStagingArea):
           name: name of the node.
         """
         name = name or f"{self._name}_size"
-        return self._ops["Size"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Tensor = self._ops["Size"](name=name, dtypes=self._dtypes, **self._limits())
+        return result
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
         """How many elements wait for components.
@@ -313,7 +316,8 @@ class MapStagingArea(BaseStagingArea):
           name: name of the node.
         """
         name = name or f"{self._name}_incomplete_size"
-        return self._ops["IncompleteSize"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Tensor = self._ops["IncompleteSize"](name=name, dtypes=self._dtypes, **self._limits())
+        return result
 
     def clear(self, name: str | None = None) -> Node:
         """A node that forgets all elements.
@@ -322,4 +326,5 @@ class MapStagingArea(BaseStagingArea):
           name: name of the node.
         """
         name = name or f"{self._name}_clear"
-        return self._ops["Clear"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Node = self._ops["Clear"](name=name, dtypes=self._dtypes, **self._limits())
+        return result

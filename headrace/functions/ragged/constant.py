@@ -47,7 +47,8 @@ def constant(
 
     def rows(values: Any, splits: list[int]) -> RaggedTensor:
         ends = dense_constant(splits, dtype=row_splits_dtype)
-        return RaggedTensor.from_row_splits(values, ends, validate=False)
+        result: RaggedTensor = RaggedTensor.from_row_splits(values, ends, validate=False)
+        return result
 
     def inner(values: Any, dtype: Any, shape: Any, name: str = "Const") -> Tensor:
         return dense_constant(values, dtype=dtype, shape=shape, name=name)

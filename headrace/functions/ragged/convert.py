@@ -60,7 +60,8 @@ def from_sparse(st_input: Any, name: str | None, row_splits_dtype: Any) -> Ragge
         with graph.control_dependencies([_assert_no_gaps(sparse.indices)]):
             rows = cast(sparse.indices[:, 0], kind)
             count = cast(sparse.dense_shape[0], kind)
-            return RaggedTensor.from_value_rowids(sparse.values, rows, count, validate=False)
+            result: RaggedTensor = RaggedTensor.from_value_rowids(sparse.values, rows, count, validate=False)
+            return result
 
 
 def _assert_no_gaps(indices: Tensor) -> Any:

@@ -312,7 +312,8 @@ def _row_count(ids: Tensor, nrows: Any) -> tuple[Tensor, Dim]:
 
 
 def _from_lengths(lengths: Tensor) -> Tensor:
-    return stacking.concat([[0], sums.cumsum(lengths)], axis=0)
+    result: Tensor = stacking.concat([[0], sums.cumsum(lengths)], axis=0)
+    return result
 
 
 def _count(value: Any, out_type: Any = int32) -> Tensor:

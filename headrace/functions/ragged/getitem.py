@@ -56,7 +56,8 @@ def _slice_rows(value: RaggedTensor, key: slice) -> RaggedTensor:
     zero = array.zeros([1], value.row_splits.dtype)
     splits = stacking.concat([zero[array.size(starts) :], starts[:1], limits], axis=0)
     values = value.values[splits[0] : splits[-1]]
-    return RaggedTensor.from_row_splits(values, splits - splits[0], validate=False)
+    result: RaggedTensor = RaggedTensor.from_row_splits(values, splits - splits[0], validate=False)
+    return result
 
 
 def _columns(value: Any, keys: list[Any]) -> Any:
@@ -102,7 +103,8 @@ def _moved(offset: Any, starts: Tensor, limits: Tensor) -> Tensor:
 
     if isinstance(offset, Tensor):
         offset = cast(offset, starts.dtype)
-        return cond(offset >= 0, forward, backward)
+        result: Tensor = cond(offset >= 0, forward, backward)
+        return result
     if isinstance(offset, int):
         return forward() if offset > 0 else backward()
     raise TypeError("slice offsets must be integers or None")

@@ -51,7 +51,8 @@ def ragged_range(
             widest = max((x.dtype.base for x in (starts, limits, deltas)), key=_WIDER.index)
             starts, limits, deltas = (cast(x, widest) for x in (starts, limits, deltas))
         splits, values = ops.ragged_range(starts, limits, deltas, Tsplits=kind, name=scope)
-        return RaggedTensor.from_row_splits(values, splits, validate=False)
+        result: RaggedTensor = RaggedTensor.from_row_splits(values, splits, validate=False)
+        return result
 
 
 def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -70,7 +71,8 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
         kind = splits.dtype if out_type is None else as_dtype(out_type)
         places = math.range_(splits[-1])
         found = sort.searchsorted(splits[1:], places, side="right", out_type=int64)
-        return cast(found, kind)
+        result: Tensor = cast(found, kind)
+        return result
 
 
 def segment_ids_to_row_splits(
@@ -105,11 +107,13 @@ def _as_int32(value: Any, name: str) -> Tensor:
     tensor = convert_to_tensor(value, name=name, preferred_dtype=int32)
     if not tensor.dtype.is_integer:
         raise TypeError(f"{name} must be an integer tensor; dtype={tensor.dtype}")
-    return cast(tensor, int32)
+    result: Tensor = cast(tensor, int32)
+    return result
 
 
 def lengths_to_splits(lengths: Tensor) -> Tensor:
-    return stacking.concat([array.zeros([1], lengths.dtype), sums.cumsum(lengths)], axis=0)
+    result: Tensor = stacking.concat([array.zeros([1], lengths.dtype), sums.cumsum(lengths)], axis=0)
+    return result
 
 
 # -- functions of the values --------------------------------------------------------------------

@@ -105,7 +105,8 @@ def _continued(splits: Any) -> Tensor:
     for piece in splits[1:]:
         pieces.append(piece[1:] + end)
         end = end + piece[-1]
-    return stacking.concat(pieces, axis=0)
+    result: Tensor = stacking.concat(pieces, axis=0)
+    return result
 
 
 def _side_by_side(inputs: list[Any], stacked: bool) -> Any:
@@ -211,9 +212,10 @@ def _masked_rows(data: Any, mask: RaggedTensor, kind: DType) -> Any:
 def _masked_whole_rows(data: RaggedTensor, mask: Tensor) -> RaggedTensor:
     lengths = indexing.boolean_mask(data.row_lengths(), mask)
     kept = indexing.gather(mask, row_splits_to_segment_ids(data.row_splits))
-    return RaggedTensor.from_row_splits(
+    result: RaggedTensor = RaggedTensor.from_row_splits(
         boolean_mask(data.values, kept), lengths_to_splits(lengths), validate=False
     )
+    return result
 
 
 def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Any, name: str | None = None) -> Any:

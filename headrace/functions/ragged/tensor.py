@@ -84,7 +84,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     @property
     def row_splits(self) -> Tensor:
         """The places where rows begin and end."""
-        return self._row_splits
+        result: Tensor = self._row_splits
+        return result
 
     @property
     def dtype(self) -> DType:
@@ -130,7 +131,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     @property
     def graph(self) -> Graph:
-        return self._row_splits.graph
+        result: Graph = self._row_splits.graph
+        return result
 
     def consumers(self) -> list[Node]:
         return self._consumers()
@@ -138,9 +140,11 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     def value_rowids(self, name: str | None = None) -> Tensor:
         """The number of the row that each value belongs to."""
         if self._cached_value_rowids is not None:
-            return self._cached_value_rowids
+            result: Tensor = self._cached_value_rowids
+            return result
         with name_scope(name, "RaggedValueRowIds", [self._row_splits]):
-            return ragged.row_splits_to_segment_ids(self._row_splits)
+            found: Tensor = ragged.row_splits_to_segment_ids(self._row_splits)
+            return found
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
         """The row numbers for all ragged dimensions, the outermost first."""
@@ -151,19 +155,22 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         """How many rows there are."""
         kind = self._row_splits.dtype if out_type is None else as_dtype(out_type)
         if self._cached_nrows is not None:
-            return cast(self._cached_nrows, kind)
+            result: Tensor = cast(self._cached_nrows, kind)
+            return result
         with name_scope(name, "RaggedNRows", [self._row_splits]):
             return array.shape(self._row_splits, out_type=kind)[0] - 1
 
     def row_starts(self, name: str | None = None) -> Tensor:
         """The places where rows begin."""
         with name_scope(name, "RaggedRowStarts", [self._row_splits]):
-            return self._row_splits[:-1]
+            result: Tensor = self._row_splits[:-1]
+            return result
 
     def row_limits(self, name: str | None = None) -> Tensor:
         """The places where rows end."""
         with name_scope(name, "RaggedRowLimits", [self._row_splits]):
-            return self._row_splits[1:]
+            result: Tensor = self._row_splits[1:]
+            return result
 
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
         """The lengths of the rows along `axis`."""
@@ -256,7 +263,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     # -- other forms ----------------------------------------------------------------------------
     def to_tensor(self, default_value: Any = None, name: str | None = None) -> Tensor:
         """A dense tensor; `default_value` (zero by default) stands behind the end of short rows."""
-        return convert.to_tensor(self, default_value, name)
+        result: Tensor = convert.to_tensor(self, default_value, name)
+        return result
 
     def to_sparse(self, name: str | None = None) -> Any:
         """The same elements as a `SparseTensor`."""

@@ -278,7 +278,7 @@ def random_gamma(
         wide = alpha + zeros_like(beta)
         seed1, seed2 = get_seed(seed)
         drawn = random_rejection.random_gamma(shape, wide, seed=seed1, seed2=seed2)
-        tiny = ml_dtypes.finfo(alpha.dtype.as_numpy_dtype).tiny
+        tiny = ml_dtypes.finfo(alpha.dtype.as_numpy_dtype).tiny  # type: ignore[no-untyped-call]
         result: Tensor = arithmetic.maximum(tiny, drawn / beta)
         return result
 

@@ -127,8 +127,8 @@ def _third(x: Tensor, is_ortho: bool) -> Tensor:
 def _turns(count: Any, sign: int) -> Tensor:
     """2 exp(sign i pi k / (2 count)) for every k below count."""
     if isinstance(count, int):
-        angle = sign * np.pi * np.arange(count) / (2 * max(count, 1))
-        return constant(2 * np.exp(1j * angle), dtypes.complex64)
+        known = sign * np.pi * np.arange(count) / (2 * max(count, 1))
+        return constant(2 * np.exp(1j * known), dtypes.complex64)
     k = cast.cast(range_(0, count, 1), dtypes.float32)
     angle = k * (sign * np.pi / 2) / cast.cast(count, dtypes.float32)
     whole = exponential.exp(complex_ops.complex_(constant(0.0), angle))
@@ -138,8 +138,8 @@ def _turns(count: Any, sign: int) -> Tensor:
 def _weights(count: Any, first: float, rest: float) -> Tensor:
     """sqrt(first / count) for the constant term, sqrt(rest / count) for the others."""
     if isinstance(count, int):
-        parts = np.where(np.arange(count) == 0, first, rest)
-        return constant(np.sqrt(parts / max(count, 1)), dtypes.float32)
+        known = np.where(np.arange(count) == 0, first, rest)
+        return constant(np.sqrt(known / max(count, 1)), dtypes.float32)
     is_first = cast.cast(arithmetic.maximum(0, 1 - range_(0, count, 1)), dtypes.float32)
     parts = is_first * (first - rest) + rest
     return arithmetic.sqrt(parts / cast.cast(count, dtypes.float32))

@@ -45,10 +45,10 @@ def _padded(x: Tensor, rank: int, fft_length: Tensor, is_spectrum: bool) -> Tens
     inner = x.shape[-rank:]
     if lengths is not None and None not in lengths and x.shape.rank is not None and inner.is_full:
         needed = [*lengths[:-1], lengths[-1] // 2 + 1] if is_spectrum else lengths
-        missing = [max(0, n - size) for n, size in zip(needed, inner.sizes)]
-        if not any(missing):
+        known = [max(0, n - size) for n, size in zip(needed, inner.sizes)]
+        if not any(known):
             return x
-        return array.pad(x, [[0, 0]] * (x.shape.rank - rank) + [[0, n] for n in missing])
+        return array.pad(x, [[0, 0]] * (x.shape.rank - rank) + [[0, n] for n in known])
     if is_spectrum:
         fft_length = array.concat_v2([fft_length[:-1], fft_length[-1:] // 2 + 1], 0)
     missing = arithmetic.maximum(0, fft_length - array.shape(x)[-rank:])
@@ -71,7 +71,8 @@ def _transform(build: Any, rank: int, name: str, doc: str, is_spectrum: bool) ->
             else:
                 fft_length = convert_to_tensor(fft_length, dtypes.int32)
                 fft_length.shape.assert_has_rank(1)
-            return build(_padded(x, rank, fft_length, is_spectrum), fft_length, name=scope)
+            result: Tensor = build(_padded(x, rank, fft_length, is_spectrum), fft_length, name=scope)
+            return result
 
     transform.__name__ = transform.__qualname__ = default_name
     transform.__doc__ = doc

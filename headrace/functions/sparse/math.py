@@ -107,7 +107,8 @@ def sparse_reduce_sum(
       reduction_axes: old name of `axis`.
       keep_dims: old name of `keepdims`.
     """
-    return _reduced(math.sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims)
+    result: Tensor = _reduced(math.sparse_reduce_sum, sp_input, axis, keepdims, reduction_axes, keep_dims)
+    return result
 
 
 def sparse_reduce_sum_sparse(
@@ -126,7 +127,8 @@ def sparse_reduce_max(
 
     Arguments as in `tf.sparse.reduce_sum`.
     """
-    return _reduced(math.sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims)
+    result: Tensor = _reduced(math.sparse_reduce_max, sp_input, axis, keepdims, reduction_axes, keep_dims)
+    return result
 
 
 def sparse_reduce_max_sparse(

@@ -254,8 +254,8 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     indices, values, shape = (array.identity(x) for x in parts(sp_input))
     if new_shape is None:
         last = reduce.reduce_max(indices, axis=0)
-        wanted = arithmetic.maximum(constant(0, int64), last + array.ones_like(shape))
-        return SparseTensor(indices, values, wanted)
+        least = arithmetic.maximum(constant(0, int64), last + array.ones_like(shape))
+        return SparseTensor(indices, values, least)
     wanted = convert_to_tensor(new_shape)
     wanted.shape.assert_has_rank(1)
     wanted = cast(wanted, int64)

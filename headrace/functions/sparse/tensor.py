@@ -259,11 +259,13 @@ def _beside_dense(name: str, build: Any) -> Any:
 
 
 def _product(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
-    return sparse_dense.sparse_dense_cwise_mul(indices, values, shape, y, name=name)
+    result: Tensor = sparse_dense.sparse_dense_cwise_mul(indices, values, shape, y, name=name)
+    return result
 
 
 def _quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:
-    return sparse_dense.sparse_dense_cwise_div(indices, values, shape, y, name=name)
+    result: Tensor = sparse_dense.sparse_dense_cwise_div(indices, values, shape, y, name=name)
+    return result
 
 
 def _true_quotient(indices: Tensor, values: Tensor, shape: Tensor, y: Tensor, name: str) -> Tensor:

@@ -72,7 +72,7 @@ def decode_csv(
             raise ValueError("select_cols contains negative values.")
         if len(select_cols) != len(record_defaults):
             raise ValueError("Length of select_cols and record_defaults do not match.")
-    return text.decode_csv(
+    found = text.decode_csv(
         records=records,
         record_defaults=record_defaults,
         field_delim=field_delim,
@@ -81,3 +81,4 @@ def decode_csv(
         name=name,
         select_cols=select_cols,
     )
+    return list(found)

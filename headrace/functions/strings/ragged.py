@@ -19,9 +19,10 @@ from headrace.ops.strings import rows as string_rows
 
 def _rows(sparse: SparseTensor) -> RaggedTensor:
     """The rows of a sparse matrix without gaps."""
-    return RaggedTensor.from_value_rowids(
+    result: RaggedTensor = RaggedTensor.from_value_rowids(
         sparse.values, sparse.indices[:, 0], sparse.dense_shape[0], validate=False
     )
+    return result
 
 
 # -- splitting ----------------------------------------------------------------------------------
@@ -297,7 +298,8 @@ def _decoded(
     flat = array.reshape(strings.flat_values if is_ragged(strings) else strings, [-1])
     splits, *found = build(flat, encoding, errors, replacement, controls)
     if rank == 0:
-        return found
+        result: list[Any] = found
+        return result
     rows = [RaggedTensor.from_row_splits(x, splits, validate=False) for x in found]
     return [strings.with_flat_values(x) for x in rows] if rank > 1 else rows
 
@@ -349,7 +351,8 @@ def ngrams(
                 padding_width,
                 preserve_short_sequences,
             )
-            return RaggedTensor.from_row_splits(found, splits, validate=False)
+            result: RaggedTensor = RaggedTensor.from_row_splits(found, splits, validate=False)
+            return result
 
         data = convert_to_tensor_or_ragged_tensor(data, dtypes.string, name="data")
         if not isinstance(data, Tensor):

@@ -22,7 +22,8 @@ def graph_of(values: Iterable[Any]) -> Graph:
             value = convert() if convert is not None else None
             if value is None:
                 continue
-        return value.graph
+        result: Graph = value.graph
+        return result
     return graph
 
 

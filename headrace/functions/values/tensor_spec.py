@@ -217,14 +217,16 @@ def _spec_from_value(value: Any) -> TypeSpec | None:
     if isinstance(value, Tensor):
         return TensorSpec(value.shape, value.dtype)
     if nest.is_composite(value):
-        return value._type_spec
+        result: TypeSpec | None = value._type_spec
+        return result
     if isinstance(value, list) and value:
         stacked = _stacked([_spec_from_value(v) for v in value])
         if stacked is not None:
             return stacked
     for kind, convert, allow_subclass in reversed(_CONVERTERS):
         if type(value) is kind or (allow_subclass and isinstance(value, kind)):
-            return convert(value)
+            result = convert(value)
+            return result
     return None
 
 
@@ -237,7 +239,8 @@ def _stacked(specs: list[TypeSpec | None]) -> TypeSpec | None:
     try:
         for other in specs[1:]:
             merged = merged.most_specific_compatible_type(other)
-        return merged._batch(len(specs))
+        result: TypeSpec | None = merged._batch(len(specs))
+        return result
     except (TypeError, ValueError):
         return None
 

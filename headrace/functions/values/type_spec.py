@@ -195,4 +195,5 @@ def _merged(a: Any, b: Any) -> Any:
 
 
 def _described(value: Any) -> TypeSpec:
-    return tensor_spec.type_spec_from_value(value)
+    result: TypeSpec = tensor_spec.type_spec_from_value(value)
+    return result

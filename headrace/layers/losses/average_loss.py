@@ -47,7 +47,8 @@ def compute_average_loss(
         losses = cast(losses, dtype)
         if global_batch_size is None:
             global_batch_size = cast(shape(losses)[0], dtype)
-        return reduce_sum(losses) / global_batch_size
+        result: Tensor = reduce_sum(losses) / global_batch_size
+        return result
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Tensor:
@@ -73,7 +74,8 @@ def _checked_rank(losses: Tensor) -> Iterator[None]:
 
 
 def _weighted(losses: Tensor, weights: Tensor) -> Tensor:
-    return losses * broadcast_weights(_same_rank(weights, losses), losses)
+    result: Tensor = losses * broadcast_weights(_same_rank(weights, losses), losses)
+    return result
 
 
 def _same_rank(weights: Tensor, losses: Tensor) -> Any:

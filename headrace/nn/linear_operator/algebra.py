@@ -95,7 +95,8 @@ def _zeros(zeros: Any, other: Any_) -> LinearOperator:
             "Matmul with non-square `LinearOperator`s or non-square `LinearOperatorZeros` not "
             "supported at this time."
         )
-    return zeros
+    result: LinearOperator = zeros
+    return result
 
 
 def _column(x: Any) -> Any:

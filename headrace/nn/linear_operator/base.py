@@ -80,7 +80,10 @@ class LinearOperator(Shaped):
         if not self.is_self_adjoint:
             raise NotImplementedError("assert_positive_definite is not implemented.")
         diagonal = terms.diagonal(linalg_factor.cholesky(self.to_dense()))
-        return checks.assert_positive(batch.real(diagonal), message="Matrix was not positive definite.")
+        result: Node = checks.assert_positive(
+            batch.real(diagonal), message="Matrix was not positive definite."
+        )
+        return result
 
     def _assert_self_adjoint(self) -> Node:
         dense = self.to_dense()
@@ -257,7 +260,8 @@ class LinearOperator(Shaped):
             return self
 
         with self._scope(name):
-            return algebra.adjoint(self)
+            result: LinearOperator = algebra.adjoint(self)
+            return result
 
     H = property(adjoint, None)
 
@@ -272,7 +276,8 @@ class LinearOperator(Shaped):
                 raise ValueError(f"Cannot take the Inverse: This operator represents a {what} matrix.")
 
         with self._scope(name):
-            return algebra.inverse(self)
+            result: LinearOperator = algebra.inverse(self)
+            return result
 
     def cholesky(self, name: str = "cholesky") -> LinearOperator:
         """The operator of the lower triangular L with L @ adjoint(L) = A.
@@ -286,7 +291,8 @@ class LinearOperator(Shaped):
             )
 
         with self._scope(name):
-            return algebra.cholesky(self)
+            result: LinearOperator = algebra.cholesky(self)
+            return result
 
     def to_dense(self, name: str = "to_dense") -> Tensor:
         """The matrices as a tensor [B1, ..., Bb, M, N]."""
@@ -298,7 +304,8 @@ class LinearOperator(Shaped):
         batch_shape: Any = self.batch_shape.as_list() if full else self.batch_shape_tensor()
         columns = self.shape.dim(-1)
         side = self.domain_dimension_tensor() if columns is None else columns
-        return self.matmul(linalg.eye(side, batch_shape=batch_shape, dtype=self.dtype))
+        result: Tensor = self.matmul(linalg.eye(side, batch_shape=batch_shape, dtype=self.dtype))
+        return result
 
     def diag_part(self, name: str = "diag_part") -> Tensor:
         """The diagonal of every matrix [B1, ..., Bb, min(M, N)]."""

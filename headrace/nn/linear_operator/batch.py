@@ -102,7 +102,8 @@ def nothing(name: str) -> Node:
 
 
 def assert_no_zeros(x: Tensor, message: str) -> Node:
-    return checks.assert_positive(arithmetic.magnitude(x), message=message)
+    result: Node = checks.assert_positive(arithmetic.magnitude(x), message=message)
+    return result
 
 
 def assert_real(x: Tensor, message: str) -> Node:

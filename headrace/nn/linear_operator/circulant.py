@@ -38,7 +38,8 @@ INVERSE = {1: fft.ifft, 2: fft.ifft2d, 3: fft.ifft3d}
 
 def _complex(x: Tensor) -> Tensor:
     wide = x.dtype.base in (dtypes.float64, dtypes.complex128)
-    return cast(x, dtypes.complex128 if wide else dtypes.complex64)
+    result: Tensor = cast(x, dtypes.complex128 if wide else dtypes.complex64)
+    return result
 
 
 class _Circulant(LinearOperator):
@@ -75,7 +76,8 @@ class _Circulant(LinearOperator):
     @property
     def block_shape(self) -> Shape:
         """The sizes of these dimensions, as far as known."""
-        return self._spectrum.shape[-self._depth :]
+        result: Shape = self._spectrum.shape[-self._depth :]
+        return result
 
     @property
     def spectrum(self) -> Tensor:
@@ -89,7 +91,8 @@ class _Circulant(LinearOperator):
     def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
         """The inverse Fourier transform of the spectrum: the operator convolves with it."""
         with self._scope(name):
-            return cast(INVERSE[self._depth](_complex(self._spectrum)), self.dtype)
+            result: Tensor = cast(INVERSE[self._depth](_complex(self._spectrum)), self.dtype)
+            return result
 
     def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Node:
         """A node that fails where the convolution kernel is not real."""
@@ -103,7 +106,8 @@ class _Circulant(LinearOperator):
         shape = self._spectrum.shape
         inner = shape[-self._depth :]
         side = math.prod(inner.as_list()) if inner.is_full else None
-        return shape[: -self._depth].concatenate(make_shape((side, side)))
+        result: Shape = shape[: -self._depth].concatenate(make_shape((side, side)))
+        return result
 
     def _shape_tensor(self) -> Tensor:
         sizes = array.shape(self._spectrum)
@@ -117,10 +121,11 @@ class _Circulant(LinearOperator):
         return batch.assert_no_zeros(self._spectrum, "Singular operator:  Spectrum contained zero values.")
 
     def _assert_positive_definite(self) -> Node:
-        return checks.assert_positive(
+        result: Node = checks.assert_positive(
             batch.real(self._spectrum),
             message="Not positive definite:  Real part of spectrum was not all positive.",
         )
+        return result
 
     def _assert_self_adjoint(self) -> Node:
         return batch.assert_real(
@@ -142,7 +147,8 @@ class _Circulant(LinearOperator):
         if x.shape.rank is not None and self.batch_shape.rank is not None:
             lead = array_functions.broadcast_static_shape(x.shape[:-2], self.batch_shape)
             out.set_shape(lead.concatenate(x.shape[-2:]))
-        return out
+        result: Tensor = out
+        return result
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         x = terms.adjoint(x) if adjoint_arg else x
@@ -153,15 +159,18 @@ class _Circulant(LinearOperator):
         return self._through_spectrum(rhs, adjoint, divide=True)
 
     def _determinant(self) -> Tensor:
-        return cast(reduce.reduce_prod(self._spectrum, axis=self._axes()), self.dtype)
+        result: Tensor = cast(reduce.reduce_prod(self._spectrum, axis=self._axes()), self.dtype)
+        return result
 
     def _log_abs_determinant(self) -> Tensor:
         logs = exponential.log(arithmetic.magnitude(self._spectrum))
-        return cast(reduce.reduce_sum(logs, axis=self._axes()), self.dtype)
+        result: Tensor = cast(reduce.reduce_sum(logs, axis=self._axes()), self.dtype)
+        return result
 
     def _trace(self) -> Tensor:
         # Every diagonal entry is the mean of the spectrum.
-        return cast(reduce.reduce_sum(self._spectrum, axis=self._axes()), self.dtype)
+        result: Tensor = cast(reduce.reduce_sum(self._spectrum, axis=self._axes()), self.dtype)
+        return result
 
     def _diag_part(self) -> Tensor:
         size = self.domain_dimension_tensor()
@@ -289,7 +298,8 @@ class LinearOperatorToeplitz(LinearOperator):
         twice = array.concat_v2([x, array.zeros_like(x)], -2)
         known = self.shape.dim(-1)
         rows = self.domain_dimension_tensor() if known is None else known
-        return cast(self._circulant.matmul(twice, adjoint=adjoint)[..., :rows, :], self.dtype)
+        result: Tensor = cast(self._circulant.matmul(twice, adjoint=adjoint)[..., :rows, :], self.dtype)
+        return result
 
     def _diag_part(self) -> Tensor:
         known = self.shape.dim(-1)
@@ -297,4 +307,5 @@ class LinearOperatorToeplitz(LinearOperator):
         return self._col[..., :1] * array_functions.ones(self._sizes(size), self.dtype)
 
     def _trace(self) -> Tensor:
-        return cast(self.domain_dimension_tensor(), self.dtype) * self._col[..., 0]
+        result: Tensor = cast(self.domain_dimension_tensor(), self.dtype) * self._col[..., 0]
+        return result

@@ -48,7 +48,8 @@ class LinearOperatorFullMatrix(LinearOperator):
             super().__init__(self._matrix.dtype, [self._matrix], **hints, name=name)
 
     def _shape(self) -> Shape:
-        return self._matrix.shape
+        result: Shape = self._matrix.shape
+        return result
 
     def _shape_tensor(self) -> Tensor:
         return array.shape(self._matrix)
@@ -57,7 +58,8 @@ class LinearOperatorFullMatrix(LinearOperator):
         return linalg.matmul(self._matrix, x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
 
     def _to_dense(self) -> Tensor:
-        return self._matrix
+        result: Tensor = self._matrix
+        return result
 
 
 class LinearOperatorLowerTriangular(LinearOperator):
@@ -81,7 +83,8 @@ class LinearOperatorLowerTriangular(LinearOperator):
             super().__init__(self._tril.dtype, [self._tril], **hints | {"is_square": True}, name=name)
 
     def _shape(self) -> Shape:
-        return self._tril.shape
+        result: Shape = self._tril.shape
+        return result
 
     def _shape_tensor(self) -> Tensor:
         return array.shape(self._tril)

@@ -87,13 +87,15 @@ class LinearOperatorAdjoint(_Derived):
         return array.concat_v2([sizes[:-2], sizes[-1:], sizes[-2:-1]], 0)
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self.operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+        result: Tensor = self.operator.matmul(x, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+        return result
 
     def _matvec(self, x: Tensor, adjoint: bool = False) -> Tensor:
         return self.operator.matvec(x, adjoint=not adjoint)
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self.operator.solve(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+        result: Tensor = self.operator.solve(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
+        return result
 
     def _solvevec(self, rhs: Tensor, adjoint: bool = False) -> Tensor:
         return self.operator.solvevec(rhs, adjoint=not adjoint)
@@ -145,10 +147,12 @@ class LinearOperatorInversion(_Derived):
         return self.operator.shape_tensor()
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self.operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        result: Tensor = self.operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        return result
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self.operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        result: Tensor = self.operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        return result
 
     def _determinant(self) -> Tensor:
         return arithmetic.reciprocal(self.operator.determinant())

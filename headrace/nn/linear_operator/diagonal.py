@@ -51,7 +51,8 @@ class LinearOperatorDiag(LinearOperator):
         return self._diag
 
     def _shape(self) -> Shape:
-        return self._diag.shape.concatenate(self._diag.shape[-1:])
+        result: Shape = self._diag.shape.concatenate(self._diag.shape[-1:])
+        return result
 
     def _shape_tensor(self) -> Tensor:
         sizes = array.shape(self._diag)
@@ -63,10 +64,11 @@ class LinearOperatorDiag(LinearOperator):
         )
 
     def _assert_positive_definite(self) -> Node:
-        return checks.assert_positive(
+        result: Node = checks.assert_positive(
             batch.real(convert_to_tensor(self._diag)),
             message="Operator was not positive definite: the real part of its diagonal was not all positive.",
         )
+        return result
 
     def _assert_self_adjoint(self) -> Node:
         return batch.assert_real(

@@ -75,7 +75,8 @@ class _Sized(LinearOperator):
         """The argument, adjoint if asked for, its rows checked if asked for."""
         x = terms.adjoint(x) if adjoint_arg else x
         if self._assert_proper_shapes:
-            return with_dependencies([batch.assert_rows_fit(self, x)], x)
+            result: Tensor = with_dependencies([batch.assert_rows_fit(self, x)], x)
+            return result
         return x
 
     def _along_diagonal(self, value: int) -> Tensor:
@@ -249,7 +250,8 @@ class LinearOperatorScaledIdentity(_Sized):
         return batch.conj_if(out, conj)
 
     def _shape(self) -> Shape:
-        return self._multiplier.shape.concatenate(_square_of(self._rows_known))
+        result: Shape = self._multiplier.shape.concatenate(_square_of(self._rows_known))
+        return result
 
     def _shape_tensor(self) -> Tensor:
         matrix = pack([self._num_rows, self._num_rows])
@@ -259,9 +261,10 @@ class LinearOperatorScaledIdentity(_Sized):
         return batch.assert_no_zeros(self._factor(inner=0), "LinearOperator was singular")
 
     def _assert_positive_definite(self) -> Node:
-        return checks.assert_positive(
+        result: Node = checks.assert_positive(
             batch.real(self._factor(inner=0)), message="LinearOperator was not positive definite."
         )
+        return result
 
     def _assert_self_adjoint(self) -> Node:
         return batch.assert_real(self._factor(inner=0), "LinearOperator was not self-adjoint")

@@ -146,7 +146,8 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         u, v = self._sides(adjoint)
         base = self._base_operator.matmul(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
         inner = linalg.matmul(v, x, adjoint_a=True, adjoint_b=adjoint_arg)
-        return base + linalg.matmul(u, self._diag_operator.matmul(inner, adjoint=adjoint))
+        result: Tensor = base + linalg.matmul(u, self._diag_operator.matmul(inner, adjoint=adjoint))
+        return result
 
     def _capacitance(self) -> Tensor:
         """D^-1 + V^H L^-1 U."""
@@ -188,4 +189,5 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         else:
             matrix, inner = batch.together(self._capacitance(), inner)
             middle = linalg_solve.matrix_solve(matrix, inner, adjoint=adjoint)
-        return first - base.solve(linalg.matmul(u, middle), adjoint=adjoint)
+        result: Tensor = first - base.solve(linalg.matmul(u, middle), adjoint=adjoint)
+        return result

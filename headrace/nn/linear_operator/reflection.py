@@ -62,7 +62,8 @@ class LinearOperatorHouseholder(LinearOperator):
         return array.expand_dims(axis / norm(axis, axis=-1, keepdims=True), -1)
 
     def _shape(self) -> Shape:
-        return self._axis.shape.concatenate(self._axis.shape[-1:])
+        result: Shape = self._axis.shape.concatenate(self._axis.shape[-1:])
+        return result
 
     def _shape_tensor(self) -> Tensor:
         sizes = array.shape(self._axis)

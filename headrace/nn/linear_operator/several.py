@@ -126,10 +126,12 @@ class LinearOperatorComposition(_Several):
         return rhs
 
     def _determinant(self) -> Tensor:
-        return _product([o.determinant() for o in self._operators])
+        result: Tensor = _product([o.determinant() for o in self._operators])
+        return result
 
     def _log_abs_determinant(self) -> Tensor:
-        return _sum([o.log_abs_determinant() for o in self._operators])
+        result: Tensor = _sum([o.log_abs_determinant() for o in self._operators])
+        return result
 
 
 class LinearOperatorBlockDiag(_Several):
@@ -191,16 +193,19 @@ class LinearOperatorBlockDiag(_Several):
         )
 
     def _determinant(self) -> Tensor:
-        return _product([o.determinant() for o in self._operators])
+        result: Tensor = _product([o.determinant() for o in self._operators])
+        return result
 
     def _log_abs_determinant(self) -> Tensor:
-        return _sum([o.log_abs_determinant() for o in self._operators])
+        result: Tensor = _sum([o.log_abs_determinant() for o in self._operators])
+        return result
 
     def _trace(self) -> Tensor:
-        return _sum([o.trace() for o in self._operators])
+        result: Tensor = _sum([o.trace() for o in self._operators])
+        return result
 
     def _diag_part(self) -> Tensor:
-        columns = [array.expand_dims(o.diag_part(), -1) for o in self._operators]
+        columns: list[Tensor] = [array.expand_dims(o.diag_part(), -1) for o in self._operators]
         return array.squeeze(self._stacked(columns), [-1])
 
     def _assert_non_singular(self) -> Node:
@@ -282,14 +287,17 @@ class LinearOperatorKronecker(_Several):
 
     def _determinant(self) -> Tensor:
         powers = zip(self._operators, self._power_of_each())
-        return _product([exponential.pow_(o.determinant(), power) for o, power in powers])
+        result: Tensor = _product([exponential.pow_(o.determinant(), power) for o, power in powers])
+        return result
 
     def _log_abs_determinant(self) -> Tensor:
         powers = zip(self._operators, self._power_of_each())
-        return _sum([o.log_abs_determinant() * power for o, power in powers])
+        result: Tensor = _sum([o.log_abs_determinant() * power for o, power in powers])
+        return result
 
     def _trace(self) -> Tensor:
-        return _product([o.trace() for o in self._operators])
+        result: Tensor = _product([o.trace() for o in self._operators])
+        return result
 
     def _to_dense(self) -> Tensor:
         product = self._operators[0].to_dense()

@@ -139,7 +139,8 @@ class Shaped(Module):
     @property
     def batch_shape(self) -> Shape:
         """[B1, ..., Bb], as far as known."""
-        return self.shape[:-2]
+        result: Shape = self.shape[:-2]
+        return result
 
     @property
     def tensor_rank(self) -> int | None:

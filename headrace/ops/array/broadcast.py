@@ -124,7 +124,7 @@ def unbroadcast(
         needed = [shape != whole for shape in shapes]
     else:
         shapes = (array.shape(x), array.shape(y))
-        axes = broadcast_gradient_args(*shapes)
+        axes = tuple(broadcast_gradient_args(*shapes))
         needed = [True, True]
     out = []
     for rule, shape, axis, is_needed in zip((dx_rule, dy_rule), shapes, axes, needed):

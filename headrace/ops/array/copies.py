@@ -12,7 +12,7 @@ from headrace.core.dtypes import INDEX, as_dtype, bool_, float32, int32
 from headrace.core.errors import NotFoundError, UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.array.indexing.rows import combine
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.shape_rules import same
@@ -143,7 +143,7 @@ def _changed(x, i, v, ufunc):
     return out
 
 
-def _rows_op(name, doc, ufunc):
+def _rows_op(name, doc, ufunc) -> Op:
     def reference(x, i, v):
         return _changed(x, i, v, ufunc)
 

@@ -144,7 +144,7 @@ def _first_type(value: Any) -> DType | None:
 
 def _packed_items(values: Any, dtype: DType | None, may_cast: bool) -> list[Tensor]:
     """The items as tensors of one type, which casts only where the caller asked for it."""
-    out = []
+    out: list[Tensor] = []
     for i, value in enumerate(values):
         if isinstance(value, (list, tuple)) and _has_tensor(value):
             out.append(constant.pack(_packed_items(value, dtype, may_cast), name=str(i)))

@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.core.modules import late
 from headrace.ops.declaration.signature import REQUIRED, Signature, parse
@@ -33,6 +33,19 @@ from headrace.ops.declaration.traits import Trait
 build = late("headrace.ops.declaration.building.build")
 catalog = late("headrace.ops.declaration.catalog")
 op_def = late("headrace.ops.declaration.messages.op_def")
+
+if TYPE_CHECKING:
+    from headrace.graph.node import Node
+    from headrace.graph.tensor import Tensor
+
+    class Result(Tensor, Node):
+        """What a builder gives, as a type checker sees it: a tensor, several (to be unpacked, or taken by
+        name), or, where the op has no output, its node.  Which of these is said by the op's signature, a text
+        in which no checker looks: so this is all of them."""
+
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __getattr__(self, name: str) -> Tensor: ...
+
 
 REGISTRY: dict[str, Op] = {}
 GRADIENTS: dict[str, Callable[..., Any] | None] = {}  # by op or by a user's name; None: no gradient
@@ -102,11 +115,12 @@ class Op:
         return rule
 
     # -- use ---------------------------------------------------------------------------------
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Result:
         return self._apply(args, kwargs)
 
-    def _apply(self, args: Any, kwargs: Any, called: str | None = None) -> Any:
-        return build.apply(self, args, kwargs, called)
+    def _apply(self, args: Any, kwargs: Any, called: str | None = None) -> Result:
+        found: Result = build.apply(self, args, kwargs, called)
+        return found
 
     def as_function(
         self, module: str, name: str, renamed: dict[str, str] | None = None

@@ -3,6 +3,8 @@ and exponentials in `exponential`; their builders can be had from here too."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from headrace.core.dtypes import (
@@ -20,6 +22,7 @@ from headrace.core.dtypes import (
     uint16,
 )
 from headrace.core.modules import late
+from headrace.graph.tensor import Tensor
 from headrace.ops.array.broadcast import same_known_shape, unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration import precision
@@ -221,7 +224,7 @@ abs_ = unary(
 )
 
 
-def magnitude(x, name=None):
+def magnitude(x: Any, name: str | None = None) -> Tensor:
     """The builder of |x| for any type: ComplexAbs for complex numbers, else Abs."""
     if x.dtype.is_complex:
         return complex_abs(x, Tout=x.dtype.base.real_dtype, name=name)

@@ -19,7 +19,7 @@ from headrace.core.dtypes import (
 )
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.families import binary, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
@@ -36,7 +36,7 @@ def _pairs(rng):
     yield ErrorSample(_X, np.ones(4, np.int8), raises="must be equal|Incompatible shapes")
 
 
-def _operator(name, meaning, doc, emit, traits=()):
+def _operator(name, meaning, doc, emit, traits=()) -> Op:
     declared = binary(name, meaning, T=INTEGERS, doc=doc, emit=emit, traits=traits, samples=_pairs)
     declared.no_gradient()
     return declared

@@ -20,7 +20,7 @@ from headrace.core.dtypes import (
     uint8,
 )
 from headrace.core.shapes import SCALAR, UNKNOWN
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.families import compare, require_broadcast, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import broadcast, merged
@@ -64,7 +64,7 @@ def equality_shape(x, y, *, incompatible_shape_error):
         return SCALAR
 
 
-def _equality(name, meaning, doc, emit, if_misfit):
+def _equality(name, meaning, doc, emit, if_misfit) -> Op:
     @op(
         name,
         "x: T, y: T -> z: bool",
@@ -132,7 +132,7 @@ def _classify(rng):
     yield Sample(np.zeros((0, 2)), note="empty")
 
 
-def _class(name, meaning, doc, emit):
+def _class(name, meaning, doc, emit) -> Op:
     declared = unary(
         name, meaning, T=FLOATS, signature="x: T -> y: bool", doc=doc, emit=emit, samples=_classify
     )

@@ -11,6 +11,7 @@ from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
+from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.families import binary, require_broadcast, unary
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -66,7 +67,7 @@ def _values(rng):
     yield ErrorSample(z.astype(np.complex64), Tout=float64, raises="complex64 numbers with parts of float64")
 
 
-def _part(name, meaning, doc, emit, gradient, signature=_PART):
+def _part(name, meaning, doc, emit, gradient, signature=_PART) -> Op:
     return unary(
         name,
         meaning,

@@ -9,6 +9,7 @@ from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
+from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.families import binary, normal, of_output, pairs, positive, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.traits import KEEPS_ZERO
@@ -32,7 +33,7 @@ def grad_samples(rng):
     yield ErrorSample(np.ones((2, 1)), np.ones((2, 3)), raises="must be equal|same size and shape")
 
 
-def grad_op(name, meaning, **options):
+def grad_op(name, meaning, **options) -> Op:
     return of_output(name, meaning, T=INEXACT, samples=grad_samples, **options)
 
 

@@ -13,7 +13,7 @@ from headrace.core.modules import late
 from headrace.core.shapes import make_shape
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.constants import constant_value
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import block_sum
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -368,7 +368,7 @@ def _first_best(x, axis, sign):
     return np.argmax(x, axis) if sign > 0 else np.argmin(x, axis)
 
 
-def _arg_op(name, choose, doc, kind):
+def _arg_op(name, choose, doc, kind) -> Op:
     @op(
         name,
         "input: T, dimension: Tidx -> output: output_type",

@@ -15,7 +15,7 @@ from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.families import binary, normal, require_broadcast, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.signature import Type
@@ -42,7 +42,7 @@ def _exact(function):
     return meaning
 
 
-def _special(name, function, doc, **options):
+def _special(name, function, doc, **options) -> Op:
     return unary(name, _exact(function), T=FLOATS, doc=doc, **options)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
 from headrace.ops.declaration.signature import Bool, Floats, Int
@@ -211,7 +211,7 @@ def sampler_shape(true_classes, *, num_true, num_sampled):
     return [make_shape((num_sampled,)), make_shape((rows, num_true)), make_shape((num_sampled,))]
 
 
-def _declare(name, kind, doc):
+def _declare(name, kind, doc) -> Op:
     def body(ctx, true_classes, *, num_true, num_sampled, unique, range_max, seed, seed2):
         return _sample(ctx, true_classes, lambda: kind(range_max), num_true, num_sampled, unique, seed, seed2)
 

@@ -12,7 +12,7 @@ from headrace.core.dtypes import INDEX, QUANTIZED, qint32, quint8
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.array import concat, reshape
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.shape_rules import broadcast
@@ -220,7 +220,7 @@ def _(rng):
 
 
 # -- relu ---------------------------------------------------------------------------------------
-def clipped(name, top, extra=""):
+def clipped(name, top, extra="") -> Op:
     """max(0, x), and no more than `top` if there is one."""
 
     def reference(features, *rest, Tinput, out_type):

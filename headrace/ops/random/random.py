@@ -16,7 +16,7 @@ from headrace.core.dtypes import FLOATS, INDEX, REALS
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array.fill import counted
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, scalar_value, with_rank, with_size
@@ -58,7 +58,7 @@ def _count(sizes):
 
 
 # -- one number per output ----------------------------------------------------------------------
-def _declare_drawn(name, draw, doc):
+def _declare_drawn(name, draw, doc) -> Op:
     def body(ctx, shape, *, dtype, seed, seed2):
         sizes = sizes_of(shape)
         count = _count(sizes)
@@ -294,7 +294,7 @@ def _stateless_shape(shape, seed, *range_):
     return described_by(shape)
 
 
-def _declare_stateless(name, draw, doc):
+def _declare_stateless(name, draw, doc) -> Op:
     def body(shape, seed, *, dtype):
         sizes = sizes_of(shape)
         return draw(stateless_generator(seed), _count(sizes), dtype).reshape(sizes)

@@ -14,7 +14,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX
 from headrace.core.errors import require
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, with_rank, with_rank_at_most
 from headrace.ops.declaration.signature import Type
@@ -74,7 +74,7 @@ def _drawn_shape(resource, algorithm, shape, *parameters):
     return described_by(shape)
 
 
-def _declare(name, draw, default, doc):
+def _declare(name, draw, default, doc) -> Op:
     def body(resource, algorithm, shape, *, dtype):
         sizes = sizes_of(shape)
         count = math.prod(sizes)

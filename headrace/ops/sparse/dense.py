@@ -13,7 +13,7 @@ from headrace.ops.array.indexing import gather
 from headrace.ops.array.indexing.rows import added_at
 from headrace.ops.array.slices import strided_slice
 from headrace.ops.declaration import array
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -306,7 +306,7 @@ def _(rng):
 
 
 # -- SparseDenseCwise* --------------------------------------------------------------------------
-def cwise(name, combine, doc):
+def cwise(name, combine, doc) -> Op:
     """An element-wise op of a sparse and a dense tensor, which is broadcast to the sparse one."""
 
     def reference(sp_indices, sp_values, sp_shape, dense):

@@ -9,7 +9,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array.indexing import gather
 from headrace.ops.declaration import array
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.math import arithmetic, cast, division, reduce
@@ -155,7 +155,7 @@ def pair_shape(ai, av, a_shape, bi, bv, b_shape):
     return sparse_shapes()[:2]
 
 
-def pairwise(name, combine, types, doc):
+def pairwise(name, combine, types, doc) -> Op:
     """An element-wise op of two sparse tensors; what is not given counts as zero."""
 
     def reference(a_indices, a_values, a_shape, b_indices, b_values, b_shape):

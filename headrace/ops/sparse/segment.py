@@ -13,7 +13,7 @@ from headrace.ops.array import reshape
 from headrace.ops.array.indexing import gather, segment
 from headrace.ops.array.indexing.rows import first_bad
 from headrace.ops.array.indexing.segment import check_sorted, reduced_rows
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, scalar_value, with_rank, with_rank_at_least
@@ -88,7 +88,7 @@ def _samples(*more):
     return samples
 
 
-def _plain(name, doc, T, power):
+def _plain(name, doc, T, power) -> Op:
     def reference(data, indices, segment_ids):
         return _reduced(data, indices, segment_ids, None, power)
 
@@ -98,7 +98,7 @@ def _plain(name, doc, T, power):
     return declared
 
 
-def _counted(name, doc, T, power):
+def _counted(name, doc, T, power) -> Op:
     def reference(data, indices, segment_ids, num_segments):
         return _reduced(data, indices, segment_ids, num_segments, power)
 
@@ -171,7 +171,7 @@ def _spread(grad, indices, ids, output_dim0, power):
     return reduced_rows(np.add, shares[ids], indices, rows, 0)
 
 
-def _gradient_op(name, doc, power):
+def _gradient_op(name, doc, power) -> Op:
     def reference(grad, indices, segment_ids, output_dim0):
         return _spread(grad, indices, segment_ids, output_dim0, power)
 

@@ -11,7 +11,7 @@ from headrace.core.dtypes import INDEX
 from headrace.core.errors import InvalidArgumentError, OutOfRangeError, require
 from headrace.core.shapes import SCALAR, UNKNOWN, make_shape, show
 from headrace.core.text import as_bytes
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, with_rank
 from headrace.ops.declaration.shape_rules import broadcast, reduced, same
@@ -22,7 +22,7 @@ UNIT = String("BYTE", "UTF8_CHAR", default="BYTE")
 WORDS = strings([b"Hello World", b"", "Zażółć gęślą".encode(), b" a\tb\n"], (2, 2))
 
 
-def unary(name, function, doc, out="string", **attrs):
+def unary(name, function, doc, out="string", **attrs) -> Op:
     """An op that gives one element for every string."""
     function.__doc__ = doc
     declared = op(name, f"input: string -> output: {out}", shape=same, attrs=attrs)(function)
@@ -67,6 +67,7 @@ def _(rng):
     yield ErrorSample(WORDS, encoding="latin-1", raises="only utf-8 or ''")
 
 
+assert string_lower.sample_rule is not None
 string_upper.samples(string_lower.sample_rule)
 
 

@@ -232,10 +232,10 @@ class BulkSaverBuilder(BaseSaverBuilder):
     ) -> list[Tensor]:
         specs = [spec for saveable in saveables for spec in saveable.specs]
         with get_default_graph().device("cpu:0"):
-            values: list[Tensor] = checkpoint.restore_v2(
+            values = checkpoint.restore_v2(
                 filename_tensor,
                 [spec.name for spec in specs],
                 [spec.slice_spec for spec in specs],
                 [spec.dtype.base_dtype for spec in specs],
             )
-            return values
+            return list(values)

@@ -77,8 +77,8 @@ class Concrete:
         call = function_call.stateful_partitioned_call if stateful else function_call.partitioned_call
         flat = nest.flatten(self.structured_outputs, expand_composites=True)
         specs = [s for s in flat if s is not None]
-        results = call([*tensors, *self.captured_inputs], Tout=[s.dtype for s in specs], f=self.function)
-        results = [] if isinstance(results, Node) else results
+        made: Any = call([*tensors, *self.captured_inputs], Tout=[s.dtype for s in specs], f=self.function)
+        results = [] if isinstance(made, Node) else made
         for result, spec in zip(results, specs):
             result.set_shape(spec.shape)
         rest = iter(results)

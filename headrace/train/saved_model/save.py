@@ -269,7 +269,7 @@ class _Model:
         save_op = checkpoint.save_v2(file, [*keys, GRAPH_KEY], slices, [*reads, graph])
         with control_dependencies([save_op]):
             saved = source.identity(file, name="save_dependency")
-        restored = checkpoint.restore_v2(file, keys, slices[:-1], types) if keys else []
+        restored = list(checkpoint.restore_v2(file, keys, slices[:-1], types)) if keys else []
         assigns = [state.assign_variable(h, source.identity(value)) for h, value in zip(handles, restored)]
         restore = group(*assigns, name="restore_all")
         return proto.SaverDef(

@@ -281,9 +281,8 @@ class ConcreteFunction:
             else function_call.partitioned_call
         )
         types = [t.dtype.base for t in self.graph.outputs]
-        results = call([*tensors, *self.captured_inputs], Tout=types, f=self.function)
-        if isinstance(results, Node):
-            results = []
+        made: Any = call([*tensors, *self.captured_inputs], Tout=types, f=self.function)
+        results = [] if isinstance(made, Node) else made
         for old, new in zip(self.graph.outputs, results):
             new.set_shape(old.shape)
             new.handle_data = old.handle_data

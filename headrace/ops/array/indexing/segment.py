@@ -11,7 +11,7 @@ from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array import concat, fill, reshape
 from headrace.ops.array.indexing import gather, where
 from headrace.ops.array.indexing.rows import grouped, show_index
-from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen, widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -100,7 +100,7 @@ def _sorted_samples(*, grad=True):
     return samples
 
 
-def _sorted_op(name, doc, T, meaning):
+def _sorted_op(name, doc, T, meaning) -> Op:
     def reference(data, segment_ids):
         return meaning(data, segment_ids, _checked(data, segment_ids))
 
@@ -200,7 +200,7 @@ def _unsorted_samples(rng):
     )
 
 
-def _unsorted_op(name, doc, T, ufunc, initial):
+def _unsorted_op(name, doc, T, ufunc, initial) -> Op:
     def reference(data, segment_ids, num_segments):
         rows, ids, count = grouped_input(data, segment_ids, num_segments)
         first = np.asarray(initial(data.dtype), data.dtype)
