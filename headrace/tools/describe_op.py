@@ -68,7 +68,7 @@ def _kernels(op: Op) -> list[str]:
         lines.append("reference: NumPy" + (", with the step's context" * op.wants_context))
     if op.lower_rule is not None:
         lines.append("compiled: a rule of its own, to loops")
-    if op.name in array_ops.RULES:
+    if op.region_role in array_ops.RULES:
         lines.append("compiled: as memory of the program")
     lines += [f"library: {name}, or a generated kernel in its place" for name in op.library_rules]
     return lines or ["none"]

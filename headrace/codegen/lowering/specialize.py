@@ -36,6 +36,7 @@ from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.emit import Decline, LibraryCall
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.shape_rules import Input
 from headrace.ops.declaration.traits import CONSTANT, ELEMENTWISE, IDENTITY, STATEFUL, VARIABLE
 from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
@@ -186,8 +187,8 @@ class Specializer:
         if is_unit(node):
             control.add(self, node)
             return
-        if node.op.name in array_ops.RULES:
-            array_ops.RULES[node.op.name](self, node)
+        if node.op.region_role in array_ops.RULES:
+            array_ops.RULES[node.op.region_role](self, node)
             return
         if CONSTANT in node.op.traits:
             value = np.asarray(node.attrs["value"].array)
@@ -198,8 +199,8 @@ class Specializer:
             self.keep(Edge(node.name, 0), operands[0])
             return
         known = self.known(node, operands)
-        if known is None and node.op.name in unique_rows.RULES:
-            unique_rows.RULES[node.op.name](self, node)
+        if known is None and node.op.region_role is InRegion.DISTINCT:
+            unique_rows.add(self, node)
             return
         results = known if known is not None else self.lowered(node, operands)
         self.note_updates()
@@ -279,14 +280,17 @@ class Specializer:
         return self.room_since(moment) if all(t.is_exact for t in around) else None
 
     def note_bound(self, node: PlanNode, operands: list[Operand], results: list[Operand]) -> None:
-        if node.op.name != "Minimum":
-            return
-        found = results[0]
-        if isinstance(found, Array) and found.shape == () and found.value is None:
-            known = [int(t.value) for t in operands if t.value is not None]
-            known += [self.upper[t] for t in operands if isinstance(t, Array) and t in self.upper]
-            if known:
-                self.upper[found] = min(known)
+        rule, found = node.op.upper_rule, results[0] if results else None
+        if rule is not None and isinstance(found, Array) and found.shape == () and found.value is None:
+            bounds = [self.bound_of(t) for t in operands]
+            if (most := rule(*bounds)) is not None:
+                self.upper[found] = most
+
+    def bound_of(self, operand: Operand) -> int | None:
+        """An upper bound of a scalar, or its value where that is known."""
+        if operand.value is not None:
+            return int(operand.value)
+        return self.upper.get(operand) if isinstance(operand, Array) else None
 
     def note_updates(self) -> None:
         for update in self.emitter.updates:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.ops.declaration.traits import CONSTANT, IDENTITY
+from headrace.ops.math.arithmetic import add, add_v2
+from headrace.ops.math.comparison import less
+from headrace.ops.math.logical import logical_and
 from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import Loop
 
@@ -35,11 +38,11 @@ def _most(s: Specializer, loop: Loop, given: dict[str, Given], edge: Edge) -> tu
     plan = loop.condition
     edge = _source(plan, edge)
     node = plan.nodes[edge.node]
-    if node.op.name == "LogicalAnd":
+    if node.op is logical_and:
         found = [_most(s, loop, given, e) for e in node.inputs]
         most = min((most for most, _ in found if most is not None), default=None)
         return most, all(is_exact for _, is_exact in found)
-    if node.op.name != "Less":
+    if node.op is not less:
         return None, False
     counter, limit = (_source(plan, e) for e in node.inputs)
     if counter.node not in plan.feeds[: loop.carried]:
@@ -70,10 +73,9 @@ def _upper(s: Specializer, plan: Plan, given: dict[str, Given], edge: Edge) -> t
     if CONSTANT in node.op.traits:
         value = node.attrs["value"].array
         return (int(value), True) if value.ndim == 0 else (None, False)
-    if node.op.name == "Minimum":
+    if node.op.upper_rule is not None:
         found = [_upper(s, plan, given, _source(plan, e)) for e in node.inputs]
-        most = min((end for end, _ in found if end is not None), default=None)
-        return most, all(is_exact for _, is_exact in found)
+        return node.op.upper_rule(*(end for end, _ in found)), all(is_exact for _, is_exact in found)
     if edge.node in given and plan.feeds.index(edge.node) >= 0:
         array = given[edge.node]
         known = _known(array)
@@ -88,7 +90,7 @@ def _step(loop: Loop, place: int) -> int | None:
     plan = loop.body
     edge = _source(plan, plan.fetches[place])
     node = plan.nodes[edge.node]
-    if node.op.name not in ("Add", "AddV2"):
+    if node.op not in (add, add_v2):
         return None
     first, second = (_source(plan, e) for e in node.inputs)
     if first.node != plan.feeds[place]:

@@ -120,6 +120,3 @@ class _Uses:
     def direct(self) -> set[str]:
         """The sums themselves."""
         return {user.name for user, _ in self.users.get(Edge(self.node.name, 1), ())}
-
-
-RULES = {"Unique": add}

@@ -22,6 +22,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.in_region import InRegion
 from headrace.plan.plan import Edge, PlanNode
 
 
@@ -411,19 +412,19 @@ def _pop(s: Walk, node: PlanNode) -> None:
     s.values[Edge(node.name, 0)] = value
 
 
-RULES: dict[str, Callable[[Walk, PlanNode], None]] = {
-    "TensorArrayV3": _create,
-    "TensorArrayGradV3": _gradient,
-    "TensorArrayWriteV3": _write,
-    "TensorArrayReadV3": _read,
-    "TensorArrayGatherV3": _gather,
-    "TensorArrayScatterV3": _scatter,
-    "TensorArrayConcatV3": _concat,
-    "TensorArraySplitV3": _split,
-    "TensorArraySizeV3": _size,
-    "TensorArrayCloseV3": _close,
-    "StackV2": _create_stack,
-    "StackPushV2": _push,
-    "StackPopV2": _pop,
+RULES: dict[InRegion | None, Callable[[Walk, PlanNode], None]] = {
+    InRegion.CREATE_ARRAY: _create,
+    InRegion.GRADIENT: _gradient,
+    InRegion.WRITE: _write,
+    InRegion.READ: _read,
+    InRegion.GATHER: _gather,
+    InRegion.SCATTER: _scatter,
+    InRegion.CONCAT: _concat,
+    InRegion.SPLIT: _split,
+    InRegion.SIZE: _size,
+    InRegion.CLOSE: _close,
+    InRegion.CREATE_STACK: _create_stack,
+    InRegion.PUSH: _push,
+    InRegion.POP: _pop,
 }
-CREATORS = frozenset({"TensorArrayV3", "StackV2"})
+CREATORS = frozenset({InRegion.CREATE_ARRAY, InRegion.CREATE_STACK})

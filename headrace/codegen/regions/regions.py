@@ -17,6 +17,7 @@ from headrace.codegen.machine.target import has_half
 from headrace.codegen.regions.array_ops import CREATORS, RULES
 from headrace.core.dtypes import DType
 from headrace.ops.declaration.emit import Decline
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.traits import (
     BLOCKING,
     CONSTANT,
@@ -76,7 +77,7 @@ def why_not(node: PlanNode) -> str | None:
         return _strange([node.attrs["dtype"]])
     if is_unit(node):
         return _why_not_inside(node)
-    if op.name in RULES:
+    if op.region_role in RULES:
         elements = [node.attrs[name] for name in ("dtype", "elem_type") if name in node.attrs]
         if any(dtype.base.kind == "c" for dtype in elements):
             return "arrays of complex numbers stay on the host"
@@ -128,7 +129,7 @@ def _why_not_inside(unit: PlanNode) -> str | None:
 def creates(node: PlanNode) -> bool:
     """Makes an array or a stack; of a branch, one that a later branch uses too."""
     made_inside = is_unit(node) and any(o.dtype.base.kind == "r" for o in node.outputs)
-    return made_inside or node.op.name in CREATORS
+    return made_inside or node.op.region_role in CREATORS
 
 
 def is_draw(node: PlanNode) -> bool:
@@ -210,7 +211,7 @@ class Cutter:
         for key, members in self.users(nodes).items():
             is_whole = key not in leaving and all(self.compiled[n.name] for n in members)
             if not any(map(creates, members)):
-                members, is_whole = [n for n in members if n.op.name in RULES], False
+                members, is_whole = [n for n in members if n.op.region_role in RULES], False
             names = {n.name for n in members}
             if not is_whole:
                 changed = changed or not names <= self.apart
@@ -237,7 +238,7 @@ class Cutter:
     def root(self, edge: Edge) -> Key:
         """The array that a handle names; that of a gradient counts as the same."""
         node = self.plan.nodes[edge.node]
-        while node.op.name == "TensorArrayGradV3" or IDENTITY in node.op.traits:
+        while node.op.region_role is InRegion.GRADIENT or IDENTITY in node.op.traits:
             edge = node.inputs[0]
             node = self.plan.nodes[edge.node]
         return self.key(edge)
@@ -303,7 +304,7 @@ class Cutter:
         return region
 
     def is_array(self, edge: Edge) -> bool:
-        return self.plan.nodes[edge.node].op.name in RULES
+        return self.plan.nodes[edge.node].op.region_role in RULES
 
     def variable_node(self, key: Key) -> PlanNode | None:
         if key[0] != "name":

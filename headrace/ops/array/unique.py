@@ -9,6 +9,7 @@ from headrace.core.dtypes import INDEX, int32, int64
 from headrace.core.errors import require
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Type
@@ -92,6 +93,9 @@ def unique(x):
     require(x.ndim == 1, "unique expects a 1D vector.")
     first, index, _ = distinct(x)
     return x[first], index
+
+
+unique.in_region(InRegion.DISTINCT)
 
 
 unique.no_gradient()

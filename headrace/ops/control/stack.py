@@ -11,6 +11,7 @@ from headrace.core import dtypes
 from headrace.core.errors import require
 from headrace.core.shapes import Shape
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.resources import Handle, Slot, keep, named
 from headrace.ops.declaration.shape_rules import none, unknown
 from headrace.ops.declaration.signature import Type
@@ -68,6 +69,9 @@ def stack_v2(ctx, max_size, *, elem_type, stack_name):
     return Handle("", name, "stack", ctx.node.device, Stack(name, elem_type, int(max_size)))
 
 
+stack_v2.in_region(InRegion.CREATE_STACK)
+
+
 @op(
     "StackPushV2",
     "handle: resource, elem: T -> output: T",
@@ -81,6 +85,9 @@ def stack_push_v2(handle, elem, *, T):
     return _push(handle.get(Stack), elem, T)
 
 
+stack_push_v2.in_region(InRegion.PUSH)
+
+
 @op(
     "StackPopV2",
     "handle: resource -> elem: elem_type",
@@ -91,6 +98,9 @@ def stack_push_v2(handle, elem, *, T):
 def stack_pop_v2(handle):
     """The value that was pushed last."""
     return handle.get(Stack).pop()
+
+
+stack_pop_v2.in_region(InRegion.POP)
 
 
 @op("StackCloseV2", "handle: resource ->", traits={STATEFUL, WRITES}, shape=none)

@@ -16,6 +16,7 @@ from headrace.ops.control.tensor_array_access import concat, gather, new_state, 
 from headrace.ops.control.tensor_array_state import CONTAINER, GRADIENT_CONTAINER, ArrayState
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.shape_rules import none, require_rank, scalar
 from headrace.ops.declaration.signature import ShapeAttr, String, Type
@@ -72,6 +73,9 @@ def tensor_array_v3(
     return Handle("", CONTAINER + state.name, KIND, ctx.node.device, state), _FLOW
 
 
+tensor_array_v3.in_region(InRegion.CREATE_ARRAY)
+
+
 _FLOW = np.zeros((), np.float32)
 
 
@@ -96,6 +100,9 @@ def _gradient(handle, flow_in, source, device, prefix=()):
 def tensor_array_grad_v3(ctx, handle, flow_in, *, source):
     """The array of gradients of an array; `source` names the call of tf.gradients."""
     return _gradient(handle, flow_in, source, ctx.node.device)
+
+
+tensor_array_grad_v3.in_region(InRegion.GRADIENT)
 
 
 @op(
@@ -140,6 +147,9 @@ def tensor_array_write_v3(handle, index, value, flow_in, *, T):
     return write(_state(handle), index, value, flow_in, T)
 
 
+tensor_array_write_v3.in_region(InRegion.WRITE)
+
+
 @tensor_array_write_v3.gradient
 def _(node, flow):
     grad, waited = _gradient_of(node, flow, flow)
@@ -163,6 +173,9 @@ def read_shape(handle, index, flow_in):
 def tensor_array_read_v3(handle, index, flow_in, *, dtype):
     """What is in a cell."""
     return read(_state(handle), index, dtype)
+
+
+tensor_array_read_v3.in_region(InRegion.READ)
 
 
 @tensor_array_read_v3.gradient
@@ -191,6 +204,9 @@ def gather_shape(handle, indices, flow_in, *, element_shape):
 def tensor_array_gather_v3(handle, indices, flow_in, *, dtype, element_shape):
     """The cells at `indices`, stacked."""
     return gather(_state(handle), indices, dtype, element_shape)
+
+
+tensor_array_gather_v3.in_region(InRegion.GATHER)
 
 
 @tensor_array_gather_v3.gradient
@@ -224,6 +240,9 @@ def tensor_array_scatter_v3(handle, indices, value, flow_in, *, T):
     return scatter(_state(handle), indices, value, flow_in, T)
 
 
+tensor_array_scatter_v3.in_region(InRegion.SCATTER)
+
+
 @tensor_array_scatter_v3.gradient
 def _(node, flow):
     grad, waited = _gradient_of(node, flow, flow)
@@ -247,6 +266,9 @@ def concat_shape(handle, flow_in, *, element_shape_except0):
 def tensor_array_concat_v3(handle, flow_in, *, dtype, element_shape_except0):
     """All cells one after the other, and their lengths."""
     return concat(_state(handle), dtype, element_shape_except0)
+
+
+tensor_array_concat_v3.in_region(InRegion.CONCAT)
 
 
 @tensor_array_concat_v3.gradient
@@ -275,6 +297,9 @@ def tensor_array_split_v3(handle, value, lengths, flow_in, *, T):
     return split(_state(handle), value, lengths, flow_in, T)
 
 
+tensor_array_split_v3.in_region(InRegion.SPLIT)
+
+
 @tensor_array_split_v3.gradient
 def _(node, flow):
     grad, waited = _gradient_of(node, flow, flow)
@@ -293,11 +318,17 @@ def tensor_array_size_v3(handle, flow_in):
     return np.array(_state(handle).size(), np.int32)
 
 
+tensor_array_size_v3.in_region(InRegion.SIZE)
+
+
 @op("TensorArrayCloseV3", "handle: resource ->", traits={STATEFUL, WRITES}, shape=none)
 def tensor_array_close_v3(handle):
     """Forget the values; the array can not be used afterwards."""
     _state(handle).close()
     return ()
+
+
+tensor_array_close_v3.in_region(InRegion.CLOSE)
 
 
 for _op in (

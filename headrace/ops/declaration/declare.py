@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.modules import late
+from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.signature import REQUIRED, Signature, parse
 from headrace.ops.declaration.traits import Trait
 
@@ -70,6 +71,8 @@ class Op:
         self.sample_rule: Callable[..., Any] | None = None
         self.handle_rule: Callable[..., Any] | None = None
         self.known_rule: Callable[..., Any] | None = None
+        self.upper_rule: Callable[..., int | None] | None = None
+        self.region_role: InRegion | None = None
         self.shape_wants = wanted(shape, signature)
         self.wants: tuple[str, ...] = ()
         self.wants_context = False
@@ -113,6 +116,16 @@ class Op:
         gives an entry, or a tuple of entries, None for what is not; `known(tensor)` asks an input."""
         self.known_rule = rule
         return rule
+
+    def upper(self, rule: Callable[..., int | None]) -> Callable[..., int | None]:
+        """An upper bound of the output, a scalar integer: rule(bounds of the inputs, None where there is
+        none) gives a number or None.  Of inputs that are known it is the output itself."""
+        self.upper_rule = rule
+        return rule
+
+    def in_region(self, role: InRegion) -> None:
+        """What the op does with an array or stack that lives inside of one compiled program."""
+        self.region_role = role
 
     # -- use ---------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Result:

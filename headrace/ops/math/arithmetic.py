@@ -262,3 +262,8 @@ minimum = binary(
     gradient=_extreme_gradient(comparison.less_equal),
     samples=pairs(),
 )
+
+
+@minimum.upper
+def _(x, y):
+    return min((bound for bound in (x, y) if bound is not None), default=None)
