@@ -38,7 +38,7 @@ def spans(region: Region, program: NativeProgram, ticks: NDArray) -> list[Span]:
 
 
 def owners(entries: list[Entry], nodes: dict[str, PlanNode]) -> list[PlanNode | None]:
-    """Per entry; one that stores only what has no name belongs to the next that has."""
+    """The node of each entry.  An entry whose results have no name belongs to the next entry's node."""
     found: list[PlanNode | None] = []
     following: PlanNode | None = None
     for entry in reversed(entries):

@@ -316,6 +316,8 @@ class _Inliner:
         return self._expand_branches(node, parts, chain)
 
     def _compare(self, node: PlanNode, op: Op, name: str, index: Edge, number: int) -> Edge:
+        """index (op) number, as nodes beside the call: the number waits for the index, so that both are
+        dead together."""
         value = Literal(np.array(number, np.int32), dtypes.int32)
         scalar = Output(dtypes.int32, SCALAR)
         constant = self._node(

@@ -32,6 +32,7 @@ class Needs:
             self._add(node)
 
     def _add(self, node: PlanNode) -> None:
+        """What a node needs is what its inputs need; a Switch adds, per output, that its side is taken."""
         need = 0
         for edge in node.inputs:
             if edge.node in self._outputs:  # else from the iteration before, to a Merge

@@ -98,6 +98,8 @@ class _Units:
     """The outermost loop or branch that every node is in, `of` a node's name."""
 
     def __init__(self, plan: Plan) -> None:
+        """Walk the plan: a node belongs to the outermost loop or conditional around it; a Switch outside
+        of all of them begins a conditional, and the Merge of its predicate ends it."""
         self.of: dict[str, _Unit] = {}
         units: dict[object, _Unit] = {}
         frames, guards = frames_of(plan), Guards()
@@ -140,6 +142,8 @@ class _Order:
         self.markers: dict[str, PlanNode] = {}
 
     def run(self, accesses: Iterable[_Access]) -> Plan:
+        """The plan with edges from each write to the next accesses of its variable, and from reads to the
+        next write."""
         written: dict[Variable, _Access] = {}
         read: dict[Variable, list[_Access]] = {}
         for access in accesses:

@@ -78,6 +78,8 @@ class _Structure:
     """One attempt.  `is_open`: frames that stay as they are; None: there must be none."""
 
     def __init__(self, plan: Plan, is_open: set[Path] | None = None) -> None:
+        """Frames, variables read where control flow would pass their references, then guards: which
+        branch each node is in."""
         self.plan = plan
         self.is_open = set() if is_open is None else set(is_open)
         self.is_partial, self.has_left = is_open is not None, False
@@ -95,6 +97,8 @@ class _Structure:
             self.guards.add(node)
 
     def _prepare(self, node: PlanNode) -> None:
+        """Variables are outside of all loops: a name is not computed. Primitives that are given a
+        reference pass on the value."""
         home = max(self.takes[node.name], self.gives[node.name], key=len)
         if self.is_partial and (not home or home in self.is_open):
             return  # it stays as it is

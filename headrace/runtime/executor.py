@@ -69,6 +69,8 @@ class DataflowProgram:
         call_of: Callable[[Plan, PlanNode], Call] | None = None,
         border: Border | None = None,
     ) -> None:
+        """Everything that does not depend on a step: calls, who waits for whom, where fetched values come
+        from."""
         self.border = border
         call_of = call_of or (lambda plan, node: _call(plan, node, prepare))
         frames_of(plan)  # refuses what is not well formed

@@ -26,6 +26,8 @@ class StraightProgram:
     references as such; else what a reference leads to is read when everything has run."""
 
     def __init__(self, plan: Plan, is_inner: bool = False) -> None:
+        """Number the values; after each call those registers are cleared that nobody reads later, so that
+        memory is free as soon as possible, and arrays have one owner (in-place updates look at that)."""
         self.plan, self.is_inner = plan, is_inner
         registers = _number(plan)
         self.count = len(registers)

@@ -95,7 +95,8 @@ done:
 
 
 def _lanes_text(symbol: str, declarations: str, step8: str) -> str:
-    """The states of lanes of so many words each, which lie one after the other."""
+    """A kernel that computes the states of several lanes at once; the lanes lie one after the other, each
+    with the same number of words."""
     first, states, steps, last = [], [], [], []
     for lane in range(_LANES):
         first += [

@@ -133,6 +133,7 @@ _ROUND = """\
 
 
 def _text(symbol: str) -> str:
+    """The kernel, with Philox's ten rounds written out."""
     rounds = [
         _ROUND.format(
             n=n, m=n + 1, first=MULTIPLIERS[0], second=MULTIPLIERS[1], weyl0=n * WEYL[0], weyl1=n * WEYL[1]

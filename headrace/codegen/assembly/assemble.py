@@ -74,6 +74,8 @@ class Schedule:
         checks: list[Check],
         first: Moment = START,
     ) -> None:
+        """Fuse what these roots need (stages made from `first` on), order the items, and find out which
+        arrays are in memory and which updates can be done where the variable is."""
         self.assembly, self.updates, self.checks = a, updates, checks
         self.fusion = Fusion(roots, updates, checks, first)
         self.items = order(self.fusion)

@@ -40,7 +40,7 @@ def postpone(
 def _chain(
     instructions: list[Instruction], first: Instruction, final: Final, variables: dict[Array, Array]
 ) -> list[Instruction] | None:
-    """The instruction and all that depends on it; None where that must not be last."""
+    """The instruction and all that depends on it; None where these cannot move to the end."""
     made: set[Array] = set()
     read: set[Array] = set()
     found: list[Instruction] = []

@@ -151,6 +151,8 @@ class _Choice:
             self.spread(other, order)
 
     def fits(self, array: Array) -> bool:
+        """Whether an array can have blocks: its stage must be able to write them, and every reader to
+        read them. Parts of an assembled array must begin at whole blocks."""
         order, source = self.arrays[array], array.source
         if isinstance(source, Called):
             made = [v for v in images(source.call) if v.operand is array]
@@ -246,9 +248,11 @@ class _Split:
 class _Rewriting:
     def __init__(self, choice: _Choice) -> None:
         self.choice, self.block, self.orders = choice, choice.block, choice.arrays
-        self.plain: dict[Array, Array] = {}  # copies for who needs them
+        self.plain: dict[Array, Array] = {}  # copies in the plain layout, for stages that cannot read blocks
 
     def run(self) -> None:
+        """Give the chosen arrays their physical shapes, and rewrite every stage that makes or reads one.
+        A reshape of such an array sees a plain copy: its elements would come in another order."""
         shapes = {t: t.shape for t in self.orders}
         for array, order in self.orders.items():
             array.shape = physical(array.shape, order, self.block)
@@ -303,6 +307,8 @@ class _Rewriting:
         return _Split(channel, var(outer), var(inner)), outer, inner
 
     def expression(self, body: Expr, split: _Split) -> Expr:
+        """A body whose loop over channels became two: loads of blocked arrays by block and place inside,
+        all else by the channel that these are."""
         whole = split.outer * self.block + split.inner
 
         def change(old: Expr, args: tuple[Expr, ...]) -> Expr | None:

@@ -97,6 +97,9 @@ class _Convolution:
         self.shift: Callable[[Expr], Expr] | None = None
 
     def pack(self, users: dict[Array, list[Array]], wanted: set[Array], found: Packed) -> None:
+        """Absorb the scaling and bias that follow, then split the convolution: weights in the library's
+        layout are made by a second program, and the convolution reads those. Nothing happens where the
+        layout is the plain one already and there is nothing to absorb."""
         while "bias" not in self.call.views:
             after = users.get(self.out, [])
             if len(after) != 1 or self.out in wanted or not self.absorb(after[0]):

@@ -107,6 +107,8 @@ def _instruction(
     reads: list[_Part],
     writes: list[_Part],
 ) -> Instruction:
+    """The kernel for this layout, with sizes and strides as its parameters: one thread's unit of work is
+    a row of one block of channels."""
     parts = [*reads, *writes]
     block = min((p.view.block for p in parts if isinstance(p.view, Blocked)), default=0)
     channels = call.views["src"].shape[1]

@@ -145,8 +145,8 @@ def _image(view: View, lanes: int) -> Image | None:
 
 
 def prefers(call: LibraryCall) -> bool:
-    """Whether this beats the library, by measurement (docs/decisions/0012-winograd.md).  Weights are
-    packed for who will read them."""
+    """Whether this beats the library, by measurement (docs/decisions/0012-winograd.md).  Weights
+    are packed here if the convolution that reads them is done here."""
     if call.kind == "pack":
         return prefers(call.options["whole"])
     size = size_of(call)
@@ -197,6 +197,8 @@ def _skipped(call: LibraryCall) -> int:
 
 
 def _images(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
+    """A convolution, or the gradient of its image, which is a convolution with turned filters: transform
+    the weights unless they were packed so before, then one kernel for patches, products and results."""
     is_data = call.kind == "convolution_data"
     src, dst = (memory_of(call.views[name].operand) for name in ("src", "dst"))
     if is_data:
@@ -224,6 +226,8 @@ def _images(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
 
 
 def _gradient(call: LibraryCall, size: Size, flag: Array) -> list[Instruction]:
+    """The gradient of the weights in two kernels: sums for parts of the tiles (so that all threads have
+    work), then their total, transformed back."""
     src, grad, target = (memory_of(call.views[name].operand) for name in ("src", "dst", "weights"))
     cut = cut_gradient(size)
     sums = _floats(cut.parts * POSITIONS * size.filters)
@@ -333,6 +337,7 @@ def _entry(
     team: int,
     places: list[Place],
 ) -> Entry:
+    """The entry of one kernel; `units` of work are shared out to the team."""
     kernel = writer(variant)
     identity = variant.identity()
     address = kernel_address(identity, kernel.write)

@@ -33,6 +33,7 @@ class Filters(Text):
     Buffers are the weights and the target; a unit of work is a block of outputs."""
 
     def write(self, symbol: str) -> str:
+        """Per input channel: the nine taps of a vector of outputs, transformed, into 16 positions."""
         lanes = self.lanes
         weights, target = self.begin(2, FILTER_PARAMS)
         p = self.p
@@ -61,6 +62,8 @@ class TurnedFilters(Text):
     A unit of work is a block of inputs."""
 
     def write(self, symbol: str) -> str:
+        """Per block of outputs: squares of `lanes` inputs by outputs are transposed on the stack, so that
+        the transform works on vectors of inputs; taps are read backwards."""
         b, lanes = self.b, self.lanes
         weights, target = self.begin(2, FILTER_PARAMS)
         p = self.p
@@ -71,7 +74,10 @@ class TurnedFilters(Text):
         square = b.stack(f"[{TAPS * TAPS * lanes} x {self.wide}]")
 
         def unit(c: Value) -> None:
+            """A block of inputs."""
+
             def channels(k: Value) -> None:
+                """Transpose each tap's square, then transform line by line."""
                 start = self.at(weights, self.add(self.mul(c, lanes, outs), self.mul(k, lanes)))
                 for i in range(TAPS * TAPS):
                     rows = [
@@ -106,6 +112,8 @@ class Gradient(Text):
     gradient of the result, the sums and scratch."""
 
     def write(self, symbol: str) -> str:
+        """Block by block of its tiles, a unit transforms patches of the image and tiles of the gradient,
+        and adds their products to its own part of the sums."""
         b = self.b
         src, grad, self.sums, scratch = self.begin(4, GRADIENT_PARAMS)
         p = self.p
@@ -115,6 +123,7 @@ class Gradient(Text):
         blocks = b.op("udiv", self.add(p["tiles"], self.sub(p["block"], 1)), p["block"])
 
         def unit(w: Value) -> None:
+            """A group of input and one of output channels, for one part of the tiles."""
             part, rest = b.op("urem", w, p["parts"]), b.op("udiv", w, p["parts"])
             c0 = self.mul(b.op("urem", rest, p["in_groups"]), p["in_group"])
             k0 = self.mul(b.op("udiv", rest, p["in_groups"]), p["out_group"])
@@ -142,10 +151,13 @@ class Gradient(Text):
         b, p = self.b, self.p
 
         def channels(k: Value) -> None:
+            """One block of channels: every tile of the block."""
             plane = self.at(grad, self.mul(k, p["dst_block"]))
             line = self.at(self.d, self.mul(self.sub(k, k0), p["block"], self.lanes))
 
             def tile(t: Value) -> None:
+                """At the border of the result places that do not exist count as zeros; loads are aimed at
+                one that does."""
                 _, at, _, kept = self.noted(self.places, t)
                 place, corner = self.at(line, self.mul(t, self.lanes)), self.at(plane, at)
 
@@ -192,6 +204,7 @@ class Gradient(Text):
         start = self.mul(part, POSITIONS, p["u_step"])
 
         def position(at: Value) -> None:
+            """One of the 16 products: panels of three, two or one vectors of output channels."""
             v = self.at(self.v, self.mul(at, p["v_step"]))
             d = self.at(self.d, self.mul(at, p["d_step"]))
             sums = self.at(self.sums, self.add(start, self.mul(at, p["u_step"])))
@@ -218,6 +231,8 @@ class Gradient(Text):
     def tile_of_product(
         self, left: Value, right: list[Value], places: list[Value], count: Value, is_first: Value
     ) -> None:
+        """`rows` channels of the image times a few vectors of the gradient, summed over the tiles in
+        registers; stored by the first block of tiles, added by later ones."""
         b, lanes, rows, vectors = self.b, self.lanes, self.variant.rows, len(right)
         lines = [[self.at(x, i64(r * lanes)) for x in places] for r in range(rows)]
 
@@ -251,6 +266,7 @@ class Sums(Text):
     sums, the gradient and the flag; a unit of work is a block of outputs."""
 
     def write(self, symbol: str) -> str:
+        """Add the parts, transform the sums back to nine taps, and note whether all are finite."""
         lanes = self.lanes
         sums, target, flag = self.begin(3, SUM_PARAMS)
         p = self.p
@@ -260,7 +276,10 @@ class Sums(Text):
         whole = self.mul(p["u_step"], POSITIONS)
 
         def unit(k: Value, bad: Value) -> list[Value]:
+            """A block of outputs."""
+
             def channel(c: Value, bad: Value) -> list[Value]:
+                """The total of one vector of weights."""
                 place = self.at(sums, self.mul(self.add(self.mul(k, ins), c), lanes))
                 first = [x for row in self.get_positions(place, p["u_step"]) for x in row]
 

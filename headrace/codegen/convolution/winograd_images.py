@@ -23,6 +23,8 @@ class Images(Text):
     unit of work is a block of tiles, for one of `parts` of the output channels."""
 
     def write(self, symbol: str) -> str:
+        """A unit transforms its patches once, then computes group after group of output channels:
+        products of a group stay in the cache until they are transformed back."""
         b = self.b
         src, weights, dst, scratch, flag, *bias = self.begin(5 + self.variant.has_bias, PARAMS)
         p = self.p
@@ -33,6 +35,7 @@ class Images(Text):
         self.places = self.at(self.m, self.mul(p["m_step"], POSITIONS))
 
         def unit(w: Value, bad: Value) -> list[Value]:
+            """A block of tiles and its share of the output channels."""
             block, part = b.op("udiv", w, p["parts"]), b.op("urem", w, p["parts"])
             first = self.mul(block, p["block"])
             count = self.least(self.sub(p["tiles"], first), p["block"])
@@ -60,6 +63,7 @@ class Images(Text):
         pairs = self.sub(k1, b.op("urem", self.sub(k1, k0), i64(self.variant.vectors)))
 
         def position(at: Value) -> None:
+            """One of the 16 products: panels of `vectors` blocks of outputs, then single ones."""
             v = self.at(self.v, self.mul(at, p["v_step"]))
             m = self.at(self.m, self.mul(at, p["m_step"]))
             u = self.at(self.weights, self.mul(at, p["u_step"]))
@@ -102,9 +106,12 @@ class Images(Text):
                 b.store(self.at(outs[j], i64(r * lanes)), sums[r * vectors + j])
 
     def results(self, dst: Value, count: Value, k0: Value, k1: Value, bad: Value) -> list[Value]:
+        """Transform products back to tiles, add the bias, and store them; `bad` collects whether anything
+        is not finite."""
         p = self.p
 
         def channels(k: Value, bad: Value) -> list[Value]:
+            """One block of output channels: every tile of the block."""
             plane = self.at(dst, self.mul(k, p["dst_block"]))
             line = self.at(self.m, self.mul(self.sub(k, k0), p["block"], self.lanes))
             bias = None

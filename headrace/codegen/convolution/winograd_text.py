@@ -99,6 +99,7 @@ class Text(Copies):
         per_image = self.mul(p["across"], p["down"])
 
         def note(t: Value) -> None:
+            """Unsigned comparisons find coordinates before 0 and behind the end at once."""
             at = self.add(first, t)
             image, rest = b.op("udiv", at, per_image), b.op("urem", at, per_image)
             y = self.mul(b.op("udiv", rest, p["across"]), RESULT)
@@ -147,10 +148,13 @@ class Text(Copies):
         rows, columns = self.multiples(p["src_row"], EDGE), self.multiples(p["src_pixel"], EDGE)
 
         def channels(c: Value) -> None:
+            """One block of channels: every tile of the block."""
             plane = self.at(image, self.mul(c, p["src_block"]))
             line = self.at(target, self.mul(self.sub(c, first), p["block"], self.lanes))
 
             def tile(t: Value) -> None:
+                """A patch that lies inside is loaded as it is; of others, loads of missing places are
+                aimed at the start of the plane and replaced by zeros."""
                 start, _, seen, _ = self.noted(table, t)
                 place = self.at(line, self.mul(t, self.lanes))
 

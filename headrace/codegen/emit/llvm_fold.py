@@ -43,6 +43,8 @@ class Fold:
     def __init__(
         self, b: Builder, how: str, kind: Kind, lanes: int, copies: int, is_each: bool = False
     ) -> None:
+        """Cells on the stack, one for each of `copies` that run interleaved, with the operation's
+        identity in them; for argmax and argmin also the place of the best."""
         self.b, self.how, self.lanes, self.copies = b, how, lanes, copies
         self.is_arg = how.startswith("arg")
         self.kind = kind

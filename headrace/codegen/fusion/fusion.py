@@ -130,6 +130,8 @@ class Fusion:
     def __init__(
         self, outputs: list[Array], updates: list[Update], checks: list[Check], first: Moment = START
     ) -> None:
+        """Inline first, then add what is left, stage by stage in order of execution: each goes into an
+        item that is there, or into one of its own."""
         self.updates = {u.value: u.variable for u in updates}
         checked = [t for c in checks for t in (c.bad, c.value) if t is not None]
         roots = [*outputs, *checked, *self.updates]

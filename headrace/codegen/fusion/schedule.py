@@ -77,6 +77,9 @@ class RowSchedule:
         return finish(self.rows, sweeps, frozenset(self.kept.values()), name)
 
     def add(self, member: Member) -> None:
+        """A member's formula, in the sweep at which all that it reads is there; its value stays in a
+        register for later members of the same sweep, and is stored only if somebody outside of the kernel
+        reads it."""
         own = {v: var(r) for v, r in zip(member.loops, self.rows)}
         inner = member.loops[self.rank :]
         body = substitute_loops(member.body, own)

@@ -401,6 +401,8 @@ class Array:
         source: Source | None = None,
         name: str = "",
     ) -> None:
+        """`value`: the numbers, where they are known; `source`: how it is made, None for an input. A
+        shape that no memory holds is declined here, before anything computes with its size."""
         self.shape = tuple(int(n) for n in shape)
         self.kind = kind_of(dtype)
         if min(self.shape, default=0) < 0 or self.nbytes > _MOST_BYTES:

@@ -142,6 +142,7 @@ class ComplexEmitter(functions.Functions):
         place: Callable[..., Index | tuple[Index, ...]],
         value: Callable[..., Any],  # Expr or Complex, as the array is
     ) -> Operand:
+        """Part by part, which is right for what acts on the parts alone."""
         scatter = self.real_emitter.scatter
         if not isinstance(into, Planes):
             return scatter(kind, into, extents, place, value)

@@ -114,6 +114,7 @@ def _sizes(call: LibraryCall) -> tuple[int, int]:
 
 
 def _convolution(e: Emitter, call: LibraryCall) -> Array:
+    """Every result is a sum over the window and the input channels of its group."""
     g, (ins, outs) = _Geometry(call), _sizes(call)
     src, weights = call.views["src"], call.views["weights"]
 
@@ -131,6 +132,8 @@ def _convolution(e: Emitter, call: LibraryCall) -> Array:
 
 
 def _convolution_data(e: Emitter, call: LibraryCall) -> Array:
+    """Every place of the image sums over the results that look at it: a gather, so that no two threads
+    write one place."""
     g, (ins, outs) = _Geometry(call), _sizes(call)
     dst, weights = call.views["dst"], call.views["weights"]
 
@@ -150,6 +153,7 @@ def _convolution_data(e: Emitter, call: LibraryCall) -> Array:
 
 
 def _convolution_weights(e: Emitter, call: LibraryCall) -> Array:
+    """Every weight sums over all results, of all images."""
     g, (ins, outs) = _Geometry(call), _sizes(call)
     src, dst, weights = (call.views[k] for k in ("src", "dst", "weights"))
     rank = len(g.strides)

@@ -144,6 +144,9 @@ class Specializer:
             raise Declined(declined, is_fault)
 
     def assembled(self, inputs: list[Array]) -> Specialized:
+        """The walked region as a program. Variables come behind the inputs, packed weights behind those;
+        a second program makes these from variables that the region does not change. The arena's pages are
+        prefaulted while the first is made."""
         changed = [k for k, t in self.current.items() if t is not self.first[k]]
         updates = [Update(self.first[k], self.current[k]) for k in changed]
         outputs: list[Array] = []
@@ -262,7 +265,7 @@ class Specializer:
         return found.get(edge)
 
     def room_since(self, moment: Moment) -> int | None:
-        """How often something can happen in the loops around that began after `moment`."""
+        """The most iterations of all loops together that began after `moment`; None: no bound is known."""
         room = 1
         for trips in self.trips:
             if trips.first > moment:
@@ -272,8 +275,8 @@ class Specializer:
         return room
 
     def times_since(self, moment: Moment) -> int | None:
-        """How often what stands here happens, if that is known: in loops that began after `moment`,
-        of which there is one at least."""
+        """The exact trip count of all loops together that began after `moment`; None where it is not
+        known, where there is no such loop, or where a branch is in between."""
         around = [trips for trips in self.trips if trips.first > moment]
         if not around or any(first > moment for first in self.branches):
             return None

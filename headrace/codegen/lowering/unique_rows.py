@@ -63,7 +63,8 @@ class _Uses:
         self.tables: list[Operand] = []
 
     def rows(self) -> int:
-        """The rows of the tables that are updated.  Declines where somebody else sees more."""
+        """The rows of the tables that are updated.  Declines where another node sees the
+        distinct rows."""
         if self.node.name not in self.inside:
             raise Decline("how many there are depends on values")
         sums = []

@@ -270,6 +270,8 @@ class _Checks:
         return [f"  {new} = call ptr {call})", _swap(line, f"ptr {access['at']}", f"ptr {new}")]
 
     def masked(self, line: str, access: re.Match[str]) -> list[str]:
+        """A check before a load or store of some lanes: lanes that the mask leaves out may point
+        anywhere. Of a gather or scatter every address is checked, through memory on the stack."""
         root = self.root(access["at"])
         vector = _VECTOR.search(line)
         assert vector is not None, line

@@ -168,7 +168,7 @@ forks.guard(forks.TEAM, _quiet, _renew)
 
 @contextmanager
 def limited_to(number: int) -> Iterator[None]:
-    """Library objects that are made here, on this thread, are made for so many threads."""
+    """Library objects that this thread makes inside of the block are made for `number` threads."""
     library = libgomp()
     if library is None:
         yield

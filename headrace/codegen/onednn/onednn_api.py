@@ -324,7 +324,7 @@ class Description:
 
 
 def described(kind: str, *args: object) -> Description:
-    """A descriptor for so many threads as this one would use now; equal ones are made once."""
+    """A descriptor for as many threads as this one would use now; equal ones are made once."""
     gomp = threads.libgomp()
     team = 0 if gomp is None else gomp.omp_get_max_threads()
     return _described(team, kind, *args)

@@ -39,6 +39,8 @@ def _geometry(call: LibraryCall) -> tuple[object, ...]:
 def _forward_description(
     call: LibraryCall, attr: dnn.Handle | None = None, src: Layout | None = None, dst: Layout | None = None
 ) -> Description:
+    """The library chooses the layout of the weights; `src` and `dst` in the place of the call's own
+    layouts, where they are given."""
     bias = call.views.get("bias")
     return dnn.described(
         "convolution_forward",
@@ -94,6 +96,7 @@ def pack(call: LibraryCall) -> list[Execution]:
 
 
 def convolution_data(call: LibraryCall) -> list[Execution]:
+    """The library wants the forward convolution as a hint, from which it takes its implementation."""
     src, weights, dst = (call.views[k] for k in ("src", "weights", "dst"))
     hint = _forward_description(call)
     made = dnn.described(

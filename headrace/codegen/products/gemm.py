@@ -108,7 +108,8 @@ def choose(size: Size, in_panels: bool = False) -> Choice:
 
 
 def _grids(size: Size, team: int) -> list[tuple[int, int]]:
-    """Rows and columns of cells: one for each thread, or a few, so that who is done early helps."""
+    """Rows and columns of cells: one for each thread, or a few, so that a thread that is done early takes
+    another."""
     parts = -(-team // size.batch)
     most = 1 if team == 1 else max(min(size.work // (CELL_WORK * team), STRETCHES), 1)
     wanted = sorted({parts * more for more in (1, 2, STRETCHES) if more <= most})
@@ -162,7 +163,7 @@ def _estimate(size: Size, s: Shape, cells_m: int, cells_n: int, team: int) -> tu
 
 
 def _of_cell(size: Size, s: Shape, rows: float, panels: float) -> float:
-    """Cycles of a cell with so many tiles."""
+    """Cycles of a cell of `rows` by `panels` tiles."""
     c = _WIDE if s.has_cheap_masks else _NARROW
     cell_m, cell_n = rows * s.tile_m, panels * s.tile_n
     # Two multiply-adds per cycle; a sum can be added to every fourth cycle.

@@ -48,6 +48,8 @@ def prefers(call: LibraryCall) -> bool:
 
 
 def instructions(call: LibraryCall, name: str) -> list[Instruction]:
+    """One kernel.  A unit of work is a range of columns: narrow enough for every thread to get one, and for
+    its results to stay in the first cache."""
     call = turned_around(call)
     size = gemm.size_of(call)
     places = [memory(call.views[v].operand) for v in ("src", "weights", "dst")]

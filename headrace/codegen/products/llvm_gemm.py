@@ -129,6 +129,7 @@ class Writer(Copies):
             self.cut(width, lambda masks: columns(j, width, masks))
 
         def columns(j: Value, width: Value, masks: list[Value | None]) -> None:
+            """One panel of B (where it is, prepared, or copied now), and down the rows of C tile by tile."""
             if s.b == DIRECT:
                 source = self.at(bb, b.op("add", b.op("mul", k0, p["b_step"]), j))
             elif s.b == PANELS:
@@ -194,6 +195,7 @@ class Writer(Copies):
         to_next = b.op("mul", self.p["b_step"], i64(s.tile_n))
 
         def step(k: Value, *sums: Value) -> list[Value]:
+            """One k: a column of A times a row of B, added to the tile in registers."""
             line = self.at(bb, b.op("mul", k, b_step))
             if s.b == PANELS:  # the next panel comes while this one is used
                 for skipped in range(0, s.tile_n, LINE // s.size):

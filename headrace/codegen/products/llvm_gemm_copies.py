@@ -29,6 +29,8 @@ class Copies(GemmText):
         pieces = s.slot // s.lanes
 
         def panel(i: Value) -> None:
+            """`tile_m` columns of the transposed A, side by side for each k; masks keep loads inside of
+            the last one."""
             which = b.op("udiv", b.op("sub", i, i0), i64(s.tile_m))
             target = self.at(self.a_copy, b.op("mul", which, i64(s.slot * DEPTH)))
             left = b.op("sub", i1, i)

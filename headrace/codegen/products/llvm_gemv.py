@@ -135,6 +135,8 @@ class FewRows(GemmText):
 
     # -- columns of B are rows in memory ----------------------------------------------------------
     def turned(self, first: Value, count: Value) -> None:
+        """B transposed: its rows are the sums' operands, so each result is a dot product; a few of them
+        at once share the loads of A. Behind the end, the last column is computed again."""
         b, p, rows = self.b, self.p, self.s.tile_m
         few = SUMS // 2 // rows
         last = b.op("sub", count, i64(1))

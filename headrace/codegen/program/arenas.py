@@ -28,7 +28,7 @@ class Arenas:
 
     @contextmanager
     def expecting(self, nbytes: int) -> Iterator[None]:
-        """A program that is made here will take at least so many bytes: get them ready."""
+        """The program that is made inside of the block takes at least `nbytes`: prefault them meanwhile."""
         coming = None
         with self._lock:
             has_room = any(a.nbytes >= nbytes for a in self._free)
@@ -45,7 +45,7 @@ class Arenas:
             raise
 
     def take(self, nbytes: int) -> NDArray:
-        """Memory of at least so many bytes; the smallest free one that fits, or a new one."""
+        """Memory of at least `nbytes`: the smallest free arena that fits, or a new one."""
         with self._lock:
             for i, arena in enumerate(self._free):
                 if arena.nbytes >= nbytes:

@@ -23,7 +23,7 @@ _PAGE = 4096
 
 
 class Touched:
-    """Room for an arena of at least `nbytes`; a thread touches so many."""
+    """Room for an arena of at least `nbytes`, whose pages a thread touches (prefaults)."""
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes

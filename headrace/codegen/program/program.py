@@ -111,6 +111,8 @@ class Instance:
     """The memory of one run."""
 
     def __init__(self, program: NativeProgram) -> None:
+        """Write the words of all entries, with the addresses that only an instance knows: where jumps
+        lead, what libraries made for this run, scratch for each thread that walks entries."""
         self.bases = (ctypes.c_int64 * program.base_count)()
         self.arena: NDArray | None = None
         if not program.is_large:
@@ -224,6 +226,8 @@ class NativeProgram:
         growing: int = 0,
         largest: str = "",
     ) -> None:
+        """What is decided once for all runs: the numbers of bases, whether the arena is borrowed for each
+        run (large) or owned by instances, whether the team is needed."""
         self.inputs, self.writes, self.fresh = interface.inputs, interface.writes, interface.fresh
         self.results = interface.results
         self.constants, self.entries, self.checks = constants, entries, checks
@@ -232,7 +236,7 @@ class NativeProgram:
         self.first_growing = self.first_constant + 1 + moving
         self.base_count = self.first_growing + growing
         self.is_large = arena_bytes >= LARGE
-        self.largest = largest  # names and sizes, for who runs out of memory
+        self.largest = largest  # names and sizes, for the message when memory runs out
         self.uses_team = any(e.uses_team for e in entries)
         self.is_small = not (self.is_large or self.uses_team)
         self.run_native = native.runner()
@@ -348,7 +352,7 @@ class NativeProgram:
         raise self.failure(code, instance, cancel)
 
     def resumed(self, code: int, instance: Instance, cancel: Cancel, gives_way: bool = False) -> int:
-        """Go on after pauses; with `gives_way` only until somebody else wants the cores."""
+        """Go on after pauses; with `gives_way` only until another program waits for the cores."""
         if code != native.PAUSED:
             return code
         with noted() as ctrl_c:

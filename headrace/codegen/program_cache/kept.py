@@ -35,6 +35,7 @@ class Shelf:
         held: dict[Key, tuple[tuple[int, ...], DType]],
         values: dict[int, NDArray],
     ) -> None:
+        """Regions that are planned fast, or shown, have no key: nothing is looked for or kept."""
         self.region, self.key = region, None
         if is_on() and is_worth_it(region):
             from headrace.codegen.program_cache.kept_keys import key_of

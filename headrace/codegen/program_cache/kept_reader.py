@@ -204,7 +204,7 @@ class _Entries:
         return CheckInfo(tuple(whole(shape)), message, extent, found, self.place(bad, 8), place)
 
     def place(self, pair: Json, nbytes: int = 0) -> tuple[int, int]:
-        """A base and an offset, with so many bytes behind it."""
+        """A base and an offset with at least `nbytes` behind it."""
         base, offset = whole(pair, 2)
         size = self.sizes[number(base, len(self.sizes) - 1)]
         demand(size is None or offset + nbytes <= size)

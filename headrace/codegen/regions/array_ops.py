@@ -182,6 +182,8 @@ def _memory(s: Walk, key: Key, array: ArrayValue, shape: tuple[int, ...]) -> Arr
 
 # -- tensor arrays ---------------------------------------------------------------------------------
 def _create(s: Walk, node: PlanNode) -> None:
+    """Only the flags of its cells are made now: the memory follows with the first element, which gives
+    the shape."""
     size, attrs = s.values[node.inputs[0]], node.attrs
     if size.value is None or size.value.ndim or size.value < 0:
         raise Decline("a tensor array of unknown size")
@@ -201,8 +203,8 @@ def _create(s: Walk, node: PlanNode) -> None:
 
 
 def _grown(s: Walk, array: ArrayValue, node: PlanNode) -> ArrayValue:
-    """An array that grows by what one node writes, so often that all is full in the end: a cell is
-    written once, and none behind the last."""
+    """An array that one node fills in loops of known trip count, which then is its size: a cell can be
+    written only once, and none beyond the end, so as many writes as cells fill it."""
     if array.writer == node.name:
         return array
     times = s.times_since(array.flags.moment)
