@@ -11,6 +11,7 @@ from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import source
 from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.math import add_n as sums
 from headrace.ops.math import cumulative
@@ -76,10 +77,8 @@ def accumulate_n(inputs: Any, shape: Any = None, tensor_dtype: Any = None, name:
     return sums.accumulate_n_v2(tensors, shape=whole, name=name)
 
 
-def _running(
-    build: Any, default: str, name: str, what: str, kind: str, results: str
-) -> Callable[..., Tensor]:
-    """Running totals along an axis; the node is called `default`."""
+def _running(build: Op, name: str, what: str, kind: str, results: str) -> Callable[..., Tensor]:
+    """Running totals along an axis; the node is called as the op is."""
 
     @named(
         name,
@@ -99,7 +98,7 @@ def _running(
     def function(
         x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
     ) -> Tensor:
-        with name_scope(name, default, [x]) as scope:
+        with name_scope(name, build.name, [x]) as scope:
             result: Tensor = build(convert_to_tensor(x, name="x"), axis, exclusive, reverse, name=scope)
             return result
 
@@ -110,11 +109,10 @@ cumsum = documented("""
     Example:
       >>> tf.cumsum([1, 2, 3])                        # 1 3 6
       >>> tf.cumsum([1, 2, 3], exclusive=True)        # 0 1 3
-""")(_running(cumulative.cumsum, "Cumsum", "cumsum", "sums along an axis", "numbers", "sums"))
-cumprod = _running(cumulative.cumprod, "Cumprod", "cumprod", "products along an axis", "numbers", "products")
+""")(_running(cumulative.cumsum, "cumsum", "sums along an axis", "numbers", "sums"))
+cumprod = _running(cumulative.cumprod, "cumprod", "products along an axis", "numbers", "products")
 cumulative_logsumexp = _running(
     cumulative.cumulative_logsumexp,
-    "CumulativeLogsumexp",
     "cumulative_logsumexp",
     "log(sum(exp(x))) along an axis, without overflow",
     "floats",
