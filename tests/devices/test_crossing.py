@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.runtime import step
+from headrace.core import hooks
 from headrace.runtime.profile import Trace
 from tests.timing import PATIENCE
 
@@ -34,12 +34,12 @@ def interpreted(sess, fetches, feeds=None):
     deadline = tf.RunOptions(timeout_in_ms=int(PATIENCE * 1000))
     for _ in range(4):
         sess.run(fetches, feeds, options=deadline)
-    step.watcher = Interpreted()
+    hooks.step_watcher.value = watcher = Interpreted()
     try:
         sess.run(fetches, feeds, options=deadline)
-        return step.watcher
+        return watcher
     finally:
-        step.watcher = None
+        hooks.step_watcher.value = None
 
 
 def devices(count):
