@@ -91,7 +91,7 @@ class Frame:
             self._id = 0
             if self.parent is not None:
                 text = f"{self.parent.tag};{self.name}".encode()
-                self._id = int.from_bytes(blake2b(text, digest_size=8).digest())
+                self._id = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
         return self._id
 
 

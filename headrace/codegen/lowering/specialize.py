@@ -116,6 +116,7 @@ class Specializer:
             array = complex_numbers.boundary(shape, dtype, str(key[-1]))
             self.first[key] = self.current[key] = array
         self.add_all()
+        self.check_outputs()
         return self.assembled(inputs)
 
     def add_all(self) -> None:
@@ -142,6 +143,12 @@ class Specializer:
                     faults.report(f"{node.name} ({node.op.name})", e)
         if declined:
             raise Declined(declined, is_fault)
+
+    def check_outputs(self) -> None:
+        """A branch that is known not to be taken gives nothing, and a program always gives the same."""
+        absent = {e.node for e in self.region.outputs if e not in self.values and e not in self.keys}
+        if absent:
+            raise Declined(dict.fromkeys(absent, "a side that never runs gives a value to another region"))
 
     def assembled(self, inputs: list[Array]) -> Specialized:
         """The walked region as a program. Variables come behind the inputs, packed weights behind those;

@@ -438,3 +438,21 @@ def test_a_short_loop_of_the_host_is_compiled_after_many_steps(x, monkeypatch):
         for _ in range(HOT):
             assert_same(session.run(slope, {x: X}), first, 1e-6)
         assert len(made) > before
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_a_side_that_never_runs_and_a_value_for_it_from_the_host(taken):
+    """What the host gives splits the branch in two; the first half knows that one side never runs."""
+    v = tf.get_variable("v", initializer=np.int32(2), use_resource=True)
+    w = tf.get_variable("w", initializer=np.zeros(4, np.float32), use_resource=False)
+    count = v.count_up_to(100)
+
+    def written():
+        with tf.control_dependencies([w.assign(tf.fill([4], tf.cast(v.value(), tf.float32)))]):
+            return tf.identity(w)
+
+    found = tf.cond(tf.constant(taken), written, lambda: tf.fill([4], tf.cast(count, tf.float32)))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = [session.run([found, count])[0][0] for _ in range(3)]
+    assert values == [2.0, 3.0, 4.0]
