@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.families import named, takes
 from headrace.functions.control.cond import cond
 from headrace.functions.math.elementwise import abs_
 from headrace.functions.math.reduce import reduce_all
@@ -65,17 +66,45 @@ def _text(item: Any) -> str:
     return str(item if known is None else known)
 
 
+PRINTED = """
+      summarize: how many elements of each to print.
+      message: a prefix of the error message.
+      name: name of the scope.
+
+    Returns:
+      An operation that fails with `InvalidArgumentError` if {}.
+"""
+
+
+_FAILS = PRINTED.format("it does not hold")
+_REFUSED = f"""{_FAILS}
+    Raises:
+      InvalidArgumentError: it is known already that it does not hold.
+"""
+
+
+def printing(
+    data: Any = None, summarize: int | None = None, message: str | None = None, name: str | None = None
+) -> None:
+    """The arguments that every check takes after its own."""
+
+
 def _binary(
     sign: str, word: str, build: Callable[..., Any], static: Callable[..., Any]
 ) -> Callable[..., Node]:
-    def check(
-        x: Any,
-        y: Any,
-        data: Any = None,
-        summarize: int | None = None,
-        message: str | None = None,
-        name: str | None = None,
-    ) -> Node:
+    @takes(printing, first="x y")
+    @named(
+        word,
+        f"""Asserts that x {sign} y holds for every element.
+
+    An empty `x` or `y` passes.
+
+    Args:
+      x: a `Tensor`.
+      y: a `Tensor` of the same type; shapes broadcast.
+      data: what to print when it does not hold; by default `x` and `y`.{_REFUSED}""",
+    )
+    def check(x: Any, y: Any, data: Any, summarize: Any, message: Any, name: Any) -> Node:
         if word == "assert_equal":
             with name_scope(name, word, [x, y, data]):
                 if x is y:
@@ -99,25 +128,6 @@ def _binary(
                     _refuse_static(list(data))
             return Assert(condition, data, summarize=summarize)
 
-    check.__name__ = check.__qualname__ = word
-    check.__doc__ = f"""Asserts that x {sign} y holds for every element.
-
-    An empty `x` or `y` passes.
-
-    Args:
-      x: a `Tensor`.
-      y: a `Tensor` of the same type; shapes broadcast.
-      data: what to print when it does not hold; by default `x` and `y`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if it does not hold.
-
-    Raises:
-      InvalidArgumentError: it is known already that it does not hold.
-    """
     return check
 
 
@@ -130,13 +140,16 @@ assert_greater_equal = _binary(">=", "assert_greater_equal", comparison.greater_
 
 
 def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) -> Any:
-    def check(
-        x: Any,
-        data: Any = None,
-        summarize: int | None = None,
-        message: str | None = None,
-        name: str | None = None,
-    ) -> Node:
+    @takes(printing, first="x")
+    @named(
+        word,
+        f"""Asserts that x {sign} 0 holds for every element.  An empty `x` passes.
+
+    Args:
+      x: a `Tensor` of real numbers.
+      data: what to print when it does not hold; by default `x`.{_REFUSED}""",
+    )
+    def check(x: Any, data: Any, summarize: Any, message: Any, name: Any) -> Node:
         with name_scope(name, word, [x, data]):
             x = convert_to_tensor(x, name="x")
             if data is None:
@@ -150,22 +163,6 @@ def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) ->
             pair = (x, zero) if x_first else (zero, x)
             return compare(*pair, data=data, summarize=summarize)
 
-    check.__name__ = check.__qualname__ = word
-    check.__doc__ = f"""Asserts that x {sign} 0 holds for every element.  An empty `x` passes.
-
-    Args:
-      x: a `Tensor` of real numbers.
-      data: what to print when it does not hold; by default `x`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if it does not hold.
-
-    Raises:
-      InvalidArgumentError: it is known already that it does not hold.
-    """
     return check
 
 
@@ -175,31 +172,24 @@ assert_non_negative = _unary(">=", "assert_non_negative", assert_less_equal, x_f
 assert_non_positive = _unary("<=", "assert_non_positive", assert_less_equal, x_first=True)
 
 
-def assert_near(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Node:
-    """Asserts that |x - y| <= atol + rtol * |y| holds for every element.
+def _pair(x: Any, y: Any, rtol: Any = None, atol: Any = None) -> None: ...
+
+
+@takes(printing, first=_pair)
+@named(
+    "assert_near",
+    f"""Asserts that |x - y| <= atol + rtol * |y| holds for every element.
 
     Args:
       x: a `Tensor` of floats or complex numbers.
       y: a `Tensor` of the same type; shapes broadcast.
       rtol: relative tolerance, ten times the spacing of the type's numbers by default.
       atol: absolute tolerance, with the same default.
-      data: what to print when it does not hold; by default `x` and `y`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if it does not hold.
-    """
+      data: what to print when it does not hold; by default `x` and `y`.{_FAILS}""",
+)
+def assert_near(
+    x: Any, y: Any, rtol: Any, atol: Any, data: Any, summarize: Any, message: Any, name: Any
+) -> Node:
     with name_scope(name, "assert_near", [x, y, rtol, atol, data]):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype, name="y")

@@ -10,7 +10,8 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
-from headrace.functions.array.checks import Assert
+from headrace.core.families import named, takes
+from headrace.functions.array.checks import PRINTED, Assert, printing
 from headrace.functions.control.grouping import with_dependencies
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
@@ -54,110 +55,41 @@ def _rank_check(
     return Assert(condition, data, summarize=summarize)
 
 
-def assert_rank(
-    x: Any,
-    rank: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Node:
-    """Asserts that `x` has a rank.
+def _rank_assert(
+    called: str,
+    argument: str,
+    has: str,
+    wrong: str,
+    words: str,
+    static: Callable[..., bool],
+    dynamic: Callable[..., Tensor],
+) -> Callable[..., Node]:
+    """A check of `x` and its argument, `rank` or `ranks`, with the words of its docstring and its message."""
+    given = (
+        "scalar int32 tensors or numbers" if argument == "ranks" else "a scalar int32 `Tensor` or a number"
+    )
+
+    @takes(printing, first=f"x {argument}")
+    @named(
+        called,
+        f"""Asserts that `x` has {has}.
 
     Args:
       x: a `Tensor`.
-      rank: a scalar int32 `Tensor` or a number.
-      data: what to print when it does not hold; by default the shape of `x`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if the rank is another.
-
+      {argument}: {given}.
+      data: what to print when it does not hold; by default the shape of `x`.{PRINTED.format(wrong)}
     Raises:
-      ValueError: it is known already that the rank is another.
-    """
-    with name_scope(name, "assert_rank", [x, rank, *(data or [])]):
-        x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
-        return _named_rank_check(
-            x,
-            [rank],
-            "rank",
-            lambda a, r: a == r[0],
-            lambda a, r: comparison.equal(a, r[0]),
-            data,
-            summarize,
-            message,
-        )
+      ValueError: it is known already that {wrong}.
+    """,
+    )
+    def check(x: Any, data: Any, summarize: Any, message: Any, name: Any, **wanted: Any) -> Node:
+        ranks = wanted["ranks"] if argument == "ranks" else [wanted["rank"]]
+        with name_scope(name, called, [x, *ranks, *(data or [])]):
+            x = convert_to_tensor(x, name="x")
+            ranks = [convert_to_tensor(rank, name="rank") for rank in ranks]
+            return _named_rank_check(x, ranks, words, static, dynamic, data, summarize, message)
 
-
-def assert_rank_at_least(
-    x: Any,
-    rank: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Node:
-    """Asserts that `x` has a rank or a higher one.
-
-    Args:
-      x: a `Tensor`.
-      rank: a scalar int32 `Tensor` or a number.
-      data: what to print when it does not hold; by default the shape of `x`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if the rank is lower.
-
-    Raises:
-      ValueError: it is known already that the rank is lower.
-    """
-    with name_scope(name, "assert_rank_at_least", [x, rank, *(data or [])]):
-        x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
-        return _named_rank_check(
-            x,
-            [rank],
-            "rank at least",
-            lambda a, r: a >= r[0],
-            lambda a, r: comparison.greater_equal(a, r[0]),
-            data,
-            summarize,
-            message,
-        )
-
-
-def assert_rank_in(
-    x: Any,
-    ranks: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Node:
-    """Asserts that `x` has one of several ranks.
-
-    Args:
-      x: a `Tensor`.
-      ranks: scalar int32 tensors or numbers.
-      data: what to print when it does not hold; by default the shape of `x`.
-      summarize: how many elements of each to print.
-      message: a prefix of the error message.
-      name: name of the scope.
-
-    Returns:
-      An operation that fails with `InvalidArgumentError` if the rank is none of them.
-
-    Raises:
-      ValueError: it is known already that the rank is none of them.
-    """
-    with name_scope(name, "assert_rank_in", [x, *ranks, *(data or [])]):
-        x = convert_to_tensor(x, name="x")
-        ranks = [convert_to_tensor(rank, name="rank") for rank in ranks]
-        return _named_rank_check(x, ranks, "rank in", lambda a, r: a in r, _is_any, data, summarize, message)
+    return check
 
 
 def _is_any(actual: Tensor, ranks: list[Tensor]) -> Tensor:
@@ -166,6 +98,35 @@ def _is_any(actual: Tensor, ranks: list[Tensor]) -> Tensor:
         same = comparison.equal(rank, actual)
         result = logical.logical_or(result, same) if i else same
     return result
+
+
+assert_rank = _rank_assert(
+    "assert_rank",
+    "rank",
+    "a rank",
+    "the rank is another",
+    "rank",
+    lambda a, r: a == r[0],
+    lambda a, r: comparison.equal(a, r[0]),
+)
+assert_rank_at_least = _rank_assert(
+    "assert_rank_at_least",
+    "rank",
+    "a rank or a higher one",
+    "the rank is lower",
+    "rank at least",
+    lambda a, r: a >= r[0],
+    lambda a, r: comparison.greater_equal(a, r[0]),
+)
+assert_rank_in = _rank_assert(
+    "assert_rank_in",
+    "ranks",
+    "one of several ranks",
+    "the rank is none of them",
+    "rank in",
+    lambda a, r: a in r,
+    _is_any,
+)
 
 
 def _named_rank_check(

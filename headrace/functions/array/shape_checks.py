@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from headrace.functions.array.checks import Assert
+from headrace.core.families import takes
+from headrace.functions.array.checks import Assert, printing
 from headrace.functions.array.rank_checks import assert_rank, assert_rank_at_least, assert_rank_in
 from headrace.functions.control.grouping import group
 from headrace.functions.values.structure import name_scope
@@ -25,13 +26,8 @@ class _Sizes(NamedTuple):
     symbols: tuple[Any, ...]
 
 
-def assert_shapes(
-    shapes: Any,
-    data: Any = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Node:
+@takes(printing, first="shapes")
+def assert_shapes(shapes: Any, data: Any, summarize: Any, message: Any, name: Any) -> Node:
     """Asserts that the shapes of tensors fit together.
 
     A shape is a sequence of sizes and symbols: equal symbols stand for equal sizes, None or "." for

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.families import takes
 from headrace.functions.nn.window import as_images, per_dimension, split_padding
 from headrace.functions.values.old_names import renamed
 from headrace.functions.values.structure import name_scope
@@ -113,17 +114,26 @@ def conv2d(
     )
 
 
-def conv2d_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
+def _sliding(
     strides: Any,
     padding: Any,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = DENSE,
     name: str | None = None,
-) -> Tensor:
+) -> None:
+    """The arguments of convolutions and of their gradients, after the tensors."""
+
+
+def _transposed(input_sizes: Any, filter: Any = None, out_backprop: Any = None) -> None:
+    """The tensors of a gradient with respect to the input."""
+
+
+_VOLUMES = {"data_format": "NDHWC", "dilations": DENSE_3D}
+
+
+@takes(_sliding, first="input filter_sizes out_backprop")
+def conv2d_backprop_filter(padding: Any, **given: Any) -> Tensor:
     """The gradient of `tf.nn.conv2d` with respect to its filter.
 
     Args:
@@ -138,32 +148,11 @@ def conv2d_backprop_filter(
       name: name of the node.
     """
     padding, explicit = split_padding(padding)
-    return conv.conv2d_backprop_filter(
-        input,
-        filter_sizes,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        use_cudnn_on_gpu=use_cudnn_on_gpu,
-        explicit_paddings=explicit,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return conv.conv2d_backprop_filter(**given, padding=padding, explicit_paddings=explicit)
 
 
-def conv2d_backprop_input(
-    input_sizes: Any,
-    filter: Any = None,
-    out_backprop: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC",
-    dilations: Any = DENSE,
-    name: str | None = None,
-    filters: Any = None,
-) -> Tensor:
+@takes(_sliding, first=_transposed, strides=None, padding=None, filters=None)
+def conv2d_backprop_input(filter: Any, padding: Any, filters: Any, **given: Any) -> Tensor:
     """The gradient of `tf.nn.conv2d` with respect to its input.
 
     Args:
@@ -180,18 +169,7 @@ def conv2d_backprop_input(
     """
     filter = renamed("filters", filters, "filter", filter)
     padding, explicit = split_padding(padding)
-    return conv.conv2d_backprop_input(
-        input_sizes,
-        filter,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        use_cudnn_on_gpu=use_cudnn_on_gpu,
-        explicit_paddings=explicit,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return conv.conv2d_backprop_input(**given, filter=filter, padding=padding, explicit_paddings=explicit)
 
 
 def conv3d(
@@ -228,16 +206,8 @@ def conv3d(
     )
 
 
-def conv3d_backprop_filter_v2(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NDHWC",
-    dilations: Any = DENSE_3D,
-    name: str | None = None,
-) -> Tensor:
+@takes(_sliding, "use_cudnn_on_gpu", first="input filter_sizes out_backprop", **_VOLUMES)
+def conv3d_backprop_filter_v2(**given: Any) -> Tensor:
     """The gradient of `tf.nn.conv3d` with respect to its filter.
 
     Args:
@@ -250,27 +220,11 @@ def conv3d_backprop_filter_v2(
       dilations: as in the convolution.
       name: name of the node.
     """
-    return ops3d.conv3d_backprop_filter_v2(
-        input,
-        filter_sizes,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return ops3d.conv3d_backprop_filter_v2(**given)
 
 
-def depthwise_conv2d_native(
-    input: Any,
-    filter: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    dilations: Any = DENSE,
-    name: str | None = None,
-) -> Tensor:
+@takes(_sliding, "use_cudnn_on_gpu", first="input filter")
+def depthwise_conv2d_native(**given: Any) -> Tensor:
     """Correlation of every channel with filters of its own.
 
     Args:
@@ -285,27 +239,11 @@ def depthwise_conv2d_native(
     Returns:
       Images with channels * multiplier channels.
     """
-    return depthwise.depthwise_conv2d_native(
-        input,
-        filter,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return depthwise.depthwise_conv2d_native(**given)
 
 
-def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    dilations: Any = DENSE,
-    name: str | None = None,
-) -> Tensor:
+@takes(_sliding, "use_cudnn_on_gpu", first="input_sizes filter out_backprop")
+def depthwise_conv2d_native_backprop_input(**given: Any) -> Tensor:
     """The gradient of `depthwise_conv2d_native` with respect to its input.
 
     Args:
@@ -318,28 +256,11 @@ def depthwise_conv2d_native_backprop_input(
       dilations: four numbers.
       name: name of the node.
     """
-    return depthwise.depthwise_backprop_input(
-        input_sizes,
-        filter,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return depthwise.depthwise_backprop_input(**given)
 
 
-def depthwise_conv2d_native_backprop_filter(
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: str,
-    data_format: str = "NHWC",
-    dilations: Any = DENSE,
-    name: str | None = None,
-) -> Tensor:
+@takes(_sliding, "use_cudnn_on_gpu", first="input filter_sizes out_backprop")
+def depthwise_conv2d_native_backprop_filter(**given: Any) -> Tensor:
     """The gradient of `depthwise_conv2d_native` with respect to its filter.
 
     Args:
@@ -352,13 +273,4 @@ def depthwise_conv2d_native_backprop_filter(
       dilations: four numbers.
       name: name of the node.
     """
-    return depthwise.depthwise_backprop_filter(
-        input,
-        filter_sizes,
-        out_backprop,
-        strides=strides,
-        padding=padding,
-        data_format=data_format,
-        dilations=dilations,
-        name=name,
-    )
+    return depthwise.depthwise_backprop_filter(**given)

@@ -5,11 +5,13 @@ The gradient of a convolution, used forwards: filters are [space..., outputs, ch
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sized
 from typing import Any
 
 import numpy as np
 
+from headrace.core.families import takes
 from headrace.functions.array.array import shape
 from headrace.functions.array.space import batch_to_space, space_to_batch
 from headrace.functions.array.stacking import concat
@@ -22,15 +24,44 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.nn.convolution import conv, conv3d
 
 
-def conv1d_transpose(
+def _transposing(
     input: Any,
     filters: Any,
     output_shape: Any,
     strides: Any,
     padding: str = "SAME",
-    data_format: str | None = "NWC",
+    data_format: str | None = None,
     dilations: Any = None,
     name: str | None = None,
+) -> None:
+    """The arguments of transposed convolutions of any rank."""
+
+
+def _old_transposing(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> None:
+    """The arguments that came first."""
+
+
+@takes(_transposing, data_format="NWC")
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str,
+    data_format: Any,
+    dilations: Any,
+    name: Any,
 ) -> Tensor:
     """The transpose of `tf.nn.conv1d`.
 
@@ -68,18 +99,8 @@ def conv1d_transpose(
         return array.squeeze(result, [axis])
 
 
-def conv2d_transpose(
-    value: Any = None,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: str = "SAME",
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Tensor:
+@takes(_old_transposing, data_format="NHWC")
+def conv2d_transpose(value: Any, filter: Any, input: Any, filters: Any, name: Any, **options: Any) -> Tensor:
     """The transpose of `tf.nn.conv2d`.
 
     Args:
@@ -96,49 +117,18 @@ def conv2d_transpose(
     """
     value = renamed("input", input, "value", value)
     filter = renamed("filters", filters, "filter", filter)
-    with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
-        return conv2d_transpose_v2(
-            value, filter, output_shape, strides, padding, data_format, dilations, scope
-        )
+    with name_scope(name, "conv2d_transpose", [value, filter, options["output_shape"]]) as scope:
+        return conv2d_transpose_v2(value, filter, **options, name=scope)
 
 
-def conv2d_transpose_v2(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: str = "SAME",
-    data_format: str | None = "NHWC",
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
+@takes(_transposing, data_format="NHWC")
+def conv2d_transpose_v2(**given: Any) -> Tensor:
     """`conv2d_transpose` with the arguments of `conv_transpose`."""
-    with name_scope(name, "conv2d_transpose", [input, filters, output_shape]) as scope:
-        layout = data_format or "NHWC"
-        return conv.conv2d_backprop_input(
-            output_shape,
-            filters,
-            input,
-            strides=per_dimension(strides, 2, layout, "strides"),
-            padding=padding,
-            data_format=layout,
-            dilations=per_dimension(dilations, 2, layout, "dilations"),
-            name=scope,
-        )
+    return _transposed(conv.conv2d_backprop_input, "NHWC", "conv2d_transpose", **given)
 
 
-def conv3d_transpose(
-    value: Any,
-    filter: Any = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: str = "SAME",
-    data_format: str | None = "NDHWC",
-    name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
-    dilations: Any = None,
-) -> Tensor:
+@takes(_old_transposing, value=inspect.Parameter.empty, data_format="NDHWC")
+def conv3d_transpose(value: Any, filter: Any, input: Any, filters: Any, **options: Any) -> Tensor:
     """The transpose of `tf.nn.conv3d`.
 
     Args:
@@ -155,44 +145,35 @@ def conv3d_transpose(
     """
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
-    return conv3d_transpose_v2(value, filter, output_shape, strides, padding, data_format, dilations, name)
+    return conv3d_transpose_v2(value, filter, **options)
 
 
-def conv3d_transpose_v2(
-    input: Any,
-    filters: Any,
-    output_shape: Any,
-    strides: Any,
-    padding: str = "SAME",
-    data_format: str | None = "NDHWC",
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
+@takes(_transposing, data_format="NDHWC")
+def conv3d_transpose_v2(**given: Any) -> Tensor:
     """`conv3d_transpose` with the arguments of `conv_transpose`."""
-    with name_scope(name, "conv3d_transpose", [input, filters, output_shape]) as scope:
-        layout = data_format or "NDHWC"
-        return conv3d.conv3d_backprop_input_v2(
-            output_shape,
-            filters,
-            input,
-            strides=per_dimension(strides, 3, layout, "strides"),
-            padding=padding,
-            data_format=layout,
-            dilations=per_dimension(dilations, 3, layout, "dilations"),
-            name=scope,
-        )
+    return _transposed(conv3d.conv3d_backprop_input_v2, "NDHWC", "conv3d_transpose", **given)
 
 
-def conv_transpose(
+def _transposed(
+    build: Any,
+    layout: str,
+    default: str,
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    dilations: Any = None,
-    name: str | None = None,
+    name: Any,
+    **options: Any,
 ) -> Tensor:
+    """The gradient of a convolution with respect to its input, with its options per dimension."""
+    with name_scope(name, default, [input, filters, output_shape]) as scope:
+        layout = options["data_format"] or layout
+        for key in ("strides", "dilations"):
+            options[key] = per_dimension(options[key], len(layout) - 2, layout, key)
+        return build(output_shape, filters, input, **options | {"data_format": layout}, name=scope)
+
+
+@takes(_transposing)
+def conv_transpose(input: Any, filters: Any, output_shape: Any, name: Any, **options: Any) -> Tensor:
     """The transpose of a convolution in one, two or three dimensions of space.
 
     Args:
@@ -218,7 +199,7 @@ def conv_transpose(
         if not 1 <= space <= 3:
             raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {space + 2}.")
         build = (conv1d_transpose, conv2d_transpose_v2, conv3d_transpose_v2)[space - 1]
-        return build(input, filters, output_shape, strides, padding, data_format, dilations, scope)
+        return build(input, filters, output_shape, **options, name=scope)
 
 
 def atrous_conv2d_transpose(

@@ -7,6 +7,9 @@ number comes out; see `Reduction`), and returns a scalar, or with `Reduction.NON
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
@@ -49,24 +52,46 @@ def _floats(predictions: Any, labels: Any) -> tuple[Any, Any]:
     return predictions, labels
 
 
-def absolute_difference(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+def _loss(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for a function of labels, predictions and options that returns losses, one per element.
+
+    What it makes of it takes weights and the arguments of `compute_weighted_loss`, and returns what that
+    does; its name scope is called `default`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(function)
+        labels, predictions, *options = own.parameters.values()
+        _, weights, *ends = inspect.signature(compute_weighted_loss).parameters.values()
+        signature = own.replace(parameters=[labels, predictions, weights, *options, *ends])
+
+        @functools.wraps(function)
+        def reduced(*args: Any, **kwargs: Any) -> Any:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = bound.arguments
+            weighing = {p.name: given.pop(p.name) for p in (weights, *ends)}
+            right, found = (given[p.name] for p in (labels, predictions))
+            _given(**{labels.name: right, predictions.name: found})
+            values = (found, right, weighing["weights"])
+            with name_scope(weighing["scope"], default, values) as weighing["scope"]:
+                return compute_weighted_loss(function(**given), **weighing)
+
+        reduced.__signature__ = signature  # type: ignore[attr-defined]
+        return reduced
+
+    return decorate
+
+
+@_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any) -> Any:
     """|predictions - labels|.
 
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(labels=labels, predictions=predictions)
-    with name_scope(scope, "absolute_difference", (predictions, labels, weights)) as scope:
-        predictions, labels = _floats(predictions, labels)
-        losses = abs_(sub(predictions, labels))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    predictions, labels = _floats(predictions, labels)
+    return abs_(sub(predictions, labels))
 
 
 def cosine_distance(
@@ -98,36 +123,20 @@ def cosine_distance(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any) -> Any:
     """max(0, 1 - label · logit), with labels 0 and 1 standing for -1 and 1.
 
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(labels=labels, logits=logits)
-    with name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
-        logits, labels = _floats(logits, labels)
-        ones = ones_like(labels)
-        losses = relu(sub(ones, mul(sub(2 * labels, ones), logits)))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    logits, labels = _floats(logits, labels)
+    ones = ones_like(labels)
+    return relu(sub(ones, mul(sub(2 * labels, ones), logits)))
 
 
-def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    delta: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("huber_loss")
+def huber_loss(labels: Any, predictions: Any, delta: Any = 1.0) -> Any:
     """Half the squared error up to `delta`, from there on a straight line.
 
     Args:
@@ -136,27 +145,17 @@ def huber_loss(
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(labels=labels, predictions=predictions)
-    with name_scope(scope, "huber_loss", (predictions, labels, weights)) as scope:
-        predictions, labels = _floats(predictions, labels)
-        error = abs_(sub(predictions, labels))
-        curved = minimum(error, delta)
-        # As maximum(error - delta, 0), but its gradient at delta is 0: the curve has it already.
-        straight = sub(error, curved)
-        half = convert_to_tensor(0.5, dtype=curved.dtype)
-        losses = add(mul(half, mul(curved, curved)), mul(delta, straight))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    predictions, labels = _floats(predictions, labels)
+    error = abs_(sub(predictions, labels))
+    curved = minimum(error, delta)
+    # As maximum(error - delta, 0), but its gradient at delta is 0: the curve has it already.
+    straight = sub(error, curved)
+    half = convert_to_tensor(0.5, dtype=curved.dtype)
+    return add(mul(half, mul(curved, curved)), mul(delta, straight))
 
 
-def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    epsilon: Any = 1e-7,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("log_loss")
+def log_loss(labels: Any, predictions: Any, epsilon: Any = 1e-7) -> Any:
     """-label · log(prediction) - (1 - label) · log(1 - prediction), for probabilities.
 
     Args:
@@ -165,11 +164,8 @@ def log_loss(
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(labels=labels, predictions=predictions)
-    with name_scope(scope, "log_loss", (predictions, labels, weights)) as scope:
-        predictions, labels = _floats(predictions, labels)
-        losses = -mul(labels, log(predictions + epsilon)) - mul(1 - labels, log(1 - predictions + epsilon))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    predictions, labels = _floats(predictions, labels)
+    return -mul(labels, log(predictions + epsilon)) - mul(1 - labels, log(1 - predictions + epsilon))
 
 
 def mean_pairwise_squared_error(
@@ -208,14 +204,8 @@ def mean_pairwise_squared_error(
             return loss
 
 
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any) -> Any:
     """(predictions - labels)².
 
     Raises:
@@ -224,22 +214,12 @@ def mean_squared_error(
     Example:
       >>> loss = tf.losses.mean_squared_error(labels=y, predictions=model(x))
     """
-    _given(labels=labels, predictions=predictions)
-    with name_scope(scope, "mean_squared_error", (predictions, labels, weights)) as scope:
-        predictions, labels = _floats(predictions, labels)
-        losses = squared_difference(predictions, labels)
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    predictions, labels = _floats(predictions, labels)
+    return squared_difference(predictions, labels)
 
 
-def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: Any = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("sigmoid_cross_entropy_loss")
+def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: Any = 0) -> Any:
     """Cross entropy between labels and the sigmoid of logits, each class by itself.
 
     Args:
@@ -250,27 +230,16 @@ def sigmoid_cross_entropy(
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(multi_class_labels=multi_class_labels, logits=logits)
-    values = (logits, multi_class_labels, weights)
-    with name_scope(scope, "sigmoid_cross_entropy_loss", values) as scope:
-        logits = convert_to_tensor(logits)
-        labels = cast(multi_class_labels, logits.dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
-        if label_smoothing > 0:
-            labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    logits = convert_to_tensor(logits)
+    labels = cast(multi_class_labels, logits.dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
+    return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
 
 
-def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: Any = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Any:
+@_loss("softmax_cross_entropy_loss")
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: Any = 0) -> Any:
     """Cross entropy between distributions over classes and the softmax of logits.
 
     Args:
@@ -281,18 +250,14 @@ def softmax_cross_entropy(
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    _given(onehot_labels=onehot_labels, logits=logits)
-    values = (logits, onehot_labels, weights)
-    with name_scope(scope, "softmax_cross_entropy_loss", values) as scope:
-        logits = convert_to_tensor(logits)
-        labels = cast(onehot_labels, logits.dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
-        if label_smoothing > 0:
-            classes = cast(shape(labels)[-1], logits.dtype)
-            labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
-        labels = stop_gradient(labels, name="labels_stop_gradient")
-        losses = softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    logits = convert_to_tensor(logits)
+    labels = cast(onehot_labels, logits.dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    if label_smoothing > 0:
+        classes = cast(shape(labels)[-1], logits.dtype)
+        labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
+    labels = stop_gradient(labels, name="labels_stop_gradient")
+    return softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits, name="xentropy")
 
 
 def sparse_softmax_cross_entropy(
