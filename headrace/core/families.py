@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+First = str | Callable[..., Any]
 T = TypeVar("T", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
@@ -43,28 +44,32 @@ def documented(section: str, **words: str) -> Callable[[T], T]:
 
 
 def changed(
-    template: Callable[..., Any], without: tuple[str, ...] = (), first: str = "", **defaults: Any
+    template: Callable[..., Any], without: tuple[str, ...] = (), first: First = "", **defaults: Any
 ) -> inspect.Signature:
     """The signature of `template`, without some arguments and with other defaults for others.
 
-    `first` are names of arguments before the template's (but for self).  A default for a name that the
-    template has not is an argument more, before **kwargs.
+    `first` stands before the template's arguments (but for self): names, or a function that takes them.  A
+    default for a name that neither has is an argument more, before **kwargs.
     """
     signature = inspect.signature(template)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if isinstance(first, str):
+        before = [inspect.Parameter(name, kind) for name in first.split()]
+    else:
+        before = [p for name, p in inspect.signature(first).parameters.items() if name not in without]
     known = [p for name, p in signature.parameters.items() if name not in without]
+    begin = int(bool(known) and known[0].name == "self")
+    known[begin:begin] = before
     taken = {p.name for p in known}
     known = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in known]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     more = [inspect.Parameter(n, kind, default=value) for n, value in defaults.items() if n not in taken]
-    begin = int(bool(known) and known[0].name == "self")
     end = len(known) - (known[-1].kind is inspect.Parameter.VAR_KEYWORD)
     known[end:end] = more
-    known[begin:begin] = [inspect.Parameter(name, kind) for name in first.split()]
     return signature.replace(parameters=known)
 
 
 def takes(
-    template: Callable[..., Any], *without: str, first: str = "", **defaults: Any
+    template: Callable[..., Any], *without: str, first: First = "", **defaults: Any
 ) -> Callable[[T], Callable[..., Any]]:
     """A decorator for a function that takes the arguments of `template`, and gets them all by their names.
 
@@ -73,7 +78,7 @@ def takes(
     Args:
       template: a function.
       *without: arguments of it that this one does not have.
-      first: names of arguments that stand before them.
+      first: names of arguments that stand before them, or a function that takes those.
       **defaults: values of arguments that are not given.
     """
     signature = changed(template, without, first, **defaults)

@@ -8,13 +8,19 @@ VALID), `data_format` (NHWC, NCHW, ...), `rate` (how far elements of the window 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.contrib.framework.variables import model_variable
 from headrace.contrib.layers.initializers import xavier_initializer
-from headrace.contrib.layers.layer_call import NAMES, add_to_collections, finished, layer_scope
+from headrace.contrib.layers.layer_call import (
+    NAMES,
+    add_to_collections,
+    applied,
+    finished,
+    layer_scope,
+    shared,
+)
 from headrace.contrib.layers.named_outputs import (
     channel_dimension,
     get_variable_collections,
@@ -22,6 +28,7 @@ from headrace.contrib.layers.named_outputs import (
     op_format,
     two_element_tuple,
 )
+from headrace.core.families import named, takes
 from headrace.functions.nn.activation import bias_add
 from headrace.functions.nn.atrous import depthwise_conv2d
 from headrace.layers import convolutional
@@ -35,8 +42,7 @@ _LAYERS = {3: convolutional.Conv1D, 4: convolutional.Conv2D, 5: convolutional.Co
 _FORMATS = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
 
 
-@add_arg_scope
-def convolution(
+def _window(
     inputs: Any,
     num_outputs: int,
     kernel_size: Any,
@@ -44,19 +50,23 @@ def convolution(
     padding: str = "SAME",
     data_format: str | None = None,
     rate: Any = 1,
-    activation_fn: Any = relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros(),
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-    conv_dims: int | None = None,
+) -> None:
+    """The arguments that convolutions take before those of every layer."""
+
+
+@add_arg_scope
+@takes(shared, first=_window, conv_dims=None)
+def convolution(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any,
+    padding: str,
+    data_format: str | None,
+    rate: Any,
+    scope: Any,
+    conv_dims: int | None,
+    **given: Any,
 ) -> Any:
     """Convolution in as many dimensions as the inputs have (`conv_dims`, if that is given).
 
@@ -65,70 +75,26 @@ def convolution(
     """
     if data_format not in _FORMATS:
         raise ValueError(f"Invalid data_format: {data_format!r}")
-    with layer_scope(scope, "Conv", inputs, reuse, NAMES) as sc:
+    with layer_scope(scope, "Conv", inputs, given["reuse"], NAMES) as sc:
         inputs = convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         if conv_dims is not None and conv_dims + 2 != rank:
             raise ValueError(f"Convolution expects input with rank {conv_dims + 2}, got {rank}")
         if rank not in _LAYERS:
             raise ValueError("Convolution not supported for input with rank", rank)
-        layer = _LAYERS[rank](
-            num_outputs,
-            kernel_size,
-            strides=stride,
-            padding=padding,
-            data_format=op_format(data_format),
-            dilation_rate=rate,
-            use_bias=not normalizer_fn and biases_initializer is not None,
-            kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
-            kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=sc.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=sc,
-            _reuse=reuse,
-        )
-        outputs = layer(inputs)
-        add_to_collections(layer.kernel, variables_collections, "weights")
-        if layer.use_bias:
-            add_to_collections(layer.bias, variables_collections, "biases")
-        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        window = {"strides": stride, "padding": padding, "dilation_rate": rate}
+        sizes, layout = (num_outputs, kernel_size), op_format(data_format)
+        return applied(_LAYERS[rank], sizes, inputs, sc, given, data_format=layout, **window)
 
 
 def _of_rank(dims: int, name: str, doc: str) -> Any:
-    def function(
-        inputs: Any,
-        num_outputs: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: str = "SAME",
-        data_format: str | None = None,
-        rate: Any = 1,
-        activation_fn: Any = relu,
-        normalizer_fn: Any = None,
-        normalizer_params: Any = None,
-        weights_initializer: Any = xavier_initializer(),
-        weights_regularizer: Any = None,
-        biases_initializer: Any = Zeros(),
-        biases_regularizer: Any = None,
-        reuse: Any = None,
-        variables_collections: Any = None,
-        outputs_collections: Any = None,
-        trainable: bool = True,
-        scope: Any = None,
-    ) -> Any:
-        return convolution(
-            inputs, num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn,
-            normalizer_fn, normalizer_params, weights_initializer, weights_regularizer,
-            biases_initializer, biases_regularizer, reuse, variables_collections,
-            outputs_collections, trainable, scope, conv_dims=dims,
-        )  # fmt: skip
+    @add_arg_scope
+    @takes(convolution, "conv_dims")
+    @named(name, doc)
+    def function(**given: Any) -> Any:
+        return convolution(**given, conv_dims=dims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return add_arg_scope(function)
+    return function
 
 
 convolution1d = conv1d = _of_rank(1, "convolution1d", "Convolution along one dimension.")
@@ -137,57 +103,28 @@ convolution3d = conv3d = _of_rank(3, "convolution3d", "Convolution of volumes.")
 
 
 def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) -> Any:
+    @add_arg_scope
+    @takes(shared, "rate", first=_window, data_format=formats[0])
+    @named(name, doc)
     def function(
         inputs: Any,
         num_outputs: int,
         kernel_size: Any,
-        stride: Any = 1,
-        padding: str = "SAME",
-        data_format: str = formats[0],
-        activation_fn: Any = relu,
-        normalizer_fn: Any = None,
-        normalizer_params: Any = None,
-        weights_initializer: Any = xavier_initializer(),
-        weights_regularizer: Any = None,
-        biases_initializer: Any = Zeros(),
-        biases_regularizer: Any = None,
-        reuse: Any = None,
-        variables_collections: Any = None,
-        outputs_collections: Any = None,
-        trainable: bool = True,
-        scope: Any = None,
+        stride: Any,
+        padding: str,
+        data_format: str,
+        scope: Any,
+        **given: Any,
     ) -> Any:
         if data_format not in formats:
             raise ValueError(f"data_format has to be either {formats[1]} or {formats[0]}.")
         default = "Conv2d_transpose" if formats[0] == "NHWC" else "Conv3d_transpose"
-        with layer_scope(scope, default, inputs, reuse, NAMES) as sc:
-            inputs = convert_to_tensor(inputs)
-            layer = layer_class(
-                num_outputs,
-                kernel_size,
-                strides=stride,
-                padding=padding,
-                data_format=op_format(data_format),
-                use_bias=not normalizer_fn and biases_initializer is not None,
-                kernel_initializer=weights_initializer,
-                bias_initializer=biases_initializer,
-                kernel_regularizer=weights_regularizer,
-                bias_regularizer=biases_regularizer,
-                trainable=trainable,
-                name=sc.name,
-                dtype=inputs.dtype.base_dtype,
-                _scope=sc,
-                _reuse=reuse,
-            )
-            outputs = layer(inputs)
-            add_to_collections(layer.kernel, variables_collections, "weights")
-            if layer.bias is not None:
-                add_to_collections(layer.bias, variables_collections, "biases")
-            return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+        with layer_scope(scope, default, inputs, given["reuse"], NAMES) as sc:
+            window = {"strides": stride, "padding": padding, "data_format": op_format(data_format)}
+            sizes = (num_outputs, kernel_size)
+            return applied(layer_class, sizes, convert_to_tensor(inputs), sc, given, **window)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return add_arg_scope(function)
+    return function
 
 
 convolution2d_transpose = conv2d_transpose = _transpose(
@@ -335,47 +272,39 @@ def _depthwise(
 
 
 @add_arg_scope
+@takes(shared, "num_outputs", "data_format", "rate", first=_window)
 def convolution2d_in_plane(
     inputs: Any,
     kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    activation_fn: Any = relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros(),
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
+    stride: Any,
+    padding: str,
+    activation_fn: Any,
+    normalizer_fn: Any,
+    normalizer_params: Any,
+    scope: Any,
+    **given: Any,
 ) -> Any:
     """The same window over each channel by itself."""
-    with variable_scope(scope, "ConvInPlane", [inputs], reuse=reuse) as sc:
+    with variable_scope(scope, "ConvInPlane", [inputs], reuse=given["reuse"]) as sc:
         channels = last_dimension(inputs.shape, min_rank=4)
-        make = functools.partial(model_variable, dtype=inputs.dtype.base_dtype, trainable=trainable)
-        weights = make(
-            "weights",
-            shape=[*two_element_tuple(kernel_size), 1, 1],
-            initializer=weights_initializer,
-            regularizer=weights_regularizer,
-            collections=get_variable_collections(variables_collections, "weights"),
-        )
-        each = tile(weights, [1, 1, channels, 1])
-        outputs = depthwise_conv2d(inputs, each, [1, *two_element_tuple(stride), 1], padding)
-        if normalizer_fn is None and biases_initializer is not None:
-            biases = make(
-                "biases",
-                shape=[channels],
-                initializer=biases_initializer,
-                regularizer=biases_regularizer,
-                collections=get_variable_collections(variables_collections, "biases"),
+
+        def made(role: str, sizes: Any) -> Any:
+            return model_variable(
+                role,
+                shape=sizes,
+                dtype=inputs.dtype.base_dtype,
+                trainable=given["trainable"],
+                initializer=given[f"{role}_initializer"],
+                regularizer=given[f"{role}_regularizer"],
+                collections=get_variable_collections(given["variables_collections"], role),
             )
-            outputs = bias_add(outputs, biases)
-        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+
+        each = tile(made("weights", [*two_element_tuple(kernel_size), 1, 1]), [1, 1, channels, 1])
+        outputs = depthwise_conv2d(inputs, each, [1, *two_element_tuple(stride), 1], padding)
+        if normalizer_fn is None and given["biases_initializer"] is not None:
+            outputs = bias_add(outputs, made("biases", [channels]))
+        collections = given["outputs_collections"]
+        return finished(outputs, sc, collections, activation_fn, normalizer_fn, normalizer_params)
 
 
 conv2d_in_plane = convolution2d_in_plane

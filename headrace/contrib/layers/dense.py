@@ -6,10 +6,10 @@ import functools
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
-from headrace.contrib.layers.initializers import xavier_initializer
-from headrace.contrib.layers.layer_call import NAMES, add_to_collections, finished, layer_scope
+from headrace.contrib.layers.layer_call import NAMES, applied, layer_scope, shared
 from headrace.contrib.layers.named_outputs import collect_named_outputs, last_dimension
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.array.array import reshape, shape
 from headrace.functions.array.indexing import one_hot
 from headrace.functions.math.cast import cast
@@ -23,27 +23,12 @@ from headrace.layers import core
 from headrace.ops.array.tile import tile
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.nn import activation
-from headrace.variables.initializers.initializers import Zeros
 from headrace.variables.scope import variable_scope
 
 
 @add_arg_scope
-def fully_connected(
-    inputs: Any,
-    num_outputs: int,
-    activation_fn: Any = activation.relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = xavier_initializer(),
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros(),
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-) -> Any:
+@takes(shared, first="inputs num_outputs")
+def fully_connected(inputs: Any, num_outputs: int, scope: Any, **given: Any) -> Any:
     """activation(normalizer(inputs · weights)), or with biases in place of a normalizer.
 
     Args:
@@ -64,26 +49,8 @@ def fully_connected(
     """
     if not isinstance(num_outputs, int):
         raise ValueError(f"num_outputs type should be one of {[int]}, got {type(num_outputs)}.")
-    with layer_scope(scope, "fully_connected", inputs, reuse, NAMES) as sc:
-        inputs = convert_to_tensor(inputs)
-        layer = core.Dense(
-            num_outputs,
-            use_bias=not normalizer_fn and biases_initializer is not None,
-            kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
-            kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=sc.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=sc,
-            _reuse=reuse,
-        )
-        outputs = layer(inputs)
-        add_to_collections(layer.kernel, variables_collections, "weights")
-        if layer.bias is not None:
-            add_to_collections(layer.bias, variables_collections, "biases")
-        return finished(outputs, sc, outputs_collections, activation_fn, normalizer_fn, normalizer_params)
+    with layer_scope(scope, "fully_connected", inputs, given["reuse"], NAMES) as sc:
+        return applied(core.Dense, [num_outputs], convert_to_tensor(inputs), sc, given)
 
 
 relu = functools.partial(fully_connected, activation_fn=activation.relu)

@@ -8,13 +8,66 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.contrib.framework.variables import model_variable
+from headrace.contrib.layers.initializers import xavier_initializer
 from headrace.contrib.layers.named_outputs import collect_named_outputs, get_variable_collections
 from headrace.graph.defaults import get_default_graph
+from headrace.ops.nn.activation import relu
+from headrace.variables.initializers.initializers import Zeros
 from headrace.variables.partitioned import PartitionedVariable
 from headrace.variables.scope import variable_scope
 from headrace.variables.scope_defaults import VariableScope
 
 NAMES = {"bias": "biases", "kernel": "weights"}
+
+
+def shared(
+    activation_fn: Any = relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros(),
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> None:
+    """The arguments that layers with weights and biases take after their own."""
+
+
+def applied(layer_class: Any, sizes: Any, inputs: Any, sc: VariableScope, given: Any, **options: Any) -> Any:
+    """A new layer with weights and biases applied to `inputs`.
+
+    Args:
+      layer_class: the layer of tf.layers.
+      sizes: its arguments by position.
+      inputs: a tensor.
+      sc: the variable scope of the layer.
+      given: the shared arguments.
+      **options: its other arguments.
+    """
+    layer = layer_class(
+        *sizes,
+        use_bias=not given["normalizer_fn"] and given["biases_initializer"] is not None,
+        kernel_initializer=given["weights_initializer"],
+        bias_initializer=given["biases_initializer"],
+        kernel_regularizer=given["weights_regularizer"],
+        bias_regularizer=given["biases_regularizer"],
+        trainable=given["trainable"],
+        name=sc.name,
+        dtype=inputs.dtype.base_dtype,
+        _scope=sc,
+        _reuse=given["reuse"],
+        **options,
+    )
+    outputs = layer(inputs)
+    add_to_collections(layer.kernel, given["variables_collections"], "weights")
+    if layer.bias is not None:
+        add_to_collections(layer.bias, given["variables_collections"], "biases")
+    keys = ("outputs_collections", "activation_fn", "normalizer_fn", "normalizer_params")
+    return finished(outputs, sc, *(given[key] for key in keys))
 
 
 def model_variable_getter(rename: dict[str, str] | None = None) -> Callable[..., Any]:

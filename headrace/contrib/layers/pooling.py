@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.contrib.layers.named_outputs import collect_named_outputs, n_positive_integers, op_format
+from headrace.core.families import named
 from headrace.functions.nn.pool import pool as nn_pool
 from headrace.functions.values.structure import name_scope
 from headrace.layers import pooling
@@ -13,6 +14,8 @@ from headrace.ops.declaration.convert import convert_to_tensor
 
 
 def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str, doc: str) -> Any:
+    @add_arg_scope
+    @named(name, doc)
     def function(
         inputs: Any,
         kernel_size: Any,
@@ -29,9 +32,7 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
             layer = layer_class(kernel_size, stride, padding, data_format=op_format(data_format), _scope=sc)
             return collect_named_outputs(outputs_collections, sc, layer(inputs))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return add_arg_scope(function)
+    return function
 
 
 _IMAGES, _VOLUMES = ("NHWC", "NCHW"), ("NDHWC", "NCDHW")
