@@ -120,19 +120,34 @@ def as_array(value: Any) -> np.ndarray:
 
 
 # -- comparison ----------------------------------------------------------------------------------
+@dataclass
+class Difference:
+    """One part of two answers that is not the same: an array, or whether the call is refused."""
+
+    part: str  # "output 0", "variable 1", "gradient 0"; "refusal"
+    text: str
+    found: np.ndarray | None = None
+    wanted: np.ndarray | None = None
+
+
 def difference(found: Answer, wanted: Answer) -> str:
     """The first difference in words; nothing where the answers are the same."""
-    if bool(found.error) != bool(wanted.error):
-        return f"{_said(found)} for {_said(wanted)}"
-    if found.error:
-        return "" if found.error == wanted.error else f"{_said(found)} for {_said(wanted)}"
-    if found.arrays.keys() != wanted.arrays.keys():
-        return f"{list(found.arrays)} for {list(wanted.arrays)}"
-    for name, array in found.arrays.items():
-        text = _apart(array, wanted.arrays[name])
+    return next((f"{d.part}: {d.text}" for d in differences(found, wanted)), "")
+
+
+def differences(found: Answer, wanted: Answer) -> Iterator[Difference]:
+    if found.error or wanted.error:
+        if found.error != wanted.error:
+            yield Difference("refusal", f"{_said(found)} for {_said(wanted)}")
+        return
+    for name in sorted(found.arrays.keys() | wanted.arrays.keys()):
+        mine, theirs = found.arrays.get(name), wanted.arrays.get(name)
+        if mine is None or theirs is None:
+            text = "nothing for an array" if mine is None else "an array for nothing"
+        else:
+            text = _apart(mine, theirs)
         if text:
-            return f"{name}: {text}"
-    return ""
+            yield Difference(name, text, mine, theirs)
 
 
 def _said(answer: Answer) -> str:

@@ -146,6 +146,9 @@ def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
         f"{show(a_values.shape)} and {show(a_shape.shape)}",
     )
     require(
+        len(a_indices) == len(a_values), f"Dimensions {len(a_indices)} and {len(a_values)} are not compatible"
+    )
+    require(
         len(a_shape) == b.ndim, f"Two operands have different ranks; received: {len(a_shape)} and {b.ndim}"
     )
     for i, (x, y) in enumerate(zip(a_shape.tolist(), b.shape)):
@@ -177,6 +180,7 @@ def _(rng):
     twice = np.array([[1], [1]]), np.array([1.0, 2.0]), np.array([3])
     yield Sample(*twice, rng.normal(size=3), note="a place twice")
     yield ErrorSample(*SMALL, np.zeros((4, 4)), raises="no broadcasting is supported")
+    yield ErrorSample(twice[0], np.array([1.0]), twice[2], np.zeros(3), raises="2 and 1 are not compatible")
 
 
 # -- SparseTensorDenseMatMul --------------------------------------------------------------------

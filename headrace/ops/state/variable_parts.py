@@ -53,6 +53,11 @@ def resource_gather(resource, indices, *, batch_dims, dtype):
         f"params must have at least {batch_dims} (batch_dims) dimensions but it has shape "
         f"{show(params.shape)}",
     )
+    batches = params.shape[:batch_dims], indices.shape[:batch_dims]
+    require(
+        batches[0] == batches[1],
+        f"the batches of params and indices are not the same: {show(batches[0])} and {show(batches[1])}",
+    )
     check_places(indices, params.shape[batch_dims])
     if not batch_dims:
         return params[indices]
@@ -92,6 +97,8 @@ def _(rng):
     cube = rng.normal(size=(2, 3, 2))
     yield Sample(cube, np.array([[2, 0], [1, 1]]), dtype=dtypes.float64, batch_dims=1)
     yield ErrorSample(table, np.array([5]), dtype=dtypes.float64, raises=r"indices\[0\] = 5")
+    other = np.array([[2, 0]])
+    yield ErrorSample(cube, other, dtype=dtypes.float64, batch_dims=1, raises="batches of params and indices")
 
 
 def shape_of_variable(handle: Tensor, out_type: DType = dtypes.int32) -> Tensor:

@@ -27,8 +27,9 @@ class Entry(NamedTuple):
 def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]) -> list[Entry]:
     """The spec, one entry per dimension: the ellipsis (or the end) stands for what is not named."""
     count = len(strides)
+    # Bits behind the spec say nothing, but a second one is refused there too, as in TF.
+    require(masks["ellipsis_mask"].bit_count() < 2, "Multiple ellipses in slice spec not allowed")
     ellipsis = [i for i in range(count) if masks["ellipsis_mask"] >> i & 1]
-    require(len(ellipsis) < 2, "Multiple ellipses in slice spec not allowed")
     at = ellipsis[0] if ellipsis else count
     named = [i for i in range(count) if i != at]
     consuming = [i for i in named if not masks["new_axis_mask"] >> i & 1]
