@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,11 +24,12 @@ LOOSE = {"float64": 1e-9, "float32": 2e-5, "float16": 6e-3, "bfloat16": 4e-2}
 
 @dataclass
 class Answer:
-    """Arrays by what they are, or the class and the words of an error."""
+    """Arrays by what they are, or the class and the words of an error; gradients, if they were wanted."""
 
     arrays: dict[str, Any] = field(default_factory=dict)
     error: str = ""
     message: str = ""
+    gradients: Answer | None = None
 
 
 @contextmanager
@@ -46,10 +47,14 @@ def mode(compile: str) -> Iterator[None]:
 
 def answer(call: Call, compile: str, with_gradients: bool = False) -> Answer:
     """The call in a graph of its own: by the reference (`compile` is "0") or compiled ("always")."""
+    with mode(compile), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Converting sparse IndexedSlices")
+        return _caught(lambda: _Built(call).answer(with_gradients))
+
+
+def _caught(run: Callable[[], Answer]) -> Answer:
     try:
-        with mode(compile), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Converting sparse IndexedSlices")
-            return _Built(call).answer(with_gradients)
+        return run()
     except (tf.errors.OpError, ValueError, TypeError, OverflowError) as error:
         return Answer(error=_class(error), message=str(error))
     except (LookupError, NotImplementedError, CompilerFault) as error:
@@ -96,21 +101,29 @@ class _Built:
             for k, variable in enumerate(self.variables):
                 found.arrays[f"variable {k}"] = as_array(session.run(variable.value()))
             if with_gradients and GRADIENTS.get(self.call.op.name) is not None:
-                self.add_gradients(session, outputs, values, found)
+                found.gradients = _caught(lambda: self.gradients(session, outputs, values or []))
         return found
 
-    def add_gradients(self, session: Any, outputs: Any, values: Any, found: Answer) -> None:
-        rng = np.random.default_rng(1)
-        xs = [t for t in self.feeds if t.dtype.is_floating]
-        pairs = [(t, v) for t, v in zip(outputs, values) if t.dtype.base_dtype.is_floating]
+    def gradients(self, session: Any, outputs: Any, values: Any) -> Answer:
+        """Of what is fed, with arbitrary gradients of the outputs."""
+        rng, found = np.random.default_rng(1), Answer()
+        xs = [t for t in self.feeds if t.dtype.is_floating or t.dtype.is_complex]
+        pairs = [(t, v) for t, v in zip(outputs, values) if t.dtype.base_dtype.kind in "fc"]
         if not xs or not pairs:
-            return
+            return found
         with self.graph.as_default():
-            dys = [tf.constant(rng.normal(size=np.shape(v)), t.dtype.base_dtype) for t, v in pairs]
+            dys = [tf.constant(weights(rng, v), t.dtype.base_dtype) for t, v in pairs]
             made = tf.gradients([t for t, _ in pairs], xs, grad_ys=dys)
             named = {f"gradient {k}": tf.convert_to_tensor(g) for k, g in enumerate(made) if g is not None}
         for name, value in session.run(named, self.feeds).items():
             found.arrays[name] = np.asarray(value)
+        return found
+
+
+def weights(rng: np.random.Generator, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    drawn = rng.normal(size=array.shape)
+    return np.asarray(drawn + 1j * drawn[::-1] if array.dtype.kind == "c" else drawn).astype(array.dtype)
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -128,6 +141,7 @@ class Difference:
     text: str
     found: np.ndarray | None = None
     wanted: np.ndarray | None = None
+    refusals: tuple[str, str] = ("", "")  # what each says who refuses the call
 
 
 def difference(found: Answer, wanted: Answer) -> str:
@@ -138,7 +152,11 @@ def difference(found: Answer, wanted: Answer) -> str:
 def differences(found: Answer, wanted: Answer) -> Iterator[Difference]:
     if found.error or wanted.error:
         if found.error != wanted.error:
-            yield Difference("refusal", f"{_said(found)} for {_said(wanted)}")
+            yield Difference(
+                "refusal",
+                f"{_said(found)} for {_said(wanted)}",
+                refusals=tuple(a.message or a.error for a in (found, wanted)),
+            )
         return
     for name in sorted(found.arrays.keys() | wanted.arrays.keys()):
         mine, theirs = found.arrays.get(name), wanted.arrays.get(name)
@@ -148,6 +166,8 @@ def differences(found: Answer, wanted: Answer) -> Iterator[Difference]:
             text = _apart(mine, theirs)
         if text:
             yield Difference(name, text, mine, theirs)
+    if found.gradients is not None and wanted.gradients is not None:
+        yield from differences(found.gradients, wanted.gradients)
 
 
 def _said(answer: Answer) -> str:

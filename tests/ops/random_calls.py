@@ -20,7 +20,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype, resource
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.samples import Sample
+from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DIFFERENT_EACH_TIME, ELEMENTWISE, HOST
 
 # What an op that takes any type is tried with.
@@ -98,6 +98,17 @@ def calls(op: Op, seed: int, count: int) -> Iterator[Call]:
             call.changes.append(name)
         if not _may_be_huge(call):
             yield call
+
+
+def refused_calls(op: Op) -> Iterator[Call]:
+    """The samples of an op that it refuses, with the graph knowing little, and much."""
+    assert op.sample_rule is not None
+    for sample in op.sample_rule(np.random.default_rng(zlib.crc32(op.name.encode()))):
+        if isinstance(sample, ErrorSample):
+            inputs = [_own(x) for x in sample.inputs]
+            yield Call(op, inputs, dict(sample.attrs), is_hidden=True, changes=["refused"])
+            known = set(range(1, len(inputs)))
+            yield Call(op, inputs, dict(sample.attrs), known, changes=["refused"])
 
 
 def _may_be_huge(call: Call) -> bool:

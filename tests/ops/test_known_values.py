@@ -24,6 +24,10 @@ CALLS = [
     ("Igammac", [F(2), F(1)], {}, [F(0.7357589)]),
     ("Betainc", [F(2), F(1), F(0.5)], {}, [F(0.25)]),
     ("Igamma", [f(NAN, -1, 0), f(0, 0, 0)], {}, [f(0, 0, 0)]),
+    (
+        "QuantizeAndDequantizeV2", [f(-7, 0, 3), F(-1.5), F(-0.5)],
+        {"signed_input": False, "num_bits": 4, "range_given": True}, [f(0, 0, 0)],
+    ),
     ("RandomGammaGrad", [f(0.5, 2), f(0, 0)], {}, [f(0, 0)]),
     (
         "ResizeArea", [f(*range(8), shape=(1, 1, 4, 2)), np.array([3, 2], np.int32)],

@@ -13,7 +13,8 @@ from headrace.core.errors import AbortedError, require
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.ops.declaration.declare import Op, op, primitive
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_rules import none, same, scalar
+from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.declaration.shape_rules import none, same
 from headrace.ops.declaration.signature import Int, String, Type
 from headrace.ops.declaration.traits import (
     ALLOWS_UNINITIALIZED,
@@ -82,7 +83,7 @@ next_iteration = _flow("NextIteration", _PASSES, NEXT_ITERATION, same, {"T": Typ
 ref_next_iteration = _flow("RefNextIteration", _PASSES_REF, NEXT_ITERATION, same, {"T": Type()})
 
 
-@op("LoopCond", "input: bool -> output: bool", shape=scalar)
+@op("LoopCond", "input: bool -> output: bool", shape=lambda input: with_rank(input, 0))
 def loop_cond(input):
     """The condition of a loop."""
     return input
@@ -91,6 +92,7 @@ def loop_cond(input):
 @loop_cond.samples
 def _(rng):
     yield Sample(np.array(True))
+    yield ErrorSample(np.array([True]), raises="must be rank 0 but is rank 1")
 
 
 @op("ControlTrigger", "->", shape=none, traits={CONTROL_FLOW})

@@ -120,6 +120,7 @@ def _(rng):
     yield ErrorSample(
         np.array([2], np.int32), np.array(-3, np.int32), element_dtype=float32, raises="non negative number"
     )
+    yield ErrorSample(np.array([-3], np.int32), np.int32(2), element_dtype=float32, raises="must be >= -1")
 
 
 # -- one element ----------------------------------------------------------------------------------

@@ -109,4 +109,6 @@ def described(vector):
         if vector != -1:
             refuse("The only valid scalar shape tensor is the fully unknown shape specified as -1.")
         return UNKNOWN
+    for size in vector.tolist():
+        require(size >= -1, f"Dimension {size} must be >= -1")
     return make_shape(None if s < 0 else int(s) for s in vector)

@@ -347,11 +347,8 @@ def arg_shape(input, dimension):
 def _arg(choose, x, dimension, output_type):
     axis = int(dimension)
     require(
-        -x.ndim <= axis < x.ndim or (x.ndim == 0 and axis in (0, -1)),
-        f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}",
+        -x.ndim <= axis < x.ndim, f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}"
     )
-    if x.ndim == 0:
-        return np.zeros((), output_type.numpy)
     rest = x.shape[: axis % x.ndim] + x.shape[axis % x.ndim + 1 :]
     require(x.shape[axis] > 0 or 0 in rest, f"Reduction axis {axis} is empty in shape {list(x.shape)}")
     if x.shape[axis] == 0:
@@ -409,6 +406,7 @@ def _arg_op(name, choose, doc, kind) -> Op:
         yield Sample(np.zeros((0, 3)), np.array(1), note="empty", grad=False)
         yield ErrorSample(np.zeros((2, 0)), np.array(1), raises="is empty")
         yield ErrorSample(np.zeros((2, 3)), np.array(2), raises="in the range")
+        yield ErrorSample(np.zeros(()), np.array(0), raises="in the range")
 
     return reference
 

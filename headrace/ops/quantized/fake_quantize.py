@@ -270,7 +270,7 @@ def _through(x, low, high, signed, num_bits, given, narrow=False, turn=np.rint):
         else:
             scale, back = from_high, kind(high / kind(last))
             low = kind(kind(first) * back)
-        held = np.minimum(np.maximum(x, low), high) if given else x
+        held = clamp(x, low, high) if given else x
         return (turn(held * scale) * back).astype(x.dtype)
 
 

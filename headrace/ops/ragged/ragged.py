@@ -93,9 +93,12 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     rising = np.where(deltas > 0, starts < limits, starts > limits)
     lengths = np.where(rising, lengths, 0).astype(np.int64)
     splits = np.concatenate([[0], np.cumsum(lengths)])
-    row = row_ids(splits)
-    steps = places(splits).astype(starts.dtype)
-    return splits.astype(Tsplits.numpy), (starts[row] + steps * deltas[row]).astype(starts.dtype)
+    values = np.empty(splits[-1], starts.dtype)  # one array, which may be a large part of the memory
+    for first, last, start, delta in zip(splits[:-1], splits[1:], starts, deltas):
+        row = values[first:last]
+        row[:1], row[1:] = start, delta
+        np.cumsum(row, out=row, dtype=row.dtype)
+    return splits.astype(Tsplits.numpy), values
 
 
 ragged_range.no_gradient()

@@ -76,13 +76,14 @@ def _as_hash(value):
     internal_type=KINDS,
     shape=lambda *inputs: [make_shape(s) for s in ((None, 2), (None,), (2,))],
 )
-def sparse_cross(indices, values, shapes, dense_inputs, *, hashed_output, num_buckets, hash_key):
+def sparse_cross(indices, values, shapes, dense_inputs, *, num_buckets, hash_key, out_type):
     """All combinations of the values that features have in a row, the last feature fastest.
 
     A combination is its values joined by "_X_", or a hash of them below `num_buckets`.
     """
     rows = _check(indices, values, shapes, dense_inputs)
-    convert = _as_hash if hashed_output else _as_text
+    is_hashed = out_type is int64  # TF has a kernel for each type, and does not look at hashed_output
+    convert = _as_hash if is_hashed else _as_text
     columns = list(_columns(indices, values, dense_inputs, rows, convert))
     places, crosses, widest = [], [], 0
     for row in range(rows):
@@ -91,7 +92,7 @@ def sparse_cross(indices, values, shapes, dense_inputs, *, hashed_output, num_bu
         crosses += found
         widest = max(widest, len(found))
     limit = num_buckets or np.iinfo(np.int64).max
-    if hashed_output:
+    if is_hashed:
         out = np.array([_hash(cross, hash_key & M) % limit for cross in crosses], np.int64)
     else:
         out = np.empty(len(crosses), object)
@@ -119,6 +120,7 @@ def _(rng):
     yield Sample(
         [places] * 2, [words, np.arange(3)], [shape] * 2, [], hashed_output=True, out_type=int64, **hashed
     )
+    yield Sample([places], [words], [shape], [], hashed_output=True, out_type=string, **common)
     yield Sample([], [], [], [numbers, numbers], hashed_output=True, out_type=int64, **hashed)
     yield ErrorSample(
         [places] * 2,

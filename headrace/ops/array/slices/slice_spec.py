@@ -28,7 +28,8 @@ def entries(begin: Any, end: Any, strides: Any, rank: int, masks: dict[str, int]
     """The spec, one entry per dimension: the ellipsis (or the end) stands for what is not named."""
     count = len(strides)
     # Bits behind the spec say nothing, but a second one is refused there too, as in TF.
-    require(masks["ellipsis_mask"].bit_count() < 2, "Multiple ellipses in slice spec not allowed")
+    mask = masks["ellipsis_mask"]
+    require(mask & (mask - 1) == 0, "Multiple ellipses in slice spec not allowed")
     ellipsis = [i for i in range(count) if masks["ellipsis_mask"] >> i & 1]
     at = ellipsis[0] if ellipsis else count
     named = [i for i in range(count) if i != at]

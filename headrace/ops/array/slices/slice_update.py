@@ -95,7 +95,8 @@ def tensor_strided_slice_update(input, begin, end, strides, value, **masks):
     out = np.array(input)
     place = index_of(out.shape, begin, end, strides, masks)
     _check(out[place], value)
-    out[place] = value
+    if out[place].size:
+        out[place] = value
     return out
 
 
@@ -112,3 +113,4 @@ def _(node, dy):
 def _(rng):
     bounds = [np.array(v, np.int32) for v in ([1, 0], [3, 5], [1, 2])]
     yield Sample(rng.normal(size=(4, 5)), *bounds, rng.normal(size=(2, 3)))
+    yield Sample(rng.normal(size=(1, 5)), *bounds, rng.normal(size=(2, 3)), note="no place", grad=False)

@@ -187,7 +187,8 @@ def _(rng):
     yield ErrorSample(np.ones(3), *_spec([0], [1], [0]), raises="must be non-zero")
     yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), raises="only 1 dims")
     yield ErrorSample(np.ones(3), *_spec([0, 0], [1, 1], [1, 1]), ellipsis_mask=3, raises="Multiple ellipses")
-    yield ErrorSample(np.ones(3), *_spec([0], [1], [1]), ellipsis_mask=6, raises="Multiple ellipses")
+    for mask in (6, -1):
+        yield ErrorSample(np.ones(3), *_spec([0], [1], [1]), ellipsis_mask=mask, raises="Multiple ellipses")
 
 
 # -- StridedSliceGrad ---------------------------------------------------------------------------

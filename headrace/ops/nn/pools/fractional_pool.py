@@ -259,6 +259,10 @@ def fractional_avg_pool_grad(
     for name, n in zip(("Batch", "Rows", "Columns", "Depth"), sizes):
         require(n > 0, f"{name} dimension of input must not be 0")
     check_sequences(dy, sizes, row_pooling_sequence, col_pooling_sequence)
+    require(
+        [*dy.shape[::3]] == sizes[::3],
+        f"out_backprop {list(dy.shape)} does not belong to an input of shape {sizes}",
+    )
     rows = ranges(row_pooling_sequence[: dy.shape[1] + 1], sizes[1], overlapping)
     columns = ranges(col_pooling_sequence[: dy.shape[2] + 1], sizes[2], overlapping)
     share = dy.astype(np.float64) / window_areas(rows, columns)
@@ -312,3 +316,4 @@ def _(rng):
         dy = rng.normal(size=(2, 3, 4, 2))
         yield Sample(np.array([2, 5, 6, 2]), dy, ROWS, COLUMNS, overlapping=overlapping, grad=False)
     yield ErrorSample(np.array([2, 5, 6, 2]), dy, ROWS - 1, COLUMNS, raises="must not be negative")
+    yield ErrorSample(np.array([2, 5, 6, 2]), dy[..., :1], ROWS, COLUMNS, raises="does not belong to")

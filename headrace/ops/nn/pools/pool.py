@@ -363,7 +363,7 @@ def _(node, ddx):
 @max_pool_grad.library("onednn")
 def _(x, y, dy, out, *, ksize, strides, padding, data_format):
     order = order_of(4, data_format)
-    if y.shape != dy.shape:
+    if y.shape != dy.shape or strides[channel_axis(data_format)] != 1:
         raise Decline("shapes that do not fit")
     return LibraryCall(
         "max_pool_data",
@@ -390,6 +390,8 @@ def _(rng):
     yield Sample(x, x[:, :1, :1], x[:, :1, :1], **PLAIN, note="equal maxima", grad=False)
     yield ErrorSample(x, x, x, **PLAIN, raises="Expected orig_output shape")
     yield ErrorSample(x, x[:, :1, :1], x, **PLAIN, raises="Expected grad shape")
+    deep = PLAIN | {"strides": [1, 2, 2, 2]}
+    yield ErrorSample(x, x[:, :1, :1], x[:, :1, :1], **deep, raises="not yet supported on the depth")
 
 
 # -- and the gradient of that -------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""The tables of docs/differences.md, as the tests read them.
+
+    for entry in entries(): entry.ops, entry.alternatives
+    is_listed(case)                 whether a difference from TensorFlow stands there
+
+The first column of a table names ops, the second the conditions under which they differ
+(tests/ops/conditions.py): all of them hold, or all of another group behind `or`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.ops.conditions import Case, holds
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "differences.md"
+
+
+@dataclass(frozen=True)
+class Entry:
+    ops: frozenset[str]
+    alternatives: tuple[tuple[str, ...], ...]
+    line: int
+
+    def covers(self, case: Case) -> bool:
+        return case.call.op.name in self.ops and any(
+            all(holds(c, case) for c in group) for group in self.alternatives
+        )
+
+
+@cache
+def entries() -> list[Entry]:
+    found = []
+    for number, line in enumerate(DOCUMENT.read_text().splitlines(), 1):
+        cells = line.split("|")
+        if not line.startswith("| `") or len(cells) < 5:
+            continue
+        names = frozenset(re.findall(r"`(\w+)`", cells[1]))
+        groups = tuple(tuple(re.findall(r"`([^`]+)`", g)) for g in re.split(r"\bor\b", cells[2]))
+        found.append(Entry(names, groups, number))
+    return found
+
+
+def is_listed(case: Case) -> bool:
+    return any(entry.covers(case) for entry in entries())
