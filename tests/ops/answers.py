@@ -123,7 +123,7 @@ class _Built:
 def weights(rng: np.random.Generator, value: Any) -> np.ndarray:
     array = np.asarray(value)
     drawn = rng.normal(size=array.shape)
-    return np.asarray(drawn + 1j * drawn[::-1] if array.dtype.kind == "c" else drawn).astype(array.dtype)
+    return np.asarray(drawn * (1 - 0.5j) if array.dtype.kind == "c" else drawn).astype(array.dtype)
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -191,6 +191,15 @@ def _overlaps_as_allowed(case: Case) -> bool:
     return bool((np.abs(overlap - most) < 1e-5).any())
 
 
+def _has_other_length(case: Case) -> bool:
+    """A transform longer or shorter than what there is to be transformed."""
+    x, length = case.call.inputs[:2]
+    sizes = [*x.shape[-length.size :]]
+    if x.dtype.kind == "c":
+        sizes[-1] = 2 * (sizes[-1] - 1)
+    return sizes != length.tolist()
+
+
 def _is_soft(case: Case) -> bool:
     """Boxes lose some of their score, where sigma is given."""
     names = [a.name for a in case.call.op.signature.inputs]
@@ -326,6 +335,7 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "singular": _is_singular,
     "ties": _has_ties,
     "overlap as allowed": _overlaps_as_allowed,
+    "other length": _has_other_length,
     "soft": _is_soft,
     "blank labels": _has_blank_labels,
     "mixed types": _has_mixed_types,

@@ -3,14 +3,15 @@
     for entry in entries(): entry.ops, entry.alternatives
     is_listed(case)                 whether a difference from TensorFlow stands there
 
-The first column of a table names ops, the second the conditions under which they differ
-(tests/ops/conditions.py): all of them hold, or all of another group behind `or`.
+The first column of a table names ops (`*` stands for any letters), the second the conditions under which
+they differ (tests/ops/conditions.py): all of them hold, or all of another group behind `or`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -26,9 +27,12 @@ class Entry:
     line: int
 
     def covers(self, case: Case) -> bool:
-        return case.call.op.name in self.ops and any(
+        return self.names(case.call.op.name) and any(
             all(holds(c, case) for c in group) for group in self.alternatives
         )
+
+    def names(self, op: str) -> bool:
+        return op in self.ops or any("*" in o and fnmatchcase(op, o) for o in self.ops)
 
 
 @cache
@@ -38,7 +42,7 @@ def entries() -> list[Entry]:
         cells = line.split("|")
         if not line.startswith("| `") or len(cells) < 5:
             continue
-        names = frozenset(re.findall(r"`(\w+)`", cells[1]))
+        names = frozenset(re.findall(r"`([\w*]+)`", cells[1]))
         groups = tuple(tuple(re.findall(r"`([^`]+)`", g)) for g in re.split(r"\bor\b", cells[2]))
         found.append(Entry(names, groups, number))
     return found

@@ -196,7 +196,7 @@ def resized(array: np.ndarray, axis: int, size: int) -> np.ndarray:
     if array.shape[axis]:
         return np.take(array, np.arange(size) % array.shape[axis], axis)
     shape = [size if k == axis else n for k, n in enumerate(array.shape)]
-    return np.full(shape, b"" if array.dtype == object else array.dtype.type(0))
+    return np.full(shape, b"", object) if array.dtype == object else np.zeros(shape, array.dtype)
 
 
 def other_rank(call: Call, rng: Rng) -> None:

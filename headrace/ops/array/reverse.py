@@ -44,6 +44,8 @@ def reverse_shape(tensor, dims):
 @op("Reverse", "tensor: T, dims: bool -> output: T", T=(*_BEFORE_BFLOAT, *_AFTER_BFLOAT), shape=reverse_shape)
 def reverse(tensor, dims):
     """The tensor, reversed along the axes whose entry in `dims` is true."""
+    if not tensor.ndim:  # TF does not look at the axes of a scalar
+        return tensor
     require(dims.ndim == 1, f"'dims' must be 1-dimension, not {dims.ndim}")
     require(
         dims.size == tensor.ndim,
@@ -92,6 +94,8 @@ def reverse_v2_shape(tensor, axis):
 )
 def reverse_v2(tensor, axis):
     """The tensor, reversed along the axes given."""
+    if not tensor.ndim:
+        return tensor
     require(axis.ndim == 1, f"'dims' must be 1-dimension, not {axis.ndim}")
     return np.asarray(np.flip(tensor, _checked_axes(axis, tensor.ndim)), order="C")
 
@@ -105,7 +109,7 @@ def _(node, dy):
 def _(e, x, axis):
     if axis.value is None:
         raise Decline("the axes are not known")
-    turned = _checked_axes(axis.value, len(x.shape))
+    turned = _checked_axes(axis.value, len(x.shape)) if x.shape else ()
 
     def element(*i):
         return x[tuple(n - 1 - k if a in turned else k for a, (k, n) in enumerate(zip(i, x.shape)))]

@@ -184,6 +184,8 @@ def mfcc(
         bands >= 1 and rate > 0 and bins >= 2 and 0 <= low < high and 1 <= dct_coefficient_count <= bands,
         f"Mfcc initialization failed for channel count {bins} and sample rate {rate}",
     )
+    if bins <= int(high / (0.5 * rate / (bins - 1))):  # TF finds the spectrum too short, and says nothing
+        return np.zeros((*spectrogram.shape[:2], dct_coefficient_count), np.float32)
     band, energy = mel_energy(spectrogram, rate, bands, low, high)
     # A band that no frequency lies in has the floor's logarithm; of what all bands have in common a
     # cosine transform keeps the first coefficient alone.
@@ -238,7 +240,7 @@ def _(rng):
     yield Sample(outside, np.int32(16000), dtypes=False, grad=False, note="NaN outside")
     yield Sample(
         spectrogram[..., :4],
-        np.int32(2),
+        np.int32(16),
         upper_frequency_limit=5.0,
         lower_frequency_limit=1.0,
         filterbank_channel_count=2**31 - 1,
@@ -247,4 +249,7 @@ def _(rng):
         grad=False,
         note="more bands than memory holds",
     )
+    few = {"upper_frequency_limit": 5.0, "filterbank_channel_count": 2, "dct_coefficient_count": 2}
+    few["lower_frequency_limit"] = 1.0
+    yield Sample(spectrogram[..., :4], np.int32(2), **few, dtypes=False, grad=False, note="too short")
     yield ErrorSample(spectrogram, np.int32(-1), raises="Mfcc initialization failed")

@@ -6,6 +6,7 @@ A message type is one of TF's own ("local://"), or of a FileDescriptorSet that i
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -219,8 +220,9 @@ def encode_proto(sizes, values, *, field_names, message_type, descriptor_source,
         sizes.shape == (*batch, len(fields)),
         f"sizes should be batch_size + [len(field_names)]: it has shape {list(sizes.shape)}",
     )
-    rows = [value.reshape(-1, value.shape[-1]) for value in values]
-    counts = sizes.reshape(-1, len(fields))
+    many = math.prod(batch)
+    rows = [value.reshape(many, value.shape[-1]) for value in values]
+    counts = sizes.reshape(many, len(fields))
     for field, row, count in zip(fields, rows, counts.T):
         require(
             ((count >= 0) & (count <= row.shape[1])).all(),
@@ -295,6 +297,8 @@ def _(rng):
         field_names=["value"],
         message_type="tensorflow.FloatList",
     )
+    nothing = np.zeros((0, 1), np.int32), [np.zeros((0, 0), np.float32)]
+    yield Sample(*nothing, field_names=["value"], message_type="tensorflow.FloatList", note="empty")
     parts = strings([proto.TensorShapeProto.Dim(size=7).SerializeToString(), b""], (1, 2))
     yield Sample(
         np.array([[2, 1]], np.int32),

@@ -171,8 +171,7 @@ def ctc_loss(
     and its gradient."""
     _check(inputs, labels_indices, labels_values, sequence_length)
     _, batch, classes = inputs.shape
-    places = labels_indices[:, :2]
-    check_order(places, (batch, int(places[:, 1].max(initial=-1)) + 1))
+    check_order(labels_indices, (batch, int(labels_indices[:, 1].max(initial=-1)) + 1))
     given = label_lists(labels_indices, labels_values, batch)
     labels = [cleaned(l, b, classes, preprocess_collapse_repeated) for b, l in enumerate(given)]
     used = sequence_length > 0
@@ -202,6 +201,7 @@ def _check(inputs, indices, values, lengths):
     require(
         indices.shape[1] > 1, f"labels_indices second dimension must be >= 1. Received {indices.shape[1]}"
     )
+    require(indices.shape[1] == 2, "Order length must be SparseTensor rank.")
     require(values.ndim == 1, "labels_values is not a vector")
     times, batch = inputs.shape[:2]
     require(times != 0, "Max time or first dimension of input cannot be 0.")
@@ -254,5 +254,7 @@ def _(rng):
     yield ErrorSample(x, indices, values, short, raises="Not enough time for target transition")
     yield ErrorSample(x, indices[:5], values[:5], lengths, raises="Labels length is zero in batch 2")
     yield ErrorSample(x, indices, values - 1, lengths, raises="nonnegative integers")
+    cube = np.concatenate([indices, indices[:, :1]], 1)
+    yield ErrorSample(x, cube, values, lengths, raises="must be SparseTensor rank")
     twice = indices[[0, 1, 2, 2, 4, 5]]
     yield ErrorSample(x, twice, values, lengths, raises=r"indices\[3\] = \[1,0\] is repeated")
