@@ -298,6 +298,31 @@ def _is_one_step(case: Case) -> bool:
     return bool(np.isfinite(far).all() and np.allclose(far, far[:1], 1e-2))
 
 
+def _is_below_normal(case: Case) -> bool:
+    """Everywhere by less than the least normal number: processors may take these for zeros."""
+    pair, found = _pair(case), case.difference.found
+    if pair is None or found is None or found.dtype.kind not in "fcV":
+        return False
+    least = float(as_dtype(found.real.dtype if found.dtype.kind == "c" else found.dtype).max) ** -1
+    with np.errstate(invalid="ignore"):
+        far = np.abs(pair[0] - pair[1])
+    return bool((far[~(np.isnan(pair[0]) & np.isnan(pair[1])) & (pair[0] != pair[1])] < 8 * least).all())
+
+
+def _is_near_zero(case: Case) -> bool:
+    """By what rounding leaves of a difference of two numbers near one."""
+    pair, found = _pair(case), case.difference.found
+    if pair is None or found is None or found.dtype.kind != "f":
+        return False
+    return bool((np.abs(pair[0] - pair[1]) < 4 * np.finfo(found.dtype).eps).all())
+
+
+def _both_broadcast(case: Case) -> bool:
+    """Two inputs, neither of which has the shape of the result."""
+    a, b = (np.shape(x) for x in case.call.inputs[:2])
+    return np.broadcast_shapes(a, b) not in (a, b)
+
+
 def _has_other_signs(case: Case) -> bool:
     """The same numbers but for a factor of magnitude one."""
     pair = _pair(case)
@@ -348,6 +373,9 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "places": _is_at_places,
     "TF strange": _is_tf_strange,
     "single precision": _is_of_single_precision,
+    "below normal": _is_below_normal,
+    "near zero": _is_near_zero,
+    "both broadcast": _both_broadcast,
     "one step": _is_one_step,
     "signs": _has_other_signs,
     "first rows": _has_the_same_first_rows,

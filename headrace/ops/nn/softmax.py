@@ -256,6 +256,8 @@ def _(node, dloss, dback):
 @sparse_softmax_cross_entropy_with_logits.lower
 def _(e, features, labels):
     rows, n = features.shape
+    if not n:
+        raise Decline("there are no classes")
     refusal = f"Received a label value of {{value}} which is outside the valid range of [0, {n})."
     top = e.compute((rows,), lambda i: e.reduce("max", n, lambda j: features[i, j]))
     low = e.compute((rows, n), lambda i, j: features[i, j] - top[i])
@@ -280,4 +282,5 @@ def _(rng):
     yield Sample(np.array([[-1e4, 0.0, 1e4]]), np.array([2]), note="no overflow", grad=False)
     yield Sample(np.zeros((0, 4)), np.zeros(0, np.int64), note="empty")
     yield ErrorSample(np.ones((2, 3)), np.array([0, 3]), raises="label value of 3 which is outside")
+    yield ErrorSample(np.ones((0, 0)), np.zeros(0, np.int64), raises="at least one class")
     yield ErrorSample(np.ones((2, 3)), np.array([0]), raises="Dimensions must be equal")

@@ -307,7 +307,7 @@ def reshape_shape(tensor, shape, *ranges):
 )
 def quantized_reshape(tensor, shape, input_min, input_max):
     """The same numbers in another shape; the range goes with them."""
-    return reshape.reshape.reference(tensor, shape), input_min, input_max
+    return reshape.reshape.reference(tensor, shape), *(x.reshape(()) for x in (input_min, input_max))
 
 
 @quantized_reshape.samples

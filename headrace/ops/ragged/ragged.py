@@ -91,6 +91,8 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     else:
         lengths = np.ceil(np.abs((limits - starts).astype(np.float64) / deltas.astype(np.float64)))
     rising = np.where(deltas > 0, starts < limits, starts > limits)
+    most = np.iinfo(np.int64).max
+    require(np.all(np.where(rising, lengths, 0) < most), f"Requires ((limit - start) / delta) <= {most}")
     lengths = np.where(rising, lengths, 0).astype(np.int64)
     splits = np.concatenate([[0], np.cumsum(lengths)])
     values = np.empty(splits[-1], starts.dtype)  # one array, which may be a large part of the memory
@@ -110,6 +112,7 @@ def _(rng):
     yield Sample(np.array([0, 5]), np.array([3, 2]), np.array([2, -1]))
     yield Sample(np.array(0.5), np.array(2.0), np.array(0.5), T=float64, note="scalars")
     yield ErrorSample(np.int32(0), np.int32(3), np.int32(0), raises="Requires delta != 0")
+    yield ErrorSample(np.array(0.0), np.array(1e300), np.array(1.0), raises="limit - start")
 
 
 # -- RaggedGather -------------------------------------------------------------------------------
