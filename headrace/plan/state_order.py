@@ -143,19 +143,18 @@ class _Order:
 
     def run(self, accesses: Iterable[_Access]) -> Plan:
         """The plan with edges from each write to the next accesses of its variable, and from reads to the
-        next write."""
-        written: dict[Variable, _Access] = {}
+        next write.  An access that edges put before an earlier one (a loop stands where it begins) hides
+        nothing: whoever follows waits for both."""
+        written: dict[Variable, list[_Access]] = {}
         read: dict[Variable, list[_Access]] = {}
         for access in accesses:
             for variable, writes in access.writes.items():
-                before = [written[variable]] if variable in written else []
+                open_writes = [a for a in written.get(variable, ()) if not self._join(a, access)]
                 if writes:
-                    before += read.pop(variable, [])
-                    written[variable] = access
+                    read[variable] = [a for a in read.get(variable, ()) if not self._join(a, access)]
+                    written[variable] = [*open_writes, access]
                 else:
                     read.setdefault(variable, []).append(access)
-                for earlier in before:
-                    self._join(earlier, access)
         if not self.news:
             return self.plan
         nodes = [
@@ -182,17 +181,20 @@ class _Order:
         )
         return marker
 
-    def _join(self, earlier: _Access, later: _Access) -> None:
+    def _join(self, earlier: _Access, later: _Access) -> bool:
+        """Whether the later one now waits for the earlier; not where it is the other way round by
+        their own edges, at least in part."""
         if not earlier.exits:  # a branch that gives no value: nobody can wait for it, so it waits
             earlier, later = later, earlier
         pairs = [(source, name) for source in earlier.exits for name in later.entries]
         if any(self._leads(name, source) for source, name in pairs):
-            return  # the other way round by their own edges, at least in part
+            return False
         for source, name in pairs:
             is_risky = source in self.late and name in self.early
             if not is_risky and source not in _sources(self.plan.nodes[name]):
                 self.news.setdefault(name, []).append(source)
                 self.users.setdefault(source, set()).add(name)
+        return True
 
     def _leads(self, name: str, to: str) -> bool:
         """Whether a path leads from one node to another: the edge back would close a cycle."""

@@ -427,3 +427,22 @@ def test_two_loops_on_two_devices_one_after_the_other(mode):
     with tf.control_dependencies([first]):
         second = turns(3, lambda: v.assign_sub(-2.5), tf.identity(first))
     assert steps(second, 3, device_count={"CPU": 3}) == [27.0, 84.0, 141.0]
+
+
+def test_a_writer_that_feeds_a_loop_hides_no_earlier_read(mode):
+    """The loop stands where it begins, before the writer whose result it takes; the branch after the
+    loop writes, the last writer must still wait for what reads in between."""
+    v, w = variable([-2.5, -2.5]), variable([3.0, 3.0])
+    start = tf.scatter_update(v, [1, 0], w * 2.0)
+    loop = tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, x + start), [0, w * 1.0])[1]
+    branch = tf.cond(unknown(False), lambda: v.assign_sub(w), lambda: w.assign_sub(w))
+    with tf.device("/cpu:1"):
+        last = tf.scatter_update(v, [0], tf.reshape(tf.reduce_sum(branch), [1]))
+    with tf.control_dependencies([loop]), tf.device("/cpu:2"):
+        kept = v.assign(0.75 * v + 0.25 * v)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session:
+        found = set()
+        for _ in range(40):
+            session.run(tf.global_variables_initializer())
+            found.add(str([_plain(x) for x in session.run([kept, last])]))
+    assert len(found) == 1, found
