@@ -186,7 +186,7 @@ def _(rng):
     yield Sample(word(b"s"), sounds, rate, dtypes=False)
     yield Sample(word(b"s"), sounds[..., 0], rate, max_outputs=1, dtypes=False)
     yield ErrorSample(word(b"s"), sounds[0, 0], rate, raises="Tensor must be 3-D or 2-D")
-    yield ErrorSample(word(b"s"), sounds, rate * 0, raises="sample_rate must be > 0")
+    yield ErrorSample(word(b"s"), sounds, np.zeros_like(rate), raises="sample_rate must be > 0")
 
 
 # -- tensors --------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ def test_cast(source, target):
     if np.dtype(target).kind in "iu" and np.dtype(source).kind in "fV":
         top = min(np.iinfo(target).max, 100)
         x = np.abs(x) if np.dtype(target).kind == "u" else x
-        x = np.where(np.isfinite(x.astype(np.float64)), x, 0).astype(source)
-        x = np.clip(x.astype(np.float64), -100, top).astype(source)
+        wide = x.astype(np.float64)
+        x = np.clip(np.where(np.isfinite(wide), wide, 0), -100, top).astype(source)
     with np.errstate(all="ignore"):
         want = x.astype(target)
     same(elements(lambda e, x: e.cast(x, np.dtype(target)), x), want)
