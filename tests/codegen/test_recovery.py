@@ -37,7 +37,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "order": (assemble, "order"),
     "kernels": (assemble, "kernel_instruction"),
     "memory": (memory, "plan"),
-    "addresses": (lay_out, "place"),
+    "addresses": (lay_out, "placed"),
     "LLVM": (compiler, "to_object"),
     "linking": (compiler, "load"),
     "program": (NativeProgram, "__init__"),

@@ -118,7 +118,8 @@ def conv2d_transpose(value: Any, filter: Any, input: Any, filters: Any, name: An
     value = renamed("input", input, "value", value)
     filter = renamed("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [value, filter, options["output_shape"]]) as scope:
-        return conv2d_transpose_v2(value, filter, **options, name=scope)
+        made: Tensor = conv2d_transpose_v2(value, filter, **options, name=scope)
+        return made
 
 
 @takes(_transposing, data_format="NHWC")
@@ -145,7 +146,8 @@ def conv3d_transpose(value: Any, filter: Any, input: Any, filters: Any, **option
     """
     filter = renamed("filters", filters, "filter", filter)
     value = renamed("input", input, "value", value)
-    return conv3d_transpose_v2(value, filter, **options)
+    made: Tensor = conv3d_transpose_v2(value, filter, **options)
+    return made
 
 
 @takes(_transposing, data_format="NDHWC")
@@ -169,7 +171,8 @@ def _transposed(
         layout = options["data_format"] or layout
         for key in ("strides", "dilations"):
             options[key] = per_dimension(options[key], len(layout) - 2, layout, key)
-        return build(output_shape, filters, input, **options | {"data_format": layout}, name=scope)
+        made: Tensor = build(output_shape, filters, input, **options | {"data_format": layout}, name=scope)
+        return made
 
 
 @takes(_transposing)
@@ -199,7 +202,8 @@ def conv_transpose(input: Any, filters: Any, output_shape: Any, name: Any, **opt
         if not 1 <= space <= 3:
             raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {space + 2}.")
         build = (conv1d_transpose, conv2d_transpose_v2, conv3d_transpose_v2)[space - 1]
-        return build(input, filters, output_shape, **options, name=scope)
+        made: Tensor = build(input, filters, output_shape, **options, name=scope)
+        return made
 
 
 def atrous_conv2d_transpose(
