@@ -43,3 +43,42 @@ def test_a_plain_number_takes_the_type_of_a_tensor_beside_it(kind):
             assert session.run(tf.matrix_band_part(x, *pair)).sum() == 46
         with pytest.raises(TypeError, match="that does not match type"):
             tf.matrix_band_part(x, tf.constant(1, tf.int32), tf.constant(1, tf.int64))
+
+
+ONE = np.float64(1)
+
+
+@pytest.mark.parametrize(
+    "value, dtype",
+    [
+        (ONE, tf.float64),
+        (np.array([1.0]), tf.float64),
+        ([ONE], tf.float32),
+        ([[ONE], (2,)], tf.float32),
+        ([ONE, True], tf.float32),
+        ([np.float16(1)], tf.float16),
+        ([np.float16(1), 1.0], tf.float32),
+        ([np.float32(1), ONE], tf.float32),
+        ([np.array(1.0), 1.0], tf.float32),
+        ([np.int64(1)], tf.int32),
+        ([np.int64(1 << 40)], tf.int64),
+        ([np.int64(1), 2.0], tf.float32),
+        ([np.int32(1), np.int64(1)], tf.int32),
+        ([np.uint8(1), np.int8(1)], tf.int16),
+        ([np.bool_(True), 1], tf.int32),
+        ([True, 1], tf.int32),
+        ([np.complex128(1)], tf.complex128),
+    ],
+)
+def test_scalars_of_numpy_in_a_list_are_plain_numbers(value, dtype):
+    with tf.Graph().as_default():
+        for make in (tf.constant, tf.convert_to_tensor, tf.identity, lambda v: tf.Variable(v).value()):
+            assert make(value).dtype.base_dtype is dtype
+
+
+@pytest.mark.parametrize(
+    "value, dtype", [([ONE], tf.int32), ([np.bool_(True)], tf.float32), ([1j], tf.float32)]
+)
+def test_they_lose_nothing(value, dtype):
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=f"Expected {dtype.name}"):
+        tf.constant(value, dtype)

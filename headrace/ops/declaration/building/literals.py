@@ -1,7 +1,8 @@
 """Python and NumPy values -> arrays of a TF type, by TF's rules.
 
-Python ints become int32, floats float32, text and bytes string; a NumPy array keeps its type.  A
-Python value is only converted where nothing is lost; a NumPy array is cast.
+Python ints become int32, floats float32, text and bytes string; a NumPy array or scalar keeps its type.  In
+a list NumPy's scalars are numbers like others: float64 becomes float32, int64 int32 where it fits.  A Python
+value is only converted where nothing is lost; a NumPy array is cast.
 """
 
 from __future__ import annotations
@@ -61,9 +62,21 @@ def to_array(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DTy
         return _dense(value, dtype), dtype
     found = _python_type(value)
     if found is None:  # NumPy decides: a list of arrays or of NumPy scalars
-        array = _checked_array(value, None)
-        return _from_numpy(array, None)
+        array, found = _from_numpy(_checked_array(value, None), None)
+        return _preferred(value, array, found)
     return _dense(value, found), found
+
+
+def _preferred(value: Any, array: np.ndarray[Any, Any], found: DType) -> tuple[np.ndarray[Any, Any], DType]:
+    """NumPy's default types of a list as TF's, unless arrays stand in it."""
+    narrow = {dtypes.float64: dtypes.float32, dtypes.int64: dtypes.int32}.get(found)
+    if narrow is None or any(isinstance(leaf, np.ndarray) and leaf.ndim for leaf in _leaves(value)):
+        return array, found
+    with np.errstate(all="ignore"):
+        narrowed = array.astype(narrow.numpy)
+    if narrow is dtypes.int32 and not np.array_equal(narrowed, array):
+        return array, found
+    return narrowed, narrow
 
 
 def holds(dtype: DType, value: Any) -> bool:
@@ -208,7 +221,7 @@ def _leaf_type(leaf: Any) -> DType | None:
     return None
 
 
-_WIDENING = (dtypes.int32, dtypes.int64, dtypes.uint64, dtypes.float32, dtypes.complex128)
+_WIDENING = (dtypes.bool_, dtypes.int32, dtypes.int64, dtypes.uint64, dtypes.float32, dtypes.complex128)
 
 
 def _wider(a: DType, b: DType, leaf: Any) -> DType:
@@ -242,7 +255,7 @@ def _check_compatible(value: Any, dtype: DType) -> None:
         if isinstance(leaf, np.ndarray):
             continue
         if not _accepts(dtype, leaf):
-            if isinstance(leaf, np.generic) and dtype.kind != "s":
+            if isinstance(leaf, np.generic) and leaf.dtype == dtype.numpy:
                 continue
             message = f"Expected {dtype.name}, got {leaf!r} of type '{type(leaf).__name__}' instead."
             raise TypeError(hinted(message, _OPEN_SIZE if leaf is None else None))
