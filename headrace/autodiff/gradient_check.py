@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace.autodiff.gradients import gradients
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.graph.defaults import get_default_session
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
@@ -59,18 +60,10 @@ def compute_gradient(
     return found if is_list else found[0]
 
 
-def compute_gradient_error(
-    x: Any,
-    x_shape: Any,
-    y: Tensor,
-    y_shape: Any,
-    x_init_value: Any = None,
-    delta: float = 1e-3,
-    init_targets: Any = None,
-    extra_feed_dict: Any = None,
-) -> float:
+@takes(compute_gradient)
+def compute_gradient_error(**given: Any) -> float:
     """The largest difference between the two Jacobians of `compute_gradient`."""
-    found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
+    found = compute_gradient(**given)
     pairs = found if isinstance(found, list) else [found]
     return float(max((np.fabs(a - b).max() for a, b in pairs if a.size or b.size), default=0.0))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.core.families import takes
 from headrace.functions.array.stacking import concat
 from headrace.nn.rnn import bidirectional_dynamic_rnn
 from headrace.nn.static_rnn import static_bidirectional_rnn
@@ -14,7 +15,7 @@ from headrace.variables.scope import variable_scope
 _SCOPE = "stack_bidirectional_rnn"
 
 
-def stack_bidirectional_rnn(
+def _stacking(
     cells_fw: Any,
     cells_bw: Any,
     inputs: Any,
@@ -22,8 +23,21 @@ def stack_bidirectional_rnn(
     initial_states_bw: Any = None,
     dtype: Any = None,
     sequence_length: Any = None,
+) -> None:
+    """The arguments that both begin with."""
+
+
+def _looping(
+    parallel_iterations: int | None = None,
+    time_major: bool = False,
     scope: Any = None,
-) -> Any:
+    swap_memory: bool = False,
+) -> None:
+    """Those of a loop in the graph."""
+
+
+@takes(_stacking, scope=None)
+def stack_bidirectional_rnn(dtype: Any, sequence_length: Any, **given: Any) -> Any:
     """Pairs of cells over a list of steps; both outputs of a pair are the input of the next.
 
     Args:
@@ -42,32 +56,21 @@ def stack_bidirectional_rnn(
     """
 
     def layer(fw: Any, bw: Any, steps: Any, state_fw: Any, state_bw: Any) -> Any:
-        return static_bidirectional_rnn(
-            fw,
-            bw,
-            steps,
-            initial_state_fw=state_fw,
-            initial_state_bw=state_bw,
-            sequence_length=sequence_length,
-            dtype=dtype,
-        )
+        states = {"initial_state_fw": state_fw, "initial_state_bw": state_bw}
+        return static_bidirectional_rnn(fw, bw, steps, **states, dtype=dtype, sequence_length=sequence_length)
 
-    states = initial_states_fw, initial_states_bw
-    return _stacked(layer, cells_fw, cells_bw, inputs, *states, scope)
+    return _stacked(layer, **given)
 
 
+@takes(_looping, first=_stacking)
 def stack_bidirectional_dynamic_rnn(
     cells_fw: Any,
     cells_bw: Any,
     inputs: Any,
-    initial_states_fw: Any = None,
-    initial_states_bw: Any = None,
-    dtype: Any = None,
-    sequence_length: Any = None,
-    parallel_iterations: int | None = None,
-    time_major: bool = False,
-    scope: Any = None,
-    swap_memory: bool = False,
+    initial_states_fw: Any,
+    initial_states_bw: Any,
+    scope: Any,
+    **options: Any,
 ) -> Any:
     """The same over a tensor [batch, time, depth], with loops in the graph.
 
@@ -87,22 +90,11 @@ def stack_bidirectional_dynamic_rnn(
     """
 
     def layer(fw: Any, bw: Any, steps: Any, state_fw: Any, state_bw: Any) -> Any:
-        outputs, (last_fw, last_bw) = bidirectional_dynamic_rnn(
-            fw,
-            bw,
-            steps,
-            initial_state_fw=state_fw,
-            initial_state_bw=state_bw,
-            sequence_length=sequence_length,
-            parallel_iterations=parallel_iterations,
-            dtype=dtype,
-            swap_memory=swap_memory,
-            time_major=time_major,
-        )
+        states = {"initial_state_fw": state_fw, "initial_state_bw": state_bw}
+        outputs, (last_fw, last_bw) = bidirectional_dynamic_rnn(fw, bw, steps, **states, **options)
         return concat(outputs, 2), last_fw, last_bw
 
-    states = initial_states_fw, initial_states_bw
-    return _stacked(layer, cells_fw, cells_bw, inputs, *states, scope)
+    return _stacked(layer, cells_fw, cells_bw, inputs, initial_states_fw, initial_states_bw, scope)
 
 
 def _stacked(
@@ -110,10 +102,11 @@ def _stacked(
     cells_fw: Any,
     cells_bw: Any,
     inputs: Any,
-    states_fw: Any,
-    states_bw: Any,
+    initial_states_fw: Any,
+    initial_states_bw: Any,
     scope: Any,
 ) -> Any:
+    states_fw, states_bw = initial_states_fw, initial_states_bw
     _check(cells_fw, cells_bw, states_fw, states_bw)
     last_fw, last_bw = [], []
     with variable_scope(scope or _SCOPE):

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.contrib.rnn.block_cells import NO_CLIP, as_arguments, lstm_weights
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.array.array import expand_dims, shape, transpose, zeros
 from headrace.functions.array.indexing import gather_nd, sequence_mask
 from headrace.functions.array.sort import reverse_sequence
@@ -59,21 +60,9 @@ class FusedRNNCellAdaptor(FusedRNNCell):
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         self._cell, self._use_dynamic_rnn = cell, use_dynamic_rnn
 
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:
+    @takes(FusedRNNCell.__call__)
+    def __call__(self, inputs: Any, **options: Any) -> Any:
         in_list = isinstance(inputs, list)
-        options = {
-            "sequence_length": sequence_length,
-            "initial_state": initial_state,
-            "dtype": dtype,
-            "scope": scope,
-        }
         if self._use_dynamic_rnn:
             steps = stack(inputs) if in_list else inputs
             outputs, state = dynamic_rnn(self._cell, steps, time_major=True, **options)
@@ -100,18 +89,10 @@ class TimeReversedFusedRNN(FusedRNNCell):
             return reverse_v2(steps, [0])
         return reverse_sequence(steps, lengths, 0, 1)
 
-    def __call__(
-        self,
-        inputs: Any,
-        initial_state: Any = None,
-        dtype: Any = None,
-        sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:
+    @takes(FusedRNNCell.__call__)
+    def __call__(self, inputs: Any, sequence_length: Any, **options: Any) -> Any:
         turned = self._reversed(inputs, sequence_length)
-        outputs, state = self._cell(
-            turned, initial_state=initial_state, dtype=dtype, sequence_length=sequence_length, scope=scope
-        )
+        outputs, state = self._cell(turned, sequence_length=sequence_length, **options)
         return self._reversed(outputs, sequence_length), state
 
 

@@ -14,6 +14,7 @@ import csv
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core.families import named
 from headrace.functions.platform.flag_values import (
     FLAGS,
     DuplicateFlagError,
@@ -114,28 +115,26 @@ def DEFINE_string(flag_name: str, default_value: Any, docstring: str | None, **a
     _define(flag_name, default_value, docstring, _text, **args)
 
 
-def DEFINE_integer(
-    flag_name: str,
-    default_value: Any,
-    docstring: str | None,
-    lower_bound: int | None = None,
-    upper_bound: int | None = None,
-    **args: Any,
-) -> None:
-    """Define a flag whose value is an integer."""
-    _define(flag_name, default_value, docstring, _integer(lower_bound, upper_bound), **args)
+def _number(parser: Callable[..., Any], name: str, doc: str, is_multi: bool = False) -> Callable[..., None]:
+    """A function that defines a flag of numbers, which may have bounds."""
+
+    @named(name, doc)
+    def define(
+        flag_name: str,
+        default_value: Any,
+        docstring: str | None,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        **args: Any,
+    ) -> None:
+        parse = parser(lower_bound, upper_bound)
+        _define(flag_name, default_value, docstring, parse, is_multi=is_multi, **args)
+
+    return define
 
 
-def DEFINE_float(
-    flag_name: str,
-    default_value: Any,
-    docstring: str | None,
-    lower_bound: float | None = None,
-    upper_bound: float | None = None,
-    **args: Any,
-) -> None:
-    """Define a flag whose value is a number."""
-    _define(flag_name, default_value, docstring, _float(lower_bound, upper_bound), **args)
+DEFINE_integer = _number(_integer, "DEFINE_integer", "Define a flag whose value is an integer.")
+DEFINE_float = _number(_float, "DEFINE_float", "Define a flag whose value is a number.")
 
 
 def DEFINE_boolean(flag_name: str, default_value: Any, docstring: str | None, **args: Any) -> None:
@@ -184,33 +183,10 @@ def DEFINE_multi_string(flag_name: str, default_value: Any, docstring: str | Non
 DEFINE_multistring = DEFINE_multi_string
 
 
-def DEFINE_multi_integer(
-    flag_name: str,
-    default_value: Any,
-    docstring: str | None,
-    lower_bound: int | None = None,
-    upper_bound: int | None = None,
-    **args: Any,
-) -> None:
-    """Define a flag that may be given several times: a list of integers."""
-    parse = _integer(lower_bound, upper_bound)
-    _define(flag_name, default_value, docstring, parse, is_multi=True, **args)
-
-
+_SEVERAL = "Define a flag that may be given several times: a list of"
+DEFINE_multi_integer = _number(_integer, "DEFINE_multi_integer", f"{_SEVERAL} integers.", is_multi=True)
 DEFINE_multi_int = DEFINE_multi_integer
-
-
-def DEFINE_multi_float(
-    flag_name: str,
-    default_value: Any,
-    docstring: str | None,
-    lower_bound: float | None = None,
-    upper_bound: float | None = None,
-    **args: Any,
-) -> None:
-    """Define a flag that may be given several times: a list of numbers."""
-    parse = _float(lower_bound, upper_bound)
-    _define(flag_name, default_value, docstring, parse, is_multi=True, **args)
+DEFINE_multi_float = _number(_float, "DEFINE_multi_float", f"{_SEVERAL} numbers.", is_multi=True)
 
 
 def DEFINE_multi_enum(

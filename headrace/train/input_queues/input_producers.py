@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import float32, int64, string
+from headrace.core.families import takes
 from headrace.functions.array.array import shape as shape_of
 from headrace.functions.array.checks import Assert
 from headrace.functions.array.indexing import gather
@@ -120,16 +121,19 @@ def input_producer(
         return queue
 
 
-def string_input_producer(
-    string_tensor: Any,
+def _epochs(
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
     capacity: int = 32,
     shared_name: str | None = None,
     name: str | None = None,
-    cancel_op: Any = None,
-) -> FIFOQueue:
+) -> None:
+    """The arguments of the producers below, after what they produce."""
+
+
+@takes(_epochs, first="string_tensor", cancel_op=None)
+def string_input_producer(string_tensor: Any, capacity: int, name: str | None, **options: Any) -> FIFOQueue:
     """A queue of strings (names of files, most often), filled by a queue runner.
 
     Args:
@@ -153,33 +157,16 @@ def string_input_producer(
         check = Assert(comparison.greater(reshape.size(strings), 0), [message])
         with control_dependencies([check]):
             strings = identity(strings)
-        return input_producer(
-            input_tensor=strings,
-            element_shape=[],
-            num_epochs=num_epochs,
-            shuffle=shuffle,
-            seed=seed,
-            capacity=capacity,
-            shared_name=shared_name,
-            name=scope,
-            summary_name=f"fraction_of_{capacity}_full",
-            cancel_op=cancel_op,
-        )
+        full = f"fraction_of_{capacity}_full"
+        return input_producer(strings, [], capacity=capacity, summary_name=full, name=scope, **options)
 
 
 def _has_strings(value: Any) -> bool:
     return isinstance(value, Variable) or (value is not None and len(value) > 0)
 
 
-def range_input_producer(
-    limit: Any,
-    num_epochs: int | None = None,
-    shuffle: bool = True,
-    seed: int | None = None,
-    capacity: int = 32,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> FIFOQueue:
+@takes(_epochs, first="limit")
+def range_input_producer(limit: Any, capacity: int, name: str | None, **options: Any) -> FIFOQueue:
     """A queue of the numbers below `limit`, filled by a queue runner.
 
     Args:
@@ -192,28 +179,12 @@ def range_input_producer(
       name: name of the scope and of the queue.
     """
     with name_scope(name, "input_producer", [limit]) as scope:
-        return input_producer(
-            range_(limit),
-            [],
-            num_epochs,
-            shuffle,
-            seed,
-            capacity,
-            shared_name,
-            f"fraction_of_{capacity}_full",
-            scope,
-        )
+        full = f"fraction_of_{capacity}_full"
+        return input_producer(range_(limit), [], capacity=capacity, summary_name=full, name=scope, **options)
 
 
-def slice_input_producer(
-    tensor_list: Any,
-    num_epochs: int | None = None,
-    shuffle: bool = True,
-    seed: int | None = None,
-    capacity: int = 32,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> list[Tensor]:
+@takes(_epochs, first="tensor_list")
+def slice_input_producer(tensor_list: Any, name: str | None, **options: Any) -> list[Tensor]:
     """A row of each tensor, the same row of all; another one in every step.
 
     Args:
@@ -233,13 +204,6 @@ def slice_input_producer(
         if not tensors:
             raise ValueError("Expected at least one tensor in slice_input_producer().")
         count = shape_of(tensors[0])[0]
-        queue = range_input_producer(
-            count,
-            num_epochs=num_epochs,
-            shuffle=shuffle,
-            seed=seed,
-            capacity=capacity,
-            shared_name=shared_name,
-        )
+        queue = range_input_producer(count, **options)
         row = queue.dequeue()
         return [gather(t, row) for t in tensors]

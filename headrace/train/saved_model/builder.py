@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import log
+from headrace.core.families import documented, takes
 from headrace.formats import durable, files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
@@ -12,6 +13,34 @@ from headrace.train.checkpoints.saveable import all_saveable_objects
 from headrace.train.checkpoints.saver import Saver
 from headrace.train.saved_model import assets, places
 from headrace.train.saved_model import saved_model_names as names
+
+_ARGUMENTS = """
+    Args:
+      {}tags: words by which a loader finds the graph.
+      signature_def_map: signatures by name.
+      assets_collection: constant tensors with paths of files that the model needs.
+      legacy_init_op: old name of `main_op`.
+      clear_devices: without devices.
+      main_op: a node to run when the model was loaded.
+      strip_default_attrs: without attributes that have their default value.
+      saver: {} the variables; one for all of them if None.
+
+    Raises:
+      AssertionError: {}, or a signature is not complete.
+"""
+
+
+def _graph_and(
+    tags: Any,
+    signature_def_map: Any = None,
+    assets_collection: Any = None,
+    legacy_init_op: Any = None,
+    clear_devices: bool = False,
+    main_op: Any = None,
+    strip_default_attrs: bool = False,
+    saver: Any = None,
+) -> None:
+    """What is said of a graph that is added."""
 
 
 class SavedModelBuilder:
@@ -45,82 +74,34 @@ class SavedModelBuilder:
         files.makedirs(export_dir)
         self._has_saved_variables = False
 
-    def add_meta_graph_and_variables(
-        self,
-        sess: Any,
-        tags: Any,
-        signature_def_map: Any = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
-        clear_devices: bool = False,
-        main_op: Any = None,
-        strip_default_attrs: bool = False,
-        saver: Any = None,
-    ) -> None:
-        """Add the default graph, and write the variables of a session.
-
-        Args:
-          sess: the session.
-          tags: words by which a loader finds the graph.
-          signature_def_map: signatures by name.
-          assets_collection: constant tensors with paths of files that the model needs.
-          legacy_init_op: old name of `main_op`.
-          clear_devices: without devices.
-          main_op: a node to run when the model was loaded.
-          strip_default_attrs: without attributes that have their default value.
-          saver: writes the variables; one for all of them if None.
-
-        Raises:
-          AssertionError: variables were written before, or a signature is not complete.
-        """
+    @documented(_ARGUMENTS.format("sess: the session.\n      ", "writes", "variables were written before"))
+    @takes(_graph_and, first="self sess")
+    def add_meta_graph_and_variables(self, sess: Any, saver: Any, **given: Any) -> None:
+        """Add the default graph, and write the variables of a session."""
         if self._has_saved_variables:
             raise AssertionError(
                 "Graph state including variables and assets has already been saved. Please invoke "
                 "`add_meta_graph()` instead."
             )
-        signatures = _checked(signature_def_map)
-        self._add_collections(assets_collection, main_op or legacy_init_op)
+        signatures = self._prepared(**given)
         places.made(places.variables_folder(self._export_dir))
         saver = saver or _new_saver()
         path = places.variables_path(self._export_dir)
         saver.save(sess, path, write_meta_graph=False, write_state=False)
-        self._add(saver, tags, signatures, clear_devices, strip_default_attrs)
+        self._add(saver, signatures, **given)
         self._has_saved_variables = True
 
-    def add_meta_graph(
-        self,
-        tags: Any,
-        signature_def_map: Any = None,
-        assets_collection: Any = None,
-        legacy_init_op: Any = None,
-        clear_devices: bool = False,
-        main_op: Any = None,
-        strip_default_attrs: bool = False,
-        saver: Any = None,
-    ) -> None:
-        """Add the default graph; its variables were written with the first.
-
-        Args:
-          tags: words by which a loader finds the graph.
-          signature_def_map: signatures by name.
-          assets_collection: constant tensors with paths of files that the model needs.
-          legacy_init_op: old name of `main_op`.
-          clear_devices: without devices.
-          main_op: a node to run when the model was loaded.
-          strip_default_attrs: without attributes that have their default value.
-          saver: reads the variables; one for all of them if None.
-
-        Raises:
-          AssertionError: no variables were written yet, or a signature is not complete.
-        """
+    @documented(_ARGUMENTS.format("", "reads", "no variables were written yet"))
+    @takes(_graph_and, first="self")
+    def add_meta_graph(self, saver: Any, **given: Any) -> None:
+        """Add the default graph; its variables were written with the first."""
         if not self._has_saved_variables:
             raise AssertionError(
                 "Graph state including variables and assets has not been saved yet. Please invoke "
                 "`add_meta_graph_and_variables()` first."
             )
-        signatures = _checked(signature_def_map)
-        self._add_collections(assets_collection, main_op or legacy_init_op)
-        self._add(saver or _new_saver(), tags, signatures, clear_devices, strip_default_attrs)
+        signatures = self._prepared(**given)
+        self._add(saver or _new_saver(), signatures, **given)
 
     def save(self, as_text: bool = False) -> bytes:
         """Write the model.
@@ -154,8 +135,18 @@ class SavedModelBuilder:
                 raise ValueError(f"Graph already contains one or more main ops under the collection {key}.")
         graph.add_to_collection(names.MAIN_OP_KEY, main_op)
 
-    def _add(self, saver: Any, tags: Any, signatures: Any, clear_devices: bool, strip: bool) -> None:
-        message = saver.export_meta_graph(clear_devices=clear_devices, strip_default_attrs=strip)
+    def _prepared(self, signature_def_map: Any, assets_collection: Any, **given: Any) -> dict[str, Any]:
+        """The signatures, once what else the graph needs is in its collections."""
+        signatures = _checked(signature_def_map)
+        self._add_collections(assets_collection, given["main_op"] or given["legacy_init_op"])
+        return signatures
+
+    def _add(
+        self, saver: Any, signatures: Any, tags: Any, clear_devices: bool, strip_default_attrs: bool, **_: Any
+    ) -> None:
+        message = saver.export_meta_graph(
+            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs
+        )
         message.meta_info_def.tags.extend(tags)
         for key, signature in signatures.items():
             message.signature_def[key].CopyFrom(signature)
