@@ -81,9 +81,11 @@ def takes(
       first: names of arguments that stand before them, or a function that takes those.
       **defaults: values of arguments that are not given.
     """
-    signature = changed(template, without, first, **defaults)
+    taken = changed(template, without, first, **defaults)
 
     def decorate(function: T) -> Callable[..., Any]:
+        signature = taken.replace(return_annotation=function.__annotations__.get("return", taken.empty))
+
         @functools.wraps(function)
         def taking(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)

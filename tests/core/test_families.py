@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from headrace.core.families import arguments_of, documented, named
+from headrace.core.families import arguments_of, documented, named, takes
 
 
 class Base:
@@ -66,3 +66,15 @@ def test_a_function_gets_a_name() -> None:
         return x / 2
 
     assert (function.__name__, function.__qualname__, function.__doc__) == ("half", "half", "The half.")
+
+
+def test_a_function_says_itself_what_it_returns() -> None:
+    def _sized(size: int = 3, wide: bool = False) -> None:
+        """The arguments of the one below."""
+
+    @takes(_sized, first="rank")
+    def area(rank: int, size: int, **options: bool) -> list[int]:
+        return [rank, size, *options.values()]
+
+    assert area(2, wide=True) == [2, 3, True]
+    assert str(inspect.signature(area)) == "(rank, size: 'int' = 3, wide: 'bool' = False) -> 'list[int]'"
