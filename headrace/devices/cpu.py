@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.codegen.program.arenas import ARENAS
 from headrace.core import options
 from headrace.core.modules import late
 from headrace.devices.compiled import MixedProgram, inner_mixed_program
@@ -25,6 +26,9 @@ class Cpu(HostMemory):
 
     def prepare(self, piece: Plan) -> Program:
         return prepare(piece)
+
+    def release(self) -> None:
+        ARENAS.release()
 
 
 def prepare(piece: Plan) -> Program:

@@ -68,6 +68,9 @@ class Device(Protocol):
 
     def memory(self) -> Memory: ...
 
+    def release(self) -> None:
+        """A session has ended: give back the memory that is kept for further steps."""
+
 
 class HostMemory:
     """A device that computes in the host's memory, before its calls return."""
@@ -94,6 +97,9 @@ class HostMemory:
         return peer.from_host(value)
 
     def wait(self) -> None:
+        return
+
+    def release(self) -> None:
         return
 
     def memory(self) -> Memory:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from headrace.codegen.program.arenas import ARENAS
 from headrace.core.collecting import paused
 from headrace.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, at
 from headrace.core.interrupts import noted
@@ -369,7 +368,8 @@ class BaseSession:
             self._remote.close()
         self._containers.clear()
         self._cache = RunCache()
-        ARENAS.release()
+        for device in self._settings.run.devices:
+            device.release()
 
 
 def _key(fetches: Any) -> Any:
