@@ -1,14 +1,15 @@
-"""A region at run time: programs by shape, made when a shape comes again, forgotten when too
-many."""
+"""Programs of a region, made on demand: from disk where an earlier process made them, else compiled.
+
+In: shapes, and values that are known.  Out: a program, None after a fault of the compiler, or Declined.
+When to ask for one is decided elsewhere (devices/adaptive.py)."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
-from math import prod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from headrace.codegen.machine import faults, target
@@ -23,7 +24,6 @@ from headrace.plan.plan import Plan
 if TYPE_CHECKING:
     from headrace.codegen.program.program import Specialized
 
-LIMIT = 32  # programs per region
 PATIENCE = 1.0  # seconds of compilation after which the user is told
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -66,57 +66,36 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+@contextmanager
+def compiling(cancel: Any = NEVER) -> Iterator[None]:
+    """One at a time.  Who waits is ended by the token of its step."""
+    lock = _compiling
+    while not lock.acquire(timeout=_GLANCE):
+        if cancel.reason is not None:
+            raise cancel.reason
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 class CompiledRegion:
-    """Compiles on demand.  `program_for` gives None while, or where, the host must run the
-    nodes."""
+    """The compiler of one region.  Hold `compiling`."""
 
     def __init__(self, plan: Plan, region: Region, cutter: Cutter) -> None:
         self.plan, self.region, self.keys = plan, region, cutter.keys
-        self.programs: OrderedDict[Shapes, Specialized | None] = OrderedDict()
-        self.seen: dict[Shapes, None] = {}
-        self.light = warm_up(region)
         self.failed = False
 
-    def program_for(
-        self,
-        shapes: Shapes,
-        held: dict[Key, tuple[tuple[int, ...], DType]],
-        cancel: Any = NEVER,
-        values: dict[int, Any] | None = None,
-    ) -> Specialized | None:
-        """The program for these shapes (and values of inputs, which stand behind the shapes).
-        Raises Declined where a node turns out not to compile, and `cancel.reason` once there is
-        one."""
-        found = self.programs.get(shapes, False)
-        if found is not False:
-            return found  # type: ignore[return-value]
-        lock = _compiling
-        while not lock.acquire(timeout=_GLANCE):
-            if cancel.reason is not None:
-                raise cancel.reason
-        try:
-            if shapes not in self.seen:
-                self.seen[shapes] = None
-                self._forget(self.seen)
-                if sum(map(prod, shapes[: len(self.region.inputs) + len(held)])) <= self.light:
-                    return None
-            if shapes not in self.programs:
-                self.programs[shapes] = self._compile(shapes, held, cancel, values or {})
-                self._forget(self.programs)
-            return self.programs[shapes]
-        finally:
-            lock.release()
-
-    def _compile(
+    def compile(
         self,
         shapes: Shapes,
         held: dict[Key, tuple[tuple[int, ...], DType]],
         cancel: Any,
         values: dict[int, Any],
     ) -> Specialized | None:
-        """A program for these shapes, or None where the reference must do.  A fault of the compiler
-        is reported and costs speed, not the step; a refusal (`Declined`) and the step's own
-        cancellation go on to the caller."""
+        """A program for these shapes (the values of inputs that are known stand behind them), or None
+        where the reference must do.  A fault of the compiler is reported and costs speed, not the
+        step; a refusal (`Declined`) and the step's own cancellation go on to the caller."""
         if not target.is_available():
             return None  # installed, and broken: said once
         notice = call_later(PATIENCE, lambda: _say(f"headrace: compiling a {self.region.name}"))
@@ -162,7 +141,3 @@ class CompiledRegion:
         if not self.failed or faults.are_fatal():
             faults.report(self.region.name, error)
         self.failed = True
-
-    def _forget(self, table: Any) -> None:
-        while len(table) > LIMIT:
-            table.pop(next(iter(table)))

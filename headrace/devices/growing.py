@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.denormals import flushing
-from headrace.devices.compiled import MixedProgram, RegionUnit
+from headrace.devices.compiled import MixedProgram
+from headrace.devices.region_unit import RegionUnit
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.runtime.step import Step
 
@@ -49,7 +50,7 @@ class GrowingProgram(MixedProgram):
                 self.changed.add(index)
         self.looks -= 1
         if not self.looks:
-            self.declined |= {n.name: CHANGES for n in nodes if self.is_changing(n)}
+            self.lessons.decline((n.name for n in nodes if self.is_changing(n)), CHANGES)
             self.cut()
         return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
 

@@ -10,9 +10,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from headrace.devices.binding import HANDLE
+from headrace.ops.declaration.resources import Slot
+from headrace.runtime.step import Step
+
+if TYPE_CHECKING:
+    from headrace.devices.region_unit import RegionUnit
 
 verifying = threading.RLock()  # a verified region puts variables back: one at a time
 
@@ -24,6 +31,51 @@ _LOOSE = {2: 5e-2, 4: 1e-4}  # by the size of an element
 _ROUNDING = {2: 2.0**-9, 4: 2.0**-24}
 
 Change = Callable[[Any], Any]
+
+
+def verify_region(
+    unit: RegionUnit, values: list[Any], registers: list[Any], step: Step, given: dict[int, Any]
+) -> None:
+    """The reference first; then the program from the same state; then compare both."""
+    slots = unit.slots.of(step, given)
+    if slots is None:
+        unit.leave_arrays(given)
+        unit.interpret(registers, step)
+        return
+    before = [np.array(s.value) for s in slots]
+    kept = list(registers)
+
+    def reference(change: Change | None = None) -> list[Any]:
+        """What the variables and outputs become, from the state before."""
+        put(slots, before)
+        registers[:] = kept
+        unit.interpret(registers, step, change)
+        return [s.value for s in slots] + [registers[r] for r in unit.outputs]
+
+    wanted = reference()
+    after = list(registers)
+    put(slots, before)
+    outputs = unit.attempt(values, step, given)
+    if outputs is None:
+        for slot, value in zip(slots, wanted):
+            slot.value = value
+        return
+    made = [s.value for s in slots]
+    found = [after[r] if o is HANDLE else o for o, r in zip(outputs, unit.outputs)]
+    names = [str(k[-1]) for k in unit.slots.keys] + [str(e) for e in unit.region.outputs]
+    try:
+        check(names, made + found, wanted, reference)
+    finally:
+        for slot, value in zip(slots, made):
+            slot.value = value
+    registers[:] = kept
+    unit.deliver(outputs, registers, step)
+
+
+def put(slots: list[Slot], values: list[Any]) -> None:
+    """Give variables copies of these values: they may change them in place."""
+    for slot, value in zip(slots, values):
+        slot.value = value.copy()
 
 
 def check(

@@ -9,7 +9,8 @@ import numpy as np
 
 from headrace.codegen.regions.regions import Region
 from headrace.devices import reference
-from headrace.devices.compiled import MixedProgram, RegionUnit
+from headrace.devices.compiled import MixedProgram
+from headrace.devices.region_unit import RegionUnit
 from headrace.passes.pipeline import improve
 from headrace.plan.prune import prune
 from headrace.plan.structure import structured
@@ -41,7 +42,7 @@ class Runner:
     def program_units(self) -> None:
         for unit in self.program.units:
             if isinstance(unit, RegionUnit):
-                unit.compiled.light = -1  # compiled at once
+                unit.machine.light = -1  # compiled at once
 
     def run(self, resources: Containers, arrays: Sequence[Any]) -> list[Any]:
         results = self.program.run(Step(resources), arrays)
@@ -64,7 +65,7 @@ class Runner:
     @property
     def was_compiled(self) -> bool:
         regions = [u for u in self.program.units if isinstance(u, RegionUnit)]
-        return bool(regions) and all(any(u.compiled.programs.values()) for u in regions)
+        return bool(regions) and all(any(u.machine.programs.values()) for u in regions)
 
 
 def settled(runner: Runner, arrays: Sequence[Any], make: Any = Containers) -> tuple[list[Any], Any]:

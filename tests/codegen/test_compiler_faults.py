@@ -17,6 +17,7 @@ from headrace.codegen import compiled
 from headrace.codegen.lowering import specialize
 from headrace.codegen.machine import cache, faults
 from headrace.codegen.machine import compile as compiler
+from headrace.devices import adaptive
 from tests.timing import PATIENCE
 
 pytestmark = pytest.mark.native
@@ -135,9 +136,9 @@ def test_programs_are_forgotten():
     with tf.Graph().as_default(), tf.Session() as sess:
         x = tf.placeholder(tf.float32, [None])
         y = x * 2.0
-        for size in range(1, compiled.LIMIT + 20):
+        for size in range(1, adaptive.LIMIT + 20):
             for _ in range(2):
                 sess.run(y, {x: np.ones(size, np.float32)})
         (unit,) = sess._known(y, {x: 0}).prepared.only.units
-        assert len(unit.compiled.programs) <= compiled.LIMIT
-        assert len(unit.compiled.seen) <= compiled.LIMIT
+        assert len(unit.machine.programs) <= adaptive.LIMIT
+        assert len(unit.machine.seen) <= adaptive.LIMIT

@@ -22,7 +22,7 @@ def test_a_target_is_computed():
         runner = Runner(graph, [x], [], [y.op])
         runner.run(Containers(), [np.ones((64, 8), np.float32)])
         (unit,) = runner.program.units
-        (found,) = unit.compiled.programs.values()
+        (found,) = unit.machine.programs.values()
         assert len(found.program.entries) == 1
 
 

@@ -18,9 +18,9 @@ def _always(monkeypatch):
 def made(monkeypatch):
     """The shapes for which programs are compiled."""
     made = []
-    original = CompiledRegion._compile
+    original = CompiledRegion.compile
     monkeypatch.setattr(
-        CompiledRegion, "_compile", lambda self, *args: (made.append(args[0]), original(self, *args))[1]
+        CompiledRegion, "compile", lambda self, *args: (made.append(args[0]), original(self, *args))[1]
     )
     return made
 

@@ -5,7 +5,7 @@ import pytest
 
 import headrace as tf
 from headrace.devices import growing
-from headrace.devices.compiled import RegionUnit
+from headrace.devices.region_unit import RegionUnit
 
 pytestmark = pytest.mark.native
 TURNS = 60
@@ -63,7 +63,7 @@ def test_what_grows_is_the_hosts_and_the_rest_is_compiled_once(programs):
     assert "ConcatV2" in changing and "Tanh" not in changing
     regions = [u for u in body.units if isinstance(u, RegionUnit)]
     assert {"Tanh", "Relu"} <= {n.op.name for u in regions for n in u.region.nodes}
-    assert all(len(u.compiled.programs) <= 1 for u in regions)
+    assert all(len(u.machine.programs) <= 1 for u in regions)
 
 
 def test_loops_of_one_shape_are_not_looked_at(programs):

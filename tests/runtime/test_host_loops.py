@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from headrace.devices.compiled import RegionUnit
+from headrace.devices.region_unit import RegionUnit
 
 pytestmark = pytest.mark.native
 STEPS = 40

@@ -32,7 +32,7 @@ def towers(rng, batch=16, width=128, count=4, depth=3):
 
 
 def forks_of(runner):
-    programs = [p.program for u in runner.program.units for p in u.compiled.programs.values() if p]
+    programs = [p.program for u in runner.program.units for p in u.machine.programs.values() if p]
     return [e for p in programs for e in p.entries if e.kind == native.FORK]
 
 

@@ -74,7 +74,7 @@ def trained(optimizer, steps=3):
         image = np.random.default_rng(k).normal(size=(8, 16, 16, 8)).astype(np.float32)
         assert_same(step.run(ours, [image])[0], step.expected(theirs, [image])[0], 1e-4)
     values = {k: slot.value for k, slot in ours._items.items() if k[1] == "variable"}
-    programs = [p for u in step.program.units for p in u.compiled.programs.values()]
+    programs = [p for u in step.program.units for p in u.machine.programs.values()]
     return max(p.program.arena_bytes for p in programs), values
 
 

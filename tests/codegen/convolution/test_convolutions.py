@@ -153,4 +153,4 @@ def test_gradients_of_a_network():
 
 
 def programs_of(runner):
-    return [s.program for u in runner.program.units for s in u.compiled.programs.values() if s is not None]
+    return [s.program for u in runner.program.units for s in u.machine.programs.values() if s is not None]

@@ -350,7 +350,7 @@ def test_the_backward_pass_needs_little_more_memory_than_an_unrolled_one():
             runner = Runner(graph, list(feeds), fetches, improved=True)
             runner.run(Containers(), list(feeds.values()))
             assert runner.is_whole
-            compiled = runner.program.units[0].compiled
+            compiled = runner.program.units[0].machine
             sizes.append(next(iter(compiled.programs.values())).program.arena_bytes)
     assert sizes[0] <= 1.2 * sizes[1], sizes
 
@@ -389,7 +389,7 @@ def test_such_a_product_ends_with_the_last_iteration(size, dtype):
         arrays = [value, np.int32(count)]
         for got, want in zip(runner.run(Containers(), arrays), runner.expected(Containers(), arrays)):
             assert_same(got, want)
-        (found,) = runner.program.units[0].compiled.programs.values()
+        (found,) = runner.program.units[0].machine.programs.values()
         assert native.LIMIT in [e.kind for e in found.program.entries]
         for instance in found.program._instances:
             instance.arena.fill(255)  # NaN

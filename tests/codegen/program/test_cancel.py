@@ -60,7 +60,7 @@ class Long:
     @property
     def is_compiled(self):
         signature = self.sess._prepare([self.count], Fetches(self.sess.graph, self.step))
-        return all(unit.compiled.programs for unit in signature.prepared.only.units)
+        return all(unit.machine.programs for unit in signature.prepared.only.units)
 
     def check(self):
         assert self.sess.run(self.small) == SIDE / 2

@@ -63,7 +63,7 @@ def keeping(tmp_path, monkeypatch):
 def seen(monkeypatch):
     """Per program: was it found?  And the programs, with their regions."""
     found = Seen()
-    plain = compiled.CompiledRegion._compile
+    plain = compiled.CompiledRegion.compile
 
     def watched(self, *args):
         before = found.planned
@@ -77,7 +77,7 @@ def seen(monkeypatch):
         return run(self, *args)
 
     run = specialize.Specializer.run
-    monkeypatch.setattr(compiled.CompiledRegion, "_compile", watched)
+    monkeypatch.setattr(compiled.CompiledRegion, "compile", watched)
     monkeypatch.setattr(specialize.Specializer, "run", planned)
     return found
 
