@@ -19,7 +19,11 @@ from headrace.core import forks
 from headrace.core.collecting import paused
 from headrace.core.dtypes import DType
 from headrace.core.later import call_later
+from headrace.core.modules import late
 from headrace.plan.plan import Plan
+
+kept = late("headrace.codegen.program_cache.kept")
+specialize = late("headrace.codegen.lowering.specialize")
 
 if TYPE_CHECKING:
     from headrace.codegen.program.program import Specialized
@@ -118,17 +122,13 @@ class CompiledRegion:
         values: dict[int, Any],
     ) -> Specialized:
         """From disk, where an earlier process made it; the planner is loaded only if it is needed."""
-        from headrace.codegen.program_cache.kept import Shelf
-
-        shelf = Shelf(self.plan, self.region, self.keys, shapes, held, values)
-        found = shelf.find()
+        shelf = kept.Shelf(self.plan, self.region, self.keys, shapes, held, values)
+        found: Specialized | None = shelf.find()
         if found is not None:
             return found
-        from headrace.codegen.lowering.specialize import Specializer
-
         try:
-            maker = Specializer(self.plan, self.region, self.keys, cancel)
-            made = maker.run(shapes[: len(self.region.inputs)], held, values)
+            maker = specialize.Specializer(self.plan, self.region, self.keys, cancel)
+            made: Specialized = maker.run(shapes[: len(self.region.inputs)], held, values)
         except Declined as refusal:
             if not refusal.is_fault:
                 shelf.keep(refusal.reasons)

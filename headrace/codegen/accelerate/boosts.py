@@ -3,10 +3,16 @@ compiled when first used, so that a program without them pays nothing."""
 
 from __future__ import annotations
 
+from headrace.codegen.machine import target
 from headrace.core import hooks
 from headrace.core.dtypes import NDArray
+from headrace.core.modules import late
 from headrace.formats.records import crc32c
 from headrace.ops.random import philox, sampling
+
+checksum = late("headrace.codegen.accelerate.checksum")
+random = late("headrace.codegen.accelerate.random")
+random_truncated = late("headrace.codegen.accelerate.random_truncated")
 
 
 def install() -> None:
@@ -20,32 +26,21 @@ def install() -> None:
 
 
 def _extend(crc: int, octets: NDArray) -> int:
-    from headrace.codegen.accelerate import checksum
-
     checksum.install()
     return crc32c.extend(crc, octets)
 
 
 def _words(key: int, counter: int, count: int) -> NDArray:
-    from headrace.codegen.accelerate import random
-    from headrace.codegen.machine import target
-
     hooks.native_words.value = random.words if target.is_available() else None
     return philox.Philox.at(counter, key).blocks(-(-count // 4)).reshape(-1)[:count]
 
 
 def _log32(x: NDArray) -> NDArray:
-    from headrace.codegen.accelerate import random
-    from headrace.codegen.machine import target
-
     hooks.native_log32.value = random.log32 if target.is_available() else None
     return sampling.log32(x)
 
 
 def _truncated32(generator: philox.Philox, groups: int) -> NDArray:
-    from headrace.codegen.accelerate import random_truncated
-    from headrace.codegen.machine import target
-
     native = random_truncated.truncated32 if target.is_available() else None
     hooks.native_truncated32.value = native
     return sampling.truncated32(generator, groups)

@@ -11,6 +11,8 @@ import platform
 from collections.abc import Callable
 from functools import lru_cache
 
+from headrace.codegen.machine.cache import kernel_address
+from headrace.codegen.machine.target import host, is_available
 from headrace.core import hooks
 from headrace.core.dtypes import NDArray
 from headrace.formats.records import crc32c
@@ -128,8 +130,6 @@ def install() -> None:
 @lru_cache(maxsize=1)
 def native() -> Callable[[int, NDArray], int] | None:
     """`crc32c.extend` for contiguous arrays of bytes; None where there is no such instruction."""
-    from headrace.codegen.machine.target import host, is_available
-
     family = _FAMILIES.get(platform.machine())
     if family is None or not is_available():
         return None
@@ -139,8 +139,6 @@ def native() -> Callable[[int, NDArray], int] | None:
 
     def write(symbol: str) -> str:
         return _TEXT.format(symbol=symbol, declarations=declarations, step8=step8, step1=step1)
-
-    from headrace.codegen.machine.cache import kernel_address
 
     def write_lanes(symbol: str) -> str:
         return _lanes_text(symbol, declarations, step8)

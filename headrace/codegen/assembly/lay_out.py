@@ -28,9 +28,12 @@ from headrace.codegen.program.native import KINDS
 from headrace.codegen.program.program import CheckInfo, Entry, Interface, NativeProgram, Result, Scratch
 from headrace.core import options
 from headrace.core.dtypes import NDArray
+from headrace.core.modules import late
 
 if TYPE_CHECKING:
     from headrace.codegen.assembly.bounds import Watch
+
+bounds = late("headrace.codegen.assembly.bounds")
 
 _GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
 MORE_MEMORY, FEW_BYTES = 1.1, 4 << 20  # what running side by side may take
@@ -109,9 +112,8 @@ def _watch(instructions: list[Instruction]) -> Watch | None:
     """The checks of HEADRACE_VERIFY=bounds, which nobody else loads."""
     if not options.bounds():
         return None
-    from headrace.codegen.assembly.bounds import Watch
-
-    return Watch(instructions)
+    made: Watch = bounds.Watch(instructions)
+    return made
 
 
 def fork(a: Assembly, elsewhere: set[Array]) -> None:

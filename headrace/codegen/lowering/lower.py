@@ -31,11 +31,14 @@ from headrace.codegen.ir.kernel_ir import (
 from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temporary, Update, ViewOf, memory
 from headrace.codegen.ir.traverse import substitute
 from headrace.codegen.lowering import wide_sums
+from headrace.core.modules import late
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import ELEMENTWISE
 from headrace.plan.plan import PlanNode
+
+expanding = late("headrace.codegen.lowering.composed")
 
 if TYPE_CHECKING:
     from headrace.codegen.lowering.specialize import Specializer
@@ -217,11 +220,10 @@ class Emitter:
         return Array(shape, dtype, source=Temporary())
 
     def composed(self, rule: Callable[..., Sequence[Tensor]], *operands: Array) -> list[Array]:
-        from headrace.codegen.lowering.composed import compose
-
         if self.specializer is None:
             raise Decline("a composition by itself")
-        return compose(self.specializer, rule, operands)
+        made: list[Array] = expanding.compose(self.specializer, rule, operands)
+        return made
 
     def leaders(self, indices: Array) -> Array | None:
         return self.repeated.get(indices)

@@ -19,7 +19,10 @@ from headrace.codegen.machine import compile as compiler
 from headrace.codegen.machine.disk import KERNELS
 from headrace.codegen.machine.target import host
 from headrace.core import forks, options
+from headrace.core.modules import late
 from headrace.version import __version__
+
+checked_text = late("headrace.codegen.machine.checked_text")
 
 MOST = 1024  # kernels that are on their way, or were
 Done = TypeVar("Done")
@@ -54,9 +57,7 @@ _CHECKED = "checked "
 
 def _checked(identity: str, write: Callable[[str], str]) -> tuple[str, Callable[[str], str]]:
     """The same code with checks of every access."""
-    from headrace.codegen.machine.checked_text import checked
-
-    return _CHECKED + identity, lambda symbol: checked(write(symbol))
+    return _CHECKED + identity, lambda symbol: checked_text.checked(write(symbol))
 
 
 def known_address(identity: str) -> int | None:

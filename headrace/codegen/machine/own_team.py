@@ -12,6 +12,9 @@ import threading
 from functools import lru_cache
 
 from headrace.core import forks
+from headrace.core.modules import late
+
+cache = late("headrace.codegen.machine.cache")
 
 # The pool: a mutex, "there is work", "all is done" (128 bytes each, more than any system needs), then
 # words: generation, workers that have not finished, function, data, workers wanted, key of the number.
@@ -134,11 +137,10 @@ class OwnTeam:
         forks.guard(forks.TEAM, lambda: lambda: None, self._forget)
 
     def _code(self, text: str) -> int:
-        from headrace.codegen.machine.cache import kernel_address
-
         whole = _HEAD + text.replace("PLACES", _PLACES)
         imports = {"team_pool": ctypes.addressof(self._pool)}
-        return kernel_address(whole, lambda symbol: whole.replace("SYMBOL", symbol), imports)
+        made: int = cache.kernel_address(whole, lambda symbol: whole.replace("SYMBOL", symbol), imports)
+        return made
 
     def _forget(self) -> None:
         self._running = False

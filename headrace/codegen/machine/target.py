@@ -7,6 +7,7 @@ import platform
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from headrace.core import options
@@ -64,8 +65,6 @@ def host() -> Target:
 @cache
 def is_installed() -> bool:
     """Whether llvmlite is there; whether it works is found out when something is compiled."""
-    from importlib.util import find_spec
-
     return "llvm" not in options.without() and find_spec("llvmlite") is not None
 
 

@@ -34,6 +34,9 @@ import numpy as np
 from headrace.codegen.machine import threads
 from headrace.codegen.program import native_loop
 from headrace.core.dtypes import NDArray
+from headrace.core.modules import late
+
+cache = late("headrace.codegen.machine.cache")
 
 KERNEL, EXECUTE, CHECK, FILL, SGEMM = range(5)
 JUMP, UNLESS, LEA, SWAP, COPY, CELL, PUSH, POP, ROW, REPEAT, FORK, LIMIT = range(5, 17)
@@ -53,10 +56,8 @@ _ITEMS = 24  # where a list keeps its elements
 @lru_cache(maxsize=1)
 def runner() -> Callable[[int, int | None, int], int]:
     """The compiled loop, as a function that releases the interpreter while it runs."""
-    from headrace.codegen.machine.cache import kernel_address
-
     text, _ = native_loop.text()
-    address = kernel_address(text, lambda symbol: text.replace("@run(", f"@{symbol}("))
+    address: int = cache.kernel_address(text, lambda symbol: text.replace("@run(", f"@{symbol}("))
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
     return kind(address)
 

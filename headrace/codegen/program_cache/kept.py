@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import time
 
+from headrace.codegen.machine import cache
 from headrace.codegen.machine.disk import PROGRAMS
 from headrace.codegen.program.program import Specialized
 from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options
 from headrace.core.dtypes import DType, NDArray
+from headrace.core.modules import late
 from headrace.plan.plan import Edge, Plan
 from headrace.plan.units import inner_nodes
+
+# Most regions are too small to be kept: they need none of these.
+kept_keys = late("headrace.codegen.program_cache.kept_keys")
+kept_reader = late("headrace.codegen.program_cache.kept_reader")
+kept_writer = late("headrace.codegen.program_cache.kept_writer")
+onednn_api = late("headrace.codegen.onednn.onednn_api")
+recipes = late("headrace.codegen.onednn.recipes")
 
 FEW = 16  # nodes: a smaller region is planned as fast as it is found
 LEAST = 0.05  # seconds of planning that are worth a file: as long as the planner takes to load
@@ -38,9 +47,7 @@ class Shelf:
         """Regions that are planned fast, or shown, have no key: nothing is looked for or kept."""
         self.region, self.key = region, None
         if is_on() and is_worth_it(region):
-            from headrace.codegen.program_cache.kept_keys import key_of
-
-            self.key = key_of(plan, region, keys, shapes, held, values)
+            self.key = kept_keys.key_of(plan, region, keys, shapes, held, values)
         self._since = time.perf_counter()
 
     def find(self) -> Specialized | None:
@@ -48,13 +55,10 @@ class Shelf:
         data = None if self.key is None else PROGRAMS.read(self.key)
         if data is None:
             return None
-        from headrace.codegen.onednn.onednn_api import LibraryError
-        from headrace.codegen.onednn.recipes import Unreadable
-        from headrace.codegen.program_cache import kept_reader
-
         try:
-            return kept_reader.read(data, self.region)
-        except (Unreadable, LibraryError):
+            found: Specialized = kept_reader.read(data, self.region)
+            return found
+        except (recipes.Unreadable, onednn_api.LibraryError):
             return None
 
     def keep(self, made: Specialized | dict[str, str]) -> None:
@@ -62,8 +66,6 @@ class Shelf:
         key = self.key
         if key is None or time.perf_counter() - self._since < LEAST:
             return
-        from headrace.codegen.machine import cache
-
         cache.later(lambda: write(key, made, self.region))
 
 
@@ -77,8 +79,6 @@ def is_worth_it(region: Region) -> bool:
 
 
 def write(key: str, made: Specialized | dict[str, str], region: Region) -> None:
-    from headrace.codegen.program_cache import kept_writer
-
     try:
         if isinstance(made, dict):
             data = kept_writer.write_refusal(made)

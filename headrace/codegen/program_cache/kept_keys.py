@@ -17,6 +17,7 @@ import numpy as np
 
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.target import host
+from headrace.codegen.onednn import onednn_api
 from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options, sources
 from headrace.core.dtypes import DType, NDArray
@@ -74,8 +75,6 @@ def surroundings() -> tuple[object, ...] | None:
     sources_hash = sources.digest()
     if sources_hash is None:
         return None
-    from headrace.codegen.onednn import onednn_api
-
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith(("ONEDNN_", "DNNL_")))
     return (
         __version__,

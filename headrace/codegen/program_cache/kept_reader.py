@@ -24,6 +24,7 @@ from headrace.codegen.onednn.recipes import Reader, Unreadable, demand
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.memory import ALIGNMENT
+from headrace.codegen.program.packed_weights import Packing
 from headrace.codegen.program.program import (
     CheckInfo,
     Entry,
@@ -115,8 +116,6 @@ class _Reader:
     def packing(self, text: Json, program: NativeProgram) -> Json:
         if text is None:
             return None
-        from headrace.codegen.program.packed_weights import Packing
-
         demand(isinstance(text, list) and len(text) == 2)
         places = whole(text[1])
         first = self.program(text[0])
