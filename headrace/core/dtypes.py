@@ -11,6 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from headrace.core.fields import reads
+
 NDArray = np.ndarray[
     Any, Any
 ]  # NumPy's, of any shape and type: what is known of a value before it is looked at
@@ -38,21 +40,10 @@ class DType:
         for slot in DType.__slots__:
             setattr(self, slot, getattr(other, slot))
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def as_datatype_enum(self) -> int:
-        return self._enum
-
-    @property
-    def as_numpy_dtype(self) -> Any:
-        return self._shown
-
-    @property
-    def base_dtype(self) -> DType:
-        return self.base
+    name: str = reads("_name")
+    as_datatype_enum: int = reads("_enum")
+    as_numpy_dtype: Any = reads("_shown")
+    base_dtype: DType = reads("base")
 
     @property
     def real_dtype(self) -> DType:

@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from headrace.core.fields import reads
+
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND = (0, 1, 2, 3, 4, 5)
 ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION = 6, 7, 8, 9
 ABORTED, OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS = (10, 11, 12, 13, 14, 15)
@@ -38,17 +40,9 @@ class OpError(Exception):
         self._node_def, self._op = node_def, op
         self._message, self._error_code = _as_text(message), error_code
 
-    @property
-    def message(self) -> str:
-        return self._message
-
-    @property
-    def op(self) -> Any:
-        return self._op
-
-    @property
-    def error_code(self) -> int:
-        return self._error_code
+    message: str = reads("_message")
+    op: Any = reads("_op")
+    error_code: int = reads("_error_code")
 
     @property
     def node_def(self) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from headrace.core.fields import reads
+
 Dim = int | None
 
 
@@ -20,9 +22,7 @@ class Dimension:
     def __init__(self, value: Any) -> None:
         self._value = _as_dim(value)
 
-    @property
-    def value(self) -> Dim:
-        return self._value
+    value: Dim = reads("_value")
 
     def __eq__(self, other: Any) -> Any:
         """None where either is unknown, as in TF."""
@@ -211,17 +211,13 @@ class Shape:
         return None if self._sizes is None else self._sizes[index]
 
     # -- TF's public form ----------------------------------------------------------------
-    @property
-    def ndims(self) -> int | None:
-        return self.rank
+    ndims: int | None = reads("rank")
 
     @property
     def dims(self) -> list[Dimension] | None:
         return None if self._sizes is None else [Dimension(s) for s in self._sizes]
 
-    @property
-    def _dims(self) -> list[Dimension] | None:
-        return self.dims
+    _dims: list[Dimension] | None = reads("dims")
 
     def __len__(self) -> int:
         if self._sizes is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.core import errors
+from headrace.core.fields import reads
 from headrace.formats.files import local, stat, translated
 
 
@@ -31,13 +32,8 @@ class GFile:
         self._may_read, self._may_write = mode in ("r", "r+", "w+", "a+"), mode != "r"
         self._file: Any = None
 
-    @property
-    def name(self) -> Any:
-        return self._name
-
-    @property
-    def mode(self) -> str:
-        return self._mode
+    name: Any = reads("_name")
+    mode: str = reads("_mode")
 
     def _opened(self) -> Any:
         if self._file is None:

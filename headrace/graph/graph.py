@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from headrace.core import origin
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.graph import defaults
@@ -200,9 +201,7 @@ class Graph(Collections, Contexts):
     def _unsafe_unfinalize(self) -> None:
         self._finalized = False
 
-    @property
-    def finalized(self) -> bool:
-        return self._finalized
+    finalized: bool = reads("_finalized")
 
     def _check_not_finalized(self) -> None:
         if self._finalized:

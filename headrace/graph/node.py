@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.core import device_name
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.origin import Origin
 from headrace.core.shapes import Shape
 from headrace.graph import attrs as attr_values
@@ -65,9 +66,7 @@ class Node:
     def type(self) -> str:
         return str(self.declaration.name)
 
-    @property
-    def _id(self) -> int:
-        return self.number
+    _id: int = reads("number")
 
     @property
     def device(self) -> str:
@@ -77,13 +76,8 @@ class Node:
         self._device = device_name.canonical(device)
         self.graph.touch()
 
-    @property
-    def inputs(self) -> InputList:
-        return self._inputs
-
-    @property
-    def outputs(self) -> list[Tensor]:
-        return self._outputs
+    inputs: InputList = reads("_inputs")
+    outputs: list[Tensor] = reads("_outputs")
 
     def values(self) -> tuple[Tensor, ...]:
         return tuple(self._outputs)

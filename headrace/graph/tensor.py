@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, as_shape
 from headrace.formats import shape_proto as _shape_proto
 from headrace.graph.defaults import get_default_session
@@ -66,17 +67,9 @@ class Tensor:
         # For a resource: element type and shape of what the handle points to.
         self.handle_data: tuple[DType, Shape] | None = None
 
-    @property
-    def op(self) -> Node:
-        return self._node
-
-    @property
-    def value_index(self) -> int:
-        return self._index
-
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
+    op: Node = reads("_node")
+    value_index: int = reads("_index")
+    dtype: DType = reads("_dtype")
 
     @property
     def graph(self) -> Graph:
@@ -91,9 +84,7 @@ class Tensor:
     def device(self) -> str:
         return self._node.device
 
-    @property
-    def shape(self) -> Shape:
-        return self._shape
+    shape: Shape = reads("_shape")
 
     def get_shape(self) -> Shape:
         return self._shape

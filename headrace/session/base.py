@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.core.collecting import paused
 from headrace.core.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError, at
+from headrace.core.fields import reads
 from headrace.core.interrupts import noted
 from headrace.core.later import call_later
 from headrace.core.modules import late
@@ -87,17 +88,13 @@ class BaseSession:
         live.add(self)
 
     # -- what users read -----------------------------------------------------------------------
-    @property
-    def graph(self) -> Graph:
-        return self._graph
+    graph: Graph = reads("_graph")
 
     @property
     def graph_def(self) -> Any:
         return self._graph.as_graph_def(add_shapes=self._settings.infer_shapes)
 
-    @property
-    def sess_str(self) -> str | bytes:
-        return self._target
+    sess_str: str | bytes = reads("_target")
 
     def list_devices(self) -> list[Any]:
         devices = self._settings.run.devices if self._remote is None else self._remote.list_devices()

@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.functions.array import array
 from headrace.functions.array.stacking import concat, stack
 from headrace.functions.values.structure import name_scope
@@ -114,13 +115,8 @@ class Generator:
     def reset_from_key_counter(self, key: Any, counter: Any) -> Any:
         return self._state_var.assign(_joined(key, counter, self._alg_var))
 
-    @property
-    def state(self) -> ResourceVariable:
-        return self._state_var
-
-    @property
-    def algorithm(self) -> int:
-        return self._alg_var
+    state: ResourceVariable = reads("_state_var")
+    algorithm: int = reads("_alg_var")
 
     @property
     def key(self) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.array.stacking import concat, split
 from headrace.graph.defaults import get_default_graph
@@ -120,17 +121,9 @@ class PartitionedVariable:
             whole: Tensor = identity(joined, name=self._name)
             return whole
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    @property
-    def shape(self) -> Any:
-        return self._shape
+    name: str = reads("_name")
+    dtype: Any = reads("_dtype")
+    shape: Any = reads("_shape")
 
     def get_shape(self) -> Any:
         return self._shape

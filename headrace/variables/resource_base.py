@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.functions.values.structure import name_scope
@@ -47,9 +48,7 @@ class BaseResourceVariable(Variable):
     def device(self) -> str:
         return self._handle.device
 
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
+    dtype: DType = reads("_dtype")
 
     @property
     def op(self) -> Any:
@@ -59,18 +58,9 @@ class BaseResourceVariable(Variable):
     def graph(self) -> Any:
         return self._handle.graph
 
-    @property
-    def shape(self) -> Shape:
-        return self._shape
-
-    @property
-    def handle(self) -> Tensor:
-        return self._handle
-
-    @property
-    def create(self) -> Any:
-        """The node that initialises the variable."""
-        return self._initializer_op
+    shape: Shape = reads("_shape")
+    handle: Tensor = reads("_handle")
+    create: Any = reads("_initializer_op", "The node that initialises the variable.")
 
     def _as_graph_element(self) -> Tensor:
         return self._graph_element
@@ -264,9 +254,7 @@ class UpdatedVariable(BaseResourceVariable):
     def name(self) -> str:
         return str(self._parent_op.name)
 
-    @property
-    def op(self) -> Any:
-        return self._parent_op
+    op: Any = reads("_parent_op")
 
     def _read(self) -> Tensor:
         with get_default_graph().control_dependencies([self._parent_op]):

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.families import takes
+from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -58,50 +59,22 @@ class VariableScope:
         self._custom_getter, self._dtype = custom_getter, dtype
         self._use_resource, self._constraint = use_resource, constraint
 
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = reads("_name")
 
     @property
     def original_name_scope(self) -> str:
         """The name scope that was opened with this variable scope."""
         return self._name_scope
 
-    @property
-    def reuse(self) -> Any:
-        return self._reuse
-
-    @property
-    def initializer(self) -> Any:
-        return self._initializer
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    @property
-    def use_resource(self) -> bool | None:
-        return self._use_resource
-
-    @property
-    def regularizer(self) -> Any:
-        return self._regularizer
-
-    @property
-    def caching_device(self) -> Any:
-        return self._caching_device
-
-    @property
-    def partitioner(self) -> Any:
-        return self._partitioner
-
-    @property
-    def custom_getter(self) -> Any:
-        return self._custom_getter
-
-    @property
-    def constraint(self) -> Any:
-        return self._constraint
+    reuse: Any = reads("_reuse")
+    initializer: Any = reads("_initializer")
+    dtype: Any = reads("_dtype")
+    use_resource: bool | None = reads("_use_resource")
+    regularizer: Any = reads("_regularizer")
+    caching_device: Any = reads("_caching_device")
+    partitioner: Any = reads("_partitioner")
+    custom_getter: Any = reads("_custom_getter")
+    constraint: Any = reads("_constraint")
 
     def reuse_variables(self) -> None:
         """From here on, `get_variable` returns known variables and makes none."""

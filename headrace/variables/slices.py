@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.formats import proto
 
 
@@ -68,13 +69,8 @@ class PartitionInfo:
                 )
         self._full_shape, self._var_offset = full_shape, var_offset
 
-    @property
-    def full_shape(self) -> Any:
-        return self._full_shape
-
-    @property
-    def var_offset(self) -> Any:
-        return self._var_offset
+    full_shape: Any = reads("_full_shape")
+    var_offset: Any = reads("_var_offset")
 
     def single_offset(self, shape: Sequence[int]) -> int:
         """Where the part begins in the one dimension that is cut; 0 if none is."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape
 from headrace.formats import proto
@@ -128,30 +129,12 @@ class Variable(metaclass=VariableType):
         """
 
     # -- state that both kinds keep ------------------------------------------------------------
-    @property
-    def trainable(self) -> bool:
-        return self._trainable
-
-    @property
-    def synchronization(self) -> VariableSynchronization:
-        return self._synchronization
-
-    @property
-    def aggregation(self) -> Any:
-        return self._aggregation
-
-    @property
-    def initializer(self) -> Any:
-        """The node that gives the variable its initial value."""
-        return self._initializer_op
-
-    @property
-    def initial_value(self) -> Tensor | None:
-        return self._initial_value
-
-    @property
-    def constraint(self) -> Any:
-        return self._constraint
+    trainable: bool = reads("_trainable")
+    synchronization: VariableSynchronization = reads("_synchronization")
+    aggregation: Any = reads("_aggregation")
+    initializer: Any = reads("_initializer_op", "The node that gives the variable its initial value.")
+    initial_value: Tensor | None = reads("_initial_value")
+    constraint: Any = reads("_constraint")
 
     @property
     def _distribute_strategy(self) -> None:

@@ -140,6 +140,6 @@ def test_names_resolve_lazily():
     first = [f"headrace.{name}" for name in loaded]
     assert at_import.split() == first, "import headrace loads little more than tables of names"
     assert heavy == "", "NumPy and protobuf load when something needs them"
-    assert with_types.split() == sorted([*first, "headrace.core.dtypes"])
+    assert with_types.split() == sorted([*first, "headrace.core.dtypes", "headrace.core.fields"])
     assert int(with_softmax) > 10
     assert native == "False False", "building a graph compiles nothing"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, fill, reshape, shape, squeeze, zeros_like
 from headrace.functions.array.indexing import gather, gather_nd, sequence_mask, where
 from headrace.functions.array.slice import slice_
@@ -177,13 +178,8 @@ class TagCell(RNNCell):
         self._transition_params = expand_dims(transitions, 0)
         self._num_tags = transitions.shape.dim(0)
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_tags
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_tags
+    state_size: Any = reads("_num_tags")
+    output_size: Any = reads("_num_tags")
 
 
 class CrfForwardRnnCell(TagCell):

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.contrib.rnn.linear import linear
 from headrace.contrib.rnn.projections import Around
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, reshape
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat, split
@@ -132,9 +133,7 @@ class AttentionCellWrapper(RNNCell):
     def state_size(self) -> Any:
         return self._sizes if self._state_is_tuple else sum(self._sizes)
 
-    @property
-    def output_size(self) -> Any:
-        return self._size
+    output_size: Any = reads("_size")
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         parts = state if self._state_is_tuple else split(state, list(self._sizes), 1)

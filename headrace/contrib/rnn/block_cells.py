@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.functions.array.array import zeros
 from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.rnn.lstm_cells import LSTMStateTuple
@@ -69,9 +70,7 @@ class LSTMBlockCell(LayerRNNCell):
     def state_size(self) -> Any:
         return LSTMStateTuple(self._num_units, self._num_units)
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    output_size: Any = reads("_num_units")
 
     def build(self, inputs_shape: Any) -> None:
         depth = inputs_shape.dim(1)
@@ -125,13 +124,8 @@ class GRUBlockCell(LayerRNNCell):
         self.input_spec = InputSpec(ndim=2)
         self._cell_size = cell_size if num_units is None else num_units
 
-    @property
-    def state_size(self) -> Any:
-        return self._cell_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._cell_size
+    state_size: Any = reads("_cell_size")
+    output_size: Any = reads("_cell_size")
 
     def build(self, input_shape: Any) -> None:
         depth, size = input_shape.dim(1), self._cell_size

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.contrib.rnn.block_cells import NO_CLIP, as_arguments, lstm_weights
 from headrace.core import dtypes
 from headrace.core.families import takes
+from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, shape, transpose, zeros
 from headrace.functions.array.indexing import gather_nd, sequence_mask
 from headrace.functions.array.sort import reverse_sequence
@@ -187,9 +188,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         self._cell_clip = NO_CLIP if cell_clip is None else cell_clip
         self._use_peephole = use_peephole
 
-    @property
-    def num_units(self) -> int:
-        return self._num_units
+    num_units: int = reads("_num_units")
 
     def build(self, input_shape: Any) -> None:
         self._parts = lstm_weights(self, input_shape.dim(2), self._num_units, self._use_peephole)

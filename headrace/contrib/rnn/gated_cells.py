@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.contrib.rnn.linear import known_depth, linear
+from headrace.core.fields import reads
 from headrace.functions.array.stacking import concat, split
 from headrace.functions.linalg.linalg import matmul
 from headrace.functions.math.elementwise import tanh
@@ -208,13 +209,8 @@ class _Named(LayerRNNCell):
         self.kernel_initializer = get_initializer(kernel_initializer)
         self.bias_initializer = get_initializer(bias_initializer)
 
-    @property
-    def state_size(self) -> Any:
-        return self.units
-
-    @property
-    def output_size(self) -> Any:
-        return self.units
+    state_size: Any = reads("units")
+    output_size: Any = reads("units")
 
     def _matrix(self, name: str, shape: list[int]) -> Any:
         return self.add_weight(name=name, shape=shape, initializer=self.kernel_initializer)

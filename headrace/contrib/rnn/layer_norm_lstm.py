@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.contrib.rnn.linear import normalized
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.functions.array.stacking import concat, split
 from headrace.functions.linalg.linalg import matmul
 from headrace.functions.math.elementwise import tanh
@@ -58,9 +59,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     def state_size(self) -> Any:
         return LSTMStateTuple(self._num_units, self._num_units)
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    output_size: Any = reads("_num_units")
 
     def _normalized(self, x: Any, scope: str) -> Any:
         return normalized(x, scope, self._norm_gain, self._norm_shift)

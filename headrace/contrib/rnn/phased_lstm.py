@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.contrib.rnn.linear import linear
 from headrace.core import dtypes
+from headrace.core.fields import reads
 from headrace.functions.array.indexing import where
 from headrace.functions.array.stacking import split
 from headrace.functions.math.cast import cast
@@ -55,9 +56,7 @@ class PhasedLSTMCell(RNNCell):
     def state_size(self) -> Any:
         return LSTMStateTuple(self._num_units, self._num_units)
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    output_size: Any = reads("_num_units")
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         (c_prev, h_prev), (time, x), units = state, inputs, self._num_units

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.contrib.rnn.linear import linear
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.functions.array.array import reshape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -122,9 +123,7 @@ class OutputProjectionWrapper(Around):
             raise ValueError(f"Parameter output_size must be > 0: {output_size}.")
         self._output_size, self._activation = output_size, activation
 
-    @property
-    def output_size(self) -> Any:
-        return self._output_size
+    output_size: Any = reads("_output_size")
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         output, state = self._cell(inputs, state)

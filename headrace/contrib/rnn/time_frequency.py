@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.contrib.rnn.linear import split_weights
+from headrace.core.fields import reads
 from headrace.functions.array.array import shape, zeros
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat, split
@@ -71,9 +72,7 @@ class TimeFreqLSTMCell(RNNCell):
         self._shards, self._forget_bias = num_unit_shards, forget_bias
         self._feature_size, self._frequency_skip = feature_size, frequency_skip
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    output_size: Any = reads("_num_units")
 
     @property
     def state_size(self) -> Any:

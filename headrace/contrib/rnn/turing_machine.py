@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.array import expand_dims, shape, zeros
 from headrace.functions.array.stacking import concat, split, stack
@@ -83,9 +84,7 @@ class NTMCell(LayerRNNCell):
             time=as_shape([]),
         )
 
-    @property
-    def output_size(self) -> Any:
-        return self.output_dim
+    output_size: Any = reads("output_dim")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         size, width = self.memory_size, self.memory_vector_dim

@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, fill, ones_like, rank, reshape, shape, squeeze
 from headrace.functions.array.checks import assert_positive
 from headrace.functions.array.indexing import one_hot, sequence_mask, where
@@ -99,38 +100,13 @@ class BaseAttentionMechanism(AttentionMechanism):
             self._batch_size = size_of(self._keys, 0)
             self._alignments_size = size_of(self._keys, 1)
 
-    @property
-    def memory_layer(self) -> Any:
-        """The layer from values to keys."""
-        return self._memory_layer
-
-    @property
-    def query_layer(self) -> Any:
-        """The layer on queries."""
-        return self._query_layer
-
-    @property
-    def values(self) -> Any:
-        """The memory, zero where a member has none."""
-        return self._values
-
-    @property
-    def keys(self) -> Any:
-        """What queries are compared with."""
-        return self._keys
-
-    @property
-    def batch_size(self) -> Any:
-        """The batch of the memory."""
-        return self._batch_size
-
-    @property
-    def alignments_size(self) -> Any:
-        return self._alignments_size
-
-    @property
-    def state_size(self) -> Any:
-        return self._alignments_size
+    memory_layer: Any = reads("_memory_layer", "The layer from values to keys.")
+    query_layer: Any = reads("_query_layer", "The layer on queries.")
+    values: Any = reads("_values", "The memory, zero where a member has none.")
+    keys: Any = reads("_keys", "What queries are compared with.")
+    batch_size: Any = reads("_batch_size", "The batch of the memory.")
+    alignments_size: Any = reads("_alignments_size")
+    state_size: Any = reads("_alignments_size")
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
         """The alignments before the first step: zeros."""

@@ -17,6 +17,7 @@ from headrace.contrib.seq2seq.beams import check_rank, known_size, sorted_array
 from headrace.contrib.seq2seq.decoder import Decoder
 from headrace.contrib.seq2seq.helpers import checked_tokens, embedding_function
 from headrace.core import dtypes
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import expand_dims, reshape, shape, size, zeros
 from headrace.functions.array.indexing import one_hot
@@ -109,9 +110,7 @@ class BeamSearchDecoder(Decoder):
             dtype=dtype,
         )
 
-    @property
-    def batch_size(self) -> Any:
-        return self._batch_size
+    batch_size: Any = reads("_batch_size")
 
     @property
     def tracks_own_finished(self) -> bool:

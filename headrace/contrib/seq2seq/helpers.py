@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.contrib.seq2seq.sampling import categorical_sample
 from headrace.core import dtypes
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import shape, size, zeros_like
 from headrace.functions.control.cond import cond
@@ -67,9 +68,7 @@ class _TokenHelper(Helper):
 
     _batch_size: Any
 
-    @property
-    def batch_size(self) -> Any:
-        return self._batch_size
+    batch_size: Any = reads("_batch_size")
 
     @property
     def sample_ids_shape(self) -> Any:
@@ -112,13 +111,8 @@ class CustomHelper(Helper):
             raise ValueError("batch_size accessed before initialize was called")
         return self._batch_size
 
-    @property
-    def sample_ids_shape(self) -> Any:
-        return self._sample_ids_shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        return self._sample_ids_dtype
+    sample_ids_shape: Any = reads("_sample_ids_shape")
+    sample_ids_dtype: Any = reads("_sample_ids_dtype")
 
     def initialize(self, name: str | None = None) -> Any:
         with name_scope(name, f"{type(self).__name__}Initialize"):
@@ -169,15 +163,8 @@ class TrainingHelper(_TokenHelper):
             self._zero_inputs = zeros_like(inputs[0, :])
             self._batch_size = size(lengths)
 
-    @property
-    def inputs(self) -> Any:
-        """The inputs, as given."""
-        return self._inputs
-
-    @property
-    def sequence_length(self) -> Any:
-        """How many inputs each member has."""
-        return self._sequence_length
+    inputs: Any = reads("_inputs", "The inputs, as given.")
+    sequence_length: Any = reads("_sequence_length", "How many inputs each member has.")
 
     def initialize(self, name: str | None = None) -> Any:
         with name_scope(name, "TrainingHelperInitialize"):
@@ -298,17 +285,9 @@ class InferenceHelper(Helper):
         self._start_inputs = convert_to_tensor(start_inputs, name="start_inputs")
         self._batch_size = shape(self._start_inputs)[0]
 
-    @property
-    def batch_size(self) -> Any:
-        return self._batch_size
-
-    @property
-    def sample_ids_shape(self) -> Any:
-        return self._sample_shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        return self._sample_dtype
+    batch_size: Any = reads("_batch_size")
+    sample_ids_shape: Any = reads("_sample_shape")
+    sample_ids_dtype: Any = reads("_sample_dtype")
 
     def initialize(self, name: str | None = None) -> Any:
         return tile([False], [self._batch_size]), self._start_inputs

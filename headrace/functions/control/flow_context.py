@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
@@ -51,9 +52,7 @@ class FlowContext:
         self._inside: dict[Tensor, Tensor] = {}  # outside -> what stands for it inside
         self.name = ""
 
-    @property
-    def outer_context(self) -> Any:
-        return self._outer
+    outer_context: Any = reads("_outer")
 
     @property
     def grad_state(self) -> Any:
@@ -174,13 +173,8 @@ class CondContext(FlowContext):
         self.label = ""  # set: other branches must not use what this one makes
         self._values |= {pred, pivot}
 
-    @property
-    def pred(self) -> Tensor:
-        return self._pred
-
-    @property
-    def pivot(self) -> Tensor:
-        return self._pivot
+    pred: Tensor = reads("_pred")
+    pivot: Tensor = reads("_pivot")
 
     control_pivot = pivot
 

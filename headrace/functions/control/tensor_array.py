@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.core import dtypes, log
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.array.array import shape
@@ -106,30 +107,16 @@ class TensorArray:
             )
 
     # -- what it is ----------------------------------------------------------------------------
-    @property
-    def flow(self) -> Any:
-        """A tensor that is there once the array is as this object says."""
-        return self._flow
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the elements."""
-        return self._dtype
-
-    @property
-    def handle(self) -> Any:
-        """The handle of the array."""
-        return self._handle
+    flow: Any = reads("_flow", "A tensor that is there once the array is as this object says.")
+    dtype: Any = reads("_dtype", "The type of the elements.")
+    handle: Any = reads("_handle", "The handle of the array.")
 
     @property
     def element_shape(self) -> Shape:
         """What is known of the elements' shape."""
         return self._element_shape[0]
 
-    @property
-    def dynamic_size(self) -> bool:
-        """Can writes make it longer?"""
-        return self._dynamic_size
+    dynamic_size: bool = reads("_dynamic_size", "Can writes make it longer?")
 
     def with_flow(self, flow: Tensor) -> TensorArray:
         """The same array at another moment."""

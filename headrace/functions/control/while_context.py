@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.control.flow_context import FlowContext, output_context, switch_any, with_summaries
 from headrace.functions.control.shape_invariants import check_invariant, set_invariant
@@ -58,13 +59,8 @@ class WhileContext(FlowContext):
         self.loop_enters: list[Tensor] = []
         self.loop_exits: list[Tensor] = []
 
-    @property
-    def back_prop(self) -> bool:
-        return self._back_prop
-
-    @property
-    def grad_state(self) -> Any:
-        return self._grad_state
+    back_prop: bool = reads("_back_prop")
+    grad_state: Any = reads("_grad_state")
 
     def while_context(self) -> Any:
         return self

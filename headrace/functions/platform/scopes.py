@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.mixing import different_graphs
@@ -43,9 +44,7 @@ class name_scope:
         self._given, self._default_name, self._values = name, default_name, values
         self._entered: list[ExitStack] = []
 
-    @property
-    def name(self) -> str | None:
-        return self._name
+    name: str | None = reads("_name")
 
     def __enter__(self) -> str:
         if self._name is None and self._values is not None:

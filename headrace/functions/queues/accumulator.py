@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import DType, as_dtype, int64, resource
+from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN, as_shape
 from headrace.functions.math.cast import cast
 from headrace.graph.node import Node
@@ -28,20 +29,9 @@ class ConditionalAccumulatorBase:
         self._accumulator_ref = accumulator_ref
         self._name = accumulator_ref.op.name.split("/")[-1]
 
-    @property
-    def accumulator_ref(self) -> Tensor:
-        """The handle of the accumulator."""
-        return self._accumulator_ref
-
-    @property
-    def name(self) -> str:
-        """The name of the accumulator's node, without its scope."""
-        return self._name
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the gradients."""
-        return self._dtype
+    accumulator_ref: Tensor = reads("_accumulator_ref", "The handle of the accumulator.")
+    name: str = reads("_name", "The name of the accumulator's node, without its scope.")
+    dtype: Any = reads("_dtype", "Type of the gradients.")
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
         """How many gradients were added.

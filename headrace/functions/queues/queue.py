@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from headrace.core.dtypes import DType, as_dtype, int64, resource
+from headrace.core.fields import reads
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape, as_shape, make_shape
 from headrace.functions.array.stacking import stack
 from headrace.functions.random.random_seed import get_seed
@@ -114,30 +115,16 @@ class QueueBase:
         chosen = gather_v2(handles, index, 0)
         return QueueBase(first.dtypes, shapes, first.names, chosen)
 
-    @property
-    def queue_ref(self) -> Tensor:
-        """The handle of the queue."""
-        return self._queue_ref
+    queue_ref: Tensor = reads("_queue_ref", "The handle of the queue.")
 
     @property
     def name(self) -> str:
         """The name of the queue's node."""
         return self._queue_ref.op.name
 
-    @property
-    def dtypes(self) -> Any:
-        """Types of the components."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """Shapes of the components."""
-        return self._shapes
-
-    @property
-    def names(self) -> Any:
-        """Names of the components, or None."""
-        return self._names
+    dtypes: Any = reads("_dtypes", "Types of the components.")
+    shapes: list[Shape] = reads("_shapes", "Shapes of the components.")
+    names: Any = reads("_names", "Names of the components, or None.")
 
     # -- in --------------------------------------------------------------------------------------
     def _components(self, vals: Any) -> list[Tensor]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import resource
+from headrace.core.fields import reads
 from headrace.functions.io.record_io import TFRecordOptions
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -23,15 +24,8 @@ class ReaderBase:
         self._reader_ref = reader_ref
         self._supports_serialize = supports_serialize
 
-    @property
-    def reader_ref(self) -> Tensor:
-        """The handle of the reader."""
-        return self._reader_ref
-
-    @property
-    def supports_serialize(self) -> bool:
-        """Whether the reader's state can be saved."""
-        return self._supports_serialize
+    reader_ref: Tensor = reads("_reader_ref", "The handle of the reader.")
+    supports_serialize: bool = reads("_supports_serialize", "Whether the reader's state can be saved.")
 
     def read(self, queue: Any, name: str | None = None) -> Any:
         """The next record.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN, Shape, as_shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -51,35 +52,12 @@ class BaseStagingArea:
         with name_scope(f"{self._name}_root"):
             self._home: Node = no_op()
 
-    @property
-    def name(self) -> str:
-        """The name of the area."""
-        return self._name
-
-    @property
-    def dtypes(self) -> Any:
-        """Types of the components."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[Shape]:
-        """Shapes of the components."""
-        return self._shapes
-
-    @property
-    def names(self) -> Any:
-        """Names of the components, or None."""
-        return self._names
-
-    @property
-    def capacity(self) -> int:
-        """How many elements it holds; 0 for any number."""
-        return self._capacity
-
-    @property
-    def memory_limit(self) -> int:
-        """How many bytes it holds; 0 for any number."""
-        return self._memory_limit
+    name: str = reads("_name", "The name of the area.")
+    dtypes: Any = reads("_dtypes", "Types of the components.")
+    shapes: list[Shape] = reads("_shapes", "Shapes of the components.")
+    names: Any = reads("_names", "Names of the components, or None.")
+    capacity: int = reads("_capacity", "How many elements it holds; 0 for any number.")
+    memory_limit: int = reads("_memory_limit", "How many bytes it holds; 0 for any number.")
 
     def _limits(self) -> dict[str, Any]:
         return {"shared_name": self._name, "capacity": self._capacity, "memory_limit": self._memory_limit}

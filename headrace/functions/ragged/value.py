@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.fields import reads
 from headrace.core.modules import late
 
 spec = late("headrace.functions.ragged.spec")
@@ -37,13 +38,8 @@ class RaggedTensorValue:
         self._values: Any = values
         self._row_splits: Any = row_splits
 
-    @property
-    def values(self) -> Any:
-        return self._values
-
-    @property
-    def row_splits(self) -> Any:
-        return self._row_splits
+    values: Any = reads("_values")
+    row_splits: Any = reads("_row_splits")
 
     @property
     def dtype(self) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape, as_shape, make_shape
 from headrace.functions.values.composite import CompositeTensor
@@ -63,20 +64,9 @@ class SparseTensor(CompositeTensor):
         value = sparse_tensor_value
         return SparseTensor(value.indices, value.values, value.dense_shape)
 
-    @property
-    def indices(self) -> Tensor:
-        """The places of the elements, int64 [N, rank]."""
-        return self._indices
-
-    @property
-    def values(self) -> Tensor:
-        """The elements, [N]."""
-        return self._values
-
-    @property
-    def dense_shape(self) -> Tensor:
-        """The shape of the dense tensor, int64 [rank]."""
-        return self._dense_shape
+    indices: Tensor = reads("_indices", "The places of the elements, int64 [N, rank].")
+    values: Tensor = reads("_values", "The elements, [N].")
+    dense_shape: Tensor = reads("_dense_shape", "The shape of the dense tensor, int64 [rank].")
 
     @property
     def op(self) -> Node:
@@ -147,13 +137,8 @@ class SparseTensorSpec(BatchableTypeSpec):
             raise TypeError("Expected SparseTensor or SparseTensorValue")
         return cls(value.shape, value.dtype)
 
-    @property
-    def shape(self) -> Shape:
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
+    shape: Shape = reads("_shape")
+    dtype: DType = reads("_dtype")
 
     @property
     def value_type(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import DType, as_dtype, float32
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, broadcast_sizes
 from headrace.functions.values import nest
 from headrace.functions.values.type_spec import BatchableTypeSpec, TypeSpec
@@ -44,17 +45,9 @@ class TensorSpec(BatchableTypeSpec):
             raise ValueError("`tensor` should be a tf.Tensor")
         return TensorSpec(tensor.shape, tensor.dtype, name or tensor.op.name)
 
-    @property
-    def shape(self) -> Shape:
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        return self._dtype
-
-    @property
-    def name(self) -> str | None:
-        return self._name
+    shape: Shape = reads("_shape")
+    dtype: DType = reads("_dtype")
+    name: str | None = reads("_name")
 
     @property
     def value_type(self) -> Any:
@@ -157,13 +150,8 @@ class BoundedTensorSpec(TensorSpec):
         low, high = getattr(spec, "minimum", dtype.min), getattr(spec, "maximum", dtype.max)
         return BoundedTensorSpec(spec.shape, dtype, low, high, name or spec.name)
 
-    @property
-    def minimum(self) -> Any:
-        return self._minimum
-
-    @property
-    def maximum(self) -> Any:
-        return self._maximum
+    minimum: Any = reads("_minimum")
+    maximum: Any = reads("_maximum")
 
     def _serialize(self) -> tuple[Any, ...]:
         return self._shape, self._dtype, self._minimum, self._maximum, self._name

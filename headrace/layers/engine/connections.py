@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.fields import reads
+
 
 class Connections:
     """The part of Layer that answers what it was called on.  Records are kept for calls on tensors
@@ -13,13 +15,8 @@ class Connections:
     _outbound_nodes: list[Any]
     name: Any
 
-    @property
-    def inbound_nodes(self) -> list[Any]:
-        return self._inbound_nodes
-
-    @property
-    def outbound_nodes(self) -> list[Any]:
-        return self._outbound_nodes
+    inbound_nodes: list[Any] = reads("_inbound_nodes")
+    outbound_nodes: list[Any] = reads("_outbound_nodes")
 
     @property
     def input(self) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten, map_structure
 from headrace.functions.values.structure import name_scope
@@ -104,9 +105,7 @@ class Layer(Weights, Connections, CallArguments, Module):
                     weights.append(found)
 
     # -- what it is ----------------------------------------------------------------------------
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = reads("_name")
 
     @property
     def name_scope(self) -> Any:
@@ -122,9 +121,7 @@ class Layer(Weights, Connections, CallArguments, Module):
     def _new_name(self) -> str:
         return unique_object_name(snake_case(type(self).__name__), zero_based=self._starts_with_zero)
 
-    @property
-    def dtype(self) -> str | None:
-        return self._type
+    dtype: str | None = reads("_type")
 
     @property
     def _dtype(self) -> str | None:
@@ -134,9 +131,7 @@ class Layer(Weights, Connections, CallArguments, Module):
     def _dtype(self, value: Any) -> None:
         self._type = as_dtype(value).name
 
-    @property
-    def dynamic(self) -> bool:
-        return self._dynamic
+    dynamic: bool = reads("_dynamic")
 
     @property
     def trainable(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.layers.engine.contributions import Contributions
 from headrace.layers.engine.identifiers import get_initializer
 from headrace.layers.engine.weight_values import read_weights, write_weights
@@ -44,18 +45,9 @@ class Weights(Contributions):
         """All variables: first those that are trained."""
         return self.trainable_weights + self.non_trainable_weights
 
-    @property
-    def variables(self) -> Any:
-        """The same as `weights`."""
-        return self.weights
-
-    @property
-    def trainable_variables(self) -> Any:
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Any]:
-        return self.non_trainable_weights
+    variables: Any = reads("weights", "The same as `weights`.")
+    trainable_variables: Any = reads("trainable_weights")
+    non_trainable_variables: list[Any] = reads("non_trainable_weights")
 
     def add_weight(
         self,

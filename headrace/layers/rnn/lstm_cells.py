@@ -6,6 +6,7 @@ import collections
 from typing import Any
 
 from headrace.core import dtypes, log
+from headrace.core.fields import reads
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat, split
 from headrace.functions.linalg.linalg import matmul
@@ -83,9 +84,7 @@ class BasicLSTMCell(LayerRNNCell):
         units = self._num_units
         return LSTMStateTuple(units, units) if self._state_is_tuple else 2 * units
 
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    output_size: Any = reads("_num_units")
 
     def build(self, inputs_shape: Any) -> None:
         depth, units = self._depth(inputs_shape), self._num_units
@@ -176,13 +175,8 @@ class LSTMCell(LayerRNNCell):
         if not state_is_tuple:
             self._state_size = num_units + self._output_size
 
-    @property
-    def state_size(self) -> Any:
-        return self._state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._output_size
+    state_size: Any = reads("_state_size")
+    output_size: Any = reads("_output_size")
 
     def build(self, inputs_shape: Any) -> None:
         units, projected = self._num_units, self._num_proj

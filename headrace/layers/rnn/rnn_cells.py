@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.array import shape
 from headrace.functions.array.stacking import concat, split
@@ -163,13 +164,8 @@ class OneVector:
 
     _num_units: int
 
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> Any:
-        return self._num_units
+    state_size: Any = reads("_num_units")
+    output_size: Any = reads("_num_units")
 
 
 class BasicRNNCell(OneVector, LayerRNNCell):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat
@@ -38,10 +39,7 @@ class _Wrapper(RNNCell):
         assert_like_rnncell("cell", cell)
         self.cell = cell
 
-    @property
-    def wrapped_cell(self) -> Any:
-        """The cell inside."""
-        return self.cell
+    wrapped_cell: Any = reads("cell", "The cell inside.")
 
     @property
     def state_size(self) -> Any:

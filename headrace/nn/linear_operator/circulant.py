@@ -11,6 +11,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.families import arguments_of
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array as array_functions
 from headrace.functions.array import checks
@@ -68,10 +69,7 @@ class _Circulant(LinearOperator):
             )
             super().__init__(input_output_dtype, [self._spectrum], **hints | {"is_square": True}, name=name)
 
-    @property
-    def block_depth(self) -> int:
-        """How many dimensions the Fourier transform has."""
-        return self._depth
+    block_depth: int = reads("_depth", "How many dimensions the Fourier transform has.")
 
     @property
     def block_shape(self) -> Shape:
@@ -79,10 +77,7 @@ class _Circulant(LinearOperator):
         result: Shape = self._spectrum.shape[-self._depth :]
         return result
 
-    @property
-    def spectrum(self) -> Tensor:
-        """The eigenvalues [B1, ..., Bb, N1, ...]."""
-        return self._spectrum
+    spectrum: Tensor = reads("_spectrum", "The eigenvalues [B1, ..., Bb, N1, ...].")
 
     def block_shape_tensor(self) -> Tensor:
         """The sizes of the dimensions of the transform, as a tensor."""
@@ -268,15 +263,8 @@ class LinearOperatorToeplitz(LinearOperator):
             spectrum = fft.fft(_complex(array.concat_v2(around, -1)))
             self._circulant = LinearOperatorCirculant(spectrum, input_output_dtype=spectrum.dtype)
 
-    @property
-    def col(self) -> Tensor:
-        """The first columns."""
-        return self._col
-
-    @property
-    def row(self) -> Tensor:
-        """The first rows."""
-        return self._row
+    col: Tensor = reads("_col", "The first columns.")
+    row: Tensor = reads("_row", "The first rows.")
 
     def _shape(self) -> Shape:
         both = array_functions.broadcast_static_shape(self._row.shape, self._col.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
@@ -46,10 +47,7 @@ class _Derived(LinearOperator):
         with name_scope(name, values=operator.graph_parents):
             super().__init__(operator.dtype, operator.graph_parents, name=name, **found)
 
-    @property
-    def operator(self) -> LinearOperator:
-        """The operator that this one is made of."""
-        return self._operator
+    operator: LinearOperator = reads("_operator", "The operator that this one is made of.")
 
     def _assert_non_singular(self) -> Node:
         return self.operator.assert_non_singular()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.array import checks
 from headrace.functions.math import reduce
@@ -45,10 +46,7 @@ class LinearOperatorDiag(LinearOperator):
                 raise ValueError("Only square diagonal operators currently supported.")
             super().__init__(self._diag.dtype, [self._diag], **hints | {"is_square": True}, name=name)
 
-    @property
-    def diag(self) -> Any:
-        """The diagonals."""
-        return self._diag
+    diag: Any = reads("_diag", "The diagonals.")
 
     def _shape(self) -> Shape:
         result: Shape = self._diag.shape.concatenate(self._diag.shape[-1:])

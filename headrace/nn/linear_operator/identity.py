@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array as array_functions
 from headrace.functions.array import checks, rank_checks
@@ -237,10 +238,7 @@ class LinearOperatorScaledIdentity(_Sized):
             )
             self._num_rows, self._rows_known = self._checked_size(num_rows, "num_rows")
 
-    @property
-    def multiplier(self) -> Any:
-        """The factors [B1, ..., Bb]."""
-        return self._multiplier
+    multiplier: Any = reads("_multiplier", "The factors [B1, ..., Bb].")
 
     def _factor(self, *, inner: int, conj: bool = False) -> Tensor:
         """The factors with `inner` dimensions of size 1 behind."""

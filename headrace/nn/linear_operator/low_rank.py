@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import broadcast_static_shape
 from headrace.functions.linalg import linalg
@@ -99,35 +100,12 @@ class LinearOperatorLowRankUpdate(LinearOperator):
             both[-1].assert_is_compatible_with(self._diag_update.shape[-1])
             broadcast_static_shape(lead, self._diag_update.shape[:-1])
 
-    @property
-    def u(self) -> Any:
-        """U."""
-        return self._u
-
-    @property
-    def v(self) -> Any:
-        """V."""
-        return self._v
-
-    @property
-    def is_diag_update_positive(self) -> Hint:
-        """Whether D is positive, if known."""
-        return self._is_diag_update_positive
-
-    @property
-    def diag_update(self) -> Any:
-        """The diagonal of D, or None for the identity."""
-        return self._diag_update
-
-    @property
-    def diag_operator(self) -> LinearOperator:
-        """D as an operator."""
-        return self._diag_operator
-
-    @property
-    def base_operator(self) -> LinearOperator:
-        """L."""
-        return self._base_operator
+    u: Any = reads("_u", "U.")
+    v: Any = reads("_v", "V.")
+    is_diag_update_positive: Hint = reads("_is_diag_update_positive", "Whether D is positive, if known.")
+    diag_update: Any = reads("_diag_update", "The diagonal of D, or None for the identity.")
+    diag_operator: LinearOperator = reads("_diag_operator", "D as an operator.")
+    base_operator: LinearOperator = reads("_base_operator", "L.")
 
     def _shape(self) -> Shape:
         lead = broadcast_static_shape(self._base_operator.batch_shape, self._u.shape[:-2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.array import array as array_functions
 from headrace.functions.linalg.linalg import matmul
@@ -51,10 +52,7 @@ class LinearOperatorHouseholder(LinearOperator):
                 self._axis.dtype, [self._axis], hints["is_non_singular"], True, False, True, name
             )
 
-    @property
-    def reflection_axis(self) -> Any:
-        """The axes."""
-        return self._axis
+    reflection_axis: Any = reads("_axis", "The axes.")
 
     def _unit(self) -> Tensor:
         """The axes as columns of length 1."""

@@ -7,6 +7,7 @@ from functools import reduce as fold
 from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.fields import reads
 from headrace.core.shapes import Dim, Shape, make_shape
 from headrace.functions.array.array import broadcast_static_shape
 from headrace.functions.array.rank_checks import assert_proper_iterable
@@ -65,10 +66,7 @@ class _Several(LinearOperator):
         with name_scope(name, values=parents):
             super().__init__(dtype, parents, name=name, **hints)
 
-    @property
-    def operators(self) -> list[LinearOperator]:
-        """The operators that this one is made of."""
-        return self._operators
+    operators: list[LinearOperator] = reads("_operators", "The operators that this one is made of.")
 
     def _batch(self) -> Shape:
         return fold(broadcast_static_shape, (o.batch_shape for o in self._operators))

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.families import changed
+from headrace.core.fields import reads
 from headrace.core.shapes import Dimension, Shape
 from headrace.functions.array import array
 from headrace.functions.values.structure import name_scope
@@ -86,30 +87,11 @@ class Shaped(Module):
         return name_scope(self.name if name is None else f"{self.name}/{name}")
 
     # -- what is known -----------------------------------------------------------------------
-    @property
-    def dtype(self) -> Any:
-        """Element type."""
-        return self._dtype
-
-    @property
-    def name(self) -> str:
-        """Name of the operator."""
-        return self._name
-
-    @property
-    def graph_parents(self) -> list[Any]:
-        """Tensors that the operator depends on."""
-        return self._graph_parents
-
-    @property
-    def is_non_singular(self) -> Hint:
-        """Whether the matrices can be inverted, if known."""
-        return self._is_non_singular
-
-    @property
-    def is_self_adjoint(self) -> Hint:
-        """Whether the matrices equal their adjoints, if known."""
-        return self._is_self_adjoint
+    dtype: Any = reads("_dtype", "Element type.")
+    name: str = reads("_name", "Name of the operator.")
+    graph_parents: list[Any] = reads("_graph_parents", "Tensors that the operator depends on.")
+    is_non_singular: Hint = reads("_is_non_singular", "Whether the matrices can be inverted, if known.")
+    is_self_adjoint: Hint = reads("_is_self_adjoint", "Whether the matrices equal their adjoints, if known.")
 
     @property
     def is_positive_definite(self) -> Hint:

@@ -11,6 +11,7 @@ from collections import namedtuple
 from typing import Any
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.graph import Graph
@@ -33,20 +34,9 @@ class IndexedSlices:
     def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
         self._values, self._indices, self._dense_shape = values, indices, dense_shape
 
-    @property
-    def values(self) -> Tensor:
-        """A tensor of the rows."""
-        return self._values
-
-    @property
-    def indices(self) -> Tensor:
-        """A vector: the place of each row."""
-        return self._indices
-
-    @property
-    def dense_shape(self) -> Tensor | None:
-        """The shape of the whole tensor as a vector, or None."""
-        return self._dense_shape
+    values: Tensor = reads("_values", "A tensor of the rows.")
+    indices: Tensor = reads("_indices", "A vector: the place of each row.")
+    dense_shape: Tensor | None = reads("_dense_shape", "The shape of the whole tensor as a vector, or None.")
 
     @property
     def shape(self) -> Shape:
@@ -67,10 +57,7 @@ class IndexedSlices:
     def op(self) -> Node:
         return self._values.op
 
-    @property
-    def control_element(self) -> Node:
-        """The node that a control dependency on these slices waits for."""
-        return self.op
+    control_element: Node = reads("op", "The node that a control dependency on these slices waits for.")
 
     @property
     def dtype(self) -> DType:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_session
 from headrace.train.checkpoints import checkpoint_files
 from headrace.train.schedules.step_count import global_step
@@ -68,10 +69,7 @@ class CheckpointManager:
             if min(saved, now) > self._last_preserved:
                 self._kept[path] = min(saved, now)
 
-    @property
-    def latest_checkpoint(self) -> str | None:
-        """The newest checkpoint, or None."""
-        return self._latest
+    latest_checkpoint: str | None = reads("_latest", "The newest checkpoint, or None.")
 
     @property
     def checkpoints(self) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.core import log
 from headrace.core.errors import OutOfRangeError
+from headrace.core.fields import reads
 
 
 class Coordinator:
@@ -130,10 +131,7 @@ class Coordinator:
                     raise RuntimeError(message)
                 log.info(message)
 
-    @property
-    def joined(self) -> bool:
-        """Whether `join` has ended."""
-        return self._joined
+    joined: bool = reads("_joined", "Whether `join` has ended.")
 
     def raise_requested_exception(self) -> None:
         """Raise what a thread reported, if one did."""

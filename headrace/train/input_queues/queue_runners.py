@@ -13,6 +13,7 @@ from headrace.core.errors import (
     error_code_from_exception_type,
     exception_type_from_error_code,
 )
+from headrace.core.fields import reads
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.graph.keys import GraphKeys
@@ -73,25 +74,10 @@ class QueueRunner:
             exception_type_from_error_code(code) for code in message.queue_closed_exception_types
         ) or (OutOfRangeError,)
 
-    @property
-    def queue(self) -> Any:
-        """The queue."""
-        return self._queue
-
-    @property
-    def enqueue_ops(self) -> Any:
-        """The nodes that fill it."""
-        return self._enqueue_ops
-
-    @property
-    def close_op(self) -> Any:
-        """The node that closes it at the end."""
-        return self._close_op
-
-    @property
-    def cancel_op(self) -> Any:
-        """The node that closes it when the coordinator stops."""
-        return self._cancel_op
+    queue: Any = reads("_queue", "The queue.")
+    enqueue_ops: Any = reads("_enqueue_ops", "The nodes that fill it.")
+    close_op: Any = reads("_close_op", "The node that closes it at the end.")
+    cancel_op: Any = reads("_cancel_op", "The node that closes it when the coordinator stops.")
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:

@@ -9,6 +9,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from headrace.core import log
+from headrace.core.fields import reads
 from headrace.formats import files, proto
 from headrace.graph.graph import Graph
 from headrace.train.checkpoints.saveable import all_saveable_objects
@@ -82,17 +83,9 @@ class SavedModelLoader:
         self._variables_path = places.variables_path(export_dir)
         self._saved_model = parse_saved_model(export_dir)
 
-    @property
-    def export_dir(self) -> Any:
-        return self._export_dir
-
-    @property
-    def variables_path(self) -> str:
-        return self._variables_path
-
-    @property
-    def saved_model(self) -> Any:
-        return self._saved_model
+    export_dir: Any = reads("_export_dir")
+    variables_path: str = reads("_variables_path")
+    saved_model: Any = reads("_saved_model")
 
     def get_meta_graph_def_from_tags(self, tags: Any) -> Any:
         """The graph with these tags."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import FLOATS
+from headrace.core.fields import reads
 from headrace.functions.control.grouping import group
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.math import math
@@ -153,9 +154,7 @@ class ExponentialMovingAverage:
         self._name = name
         self._averages: dict[Any, Any] = {}
 
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = reads("_name")
 
     def apply(self, var_list: Any = None) -> Any:
         """A node that updates the averages.

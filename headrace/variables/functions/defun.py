@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, as_dtype
+from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN
 from headrace.formats import proto
 from headrace.graph.defaults import get_default_graph
@@ -124,13 +125,8 @@ class DefinedFunction:
     def grad_func_name(self) -> str | None:
         return self._grad_func.name if self._grad_func else None
 
-    @property
-    def python_grad_func(self) -> Callable[..., Any] | None:
-        return self._python_grad_func
-
-    @property
-    def declared_input_types(self) -> tuple[Any, ...]:
-        return self._input_types
+    python_grad_func: Callable[..., Any] | None = reads("_python_grad_func")
+    declared_input_types: tuple[Any, ...] = reads("_input_types")
 
     @property
     def captured_inputs(self) -> list[Tensor]:

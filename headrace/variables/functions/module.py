@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.functions.values.nest_paths import flatten_with_tuple_paths
 from headrace.functions.values.structure import name_scope
 from headrace.variables.variable import Variable
@@ -45,10 +46,7 @@ class Module:
         with name_scope(name) as scope:
             self._scope_name = scope
 
-    @property
-    def name(self) -> str:
-        """The name of this module, as it was given."""
-        return self._name
+    name: str = reads("_name", "The name of this module, as it was given.")
 
     @property
     def name_scope(self) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import origin
+from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.variables.scope import bare_scope, unique_scope_name, variable_scope
@@ -106,17 +107,9 @@ class Template:
             )
         return result
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def func(self) -> Callable[..., Any]:
-        return self._func
-
-    @property
-    def variable_scope(self) -> VariableScope | None:
-        return self._variable_scope
+    name: str = reads("_name")
+    func: Callable[..., Any] = reads("_func")
+    variable_scope: VariableScope | None = reads("_variable_scope")
 
     var_scope = variable_scope  # the old name
 
