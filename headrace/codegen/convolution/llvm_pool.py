@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -144,7 +145,17 @@ class MaxPoolWriter(PoolWriter):
     def row(self, z: Value, y: Value) -> None:
         self.out_z, self.out_y = z, y
         self.seen_z, self.seen_y = self.seen(z, 0), self.seen(y, 1)
+        if self.is_straight:
+            self.lines = [
+                (self.line(z, y), self.number(z, y))
+                for z in self.taps(self.seen_z, 0)
+                for y in self.taps(self.seen_y, 1)
+            ]
         self.loop(i64(0), self.p["out_width"], 1, self.column)
+
+    @property
+    def is_straight(self) -> bool:
+        return prod(self.form.window) <= STRAIGHT
 
     def seen(self, at: Value, axis: int) -> Span:
         b = self.b
@@ -153,13 +164,38 @@ class MaxPoolWriter(PoolWriter):
         end = self.least(b.op("add", start, i64(self.form.window[axis])), self.p[size])
         return Span(self.most(start, i64(0)), end, start)
 
+    def taps(self, span: Span, axis: int) -> list[tuple[Value, Value]]:
+        """Where a window sees along an axis, and the number of that place in it.  At a border the last
+        place is seen again, which changes neither the largest nor the first that is as large."""
+        b = self.b
+        last = b.op("sub", span.end, i64(1))
+        found = (b.op("add", span.start, i64(k)) for k in range(self.form.window[axis]))
+        inside = (self.least(self.most(at, i64(0)), last) for at in found)
+        return [(at, b.op("sub", at, span.start)) for at in inside]
+
+    def line(self, z: tuple[Value, Value], y: tuple[Value, Value]) -> Value:
+        """Where a row of the input begins."""
+        assert self.kinds[0] is not None
+        return self.b.offset(self.buffers[0], memory_type(self.kinds[0]), self.cell(0, z[0], y[0], i64(0)))
+
+    def number(self, *taps: tuple[Value, Value]) -> Value:
+        """The number of the first place of a row of the window."""
+        b, (_, height, width) = self.b, self.form.window
+        (_, z), (_, y) = taps
+        return b.op("mul", b.op("add", b.op("mul", z, i64(height)), y), i64(width))
+
     def column(self, x: Value) -> None:
-        """A window that is whole, as most are, is straight code."""
+        """A window that is whole, as most are, knows the numbers of its places."""
         b = self.b
         spans = [self.seen_z, self.seen_y, self.seen(x, 2)]
         cells = [self.cell(i, self.out_z, self.out_y, x) for i in range(1, len(self.kinds))]
-        if prod(self.form.window) > STRAIGHT:
+        if not self.is_straight:
             self.channels(lambda c: self.store(cells, c, self.looped(spans, c)))
+            return
+        columns = self.taps(spans[2], 2)
+        moved = [b.op("mul", at, self.p["0 pixel"]) for at, _ in columns]
+        if len(self.kinds) == 2:
+            self.channels(lambda c: self.store(cells, c, self.straight(moved, [], c)))
             return
         is_whole, whole, part, after = Value("true", "i1"), b.new_block(), b.new_block(), b.new_block()
         for span, size in zip(spans, self.form.window):
@@ -167,14 +203,12 @@ class MaxPoolWriter(PoolWriter):
             is_whole = b.op("and", is_whole, b.compare("icmp eq", seen, i64(size)))
         b.branch_if(is_whole, whole, part)
         b.block = whole
-        taps = [
-            self.cell(0, *(b.op("add", span.first, i64(k)) for span, k in zip(spans, at)))
-            for at in product(*map(range, self.form.window))
-        ]
-        self.channels(lambda c: self.store(cells, c, self.straight(taps, c)))
+        fixed = [constant(i, "i32") for i in range(prod(self.form.window))]
+        self.channels(lambda c: self.store(cells, c, self.straight(moved, fixed, c)))
         b.branch(after)
         b.block = part
-        self.channels(lambda c: self.store(cells, c, self.looped(spans, c)))
+        found = [b.convert("trunc", b.op("add", n, k), "i32") for _, n in self.lines for _, k in columns]
+        self.channels(lambda c: self.store(cells, c, self.straight(moved, found, c)))
         b.branch(after)
         b.block = after
 
@@ -184,22 +218,31 @@ class MaxPoolWriter(PoolWriter):
         for i, x in enumerate([self.b.select(is_nan, nan, best), *places]):
             self.keep(i + 1, cells[i], c, x)
 
-    def straight(self, taps: Sequence[Value], c: Value) -> list[Value]:
+    def straight(self, columns: Sequence[Value], numbers: Sequence[Value], c: Value) -> list[Value]:
         """The largest of these places, the first of equal ones; whether one is NaN; its number."""
-        b, notes = self.b, len(self.kinds) > 2
-        values = [self.fetch(0, cell, c) for cell in taps]
-        best, place = values[0], constant(0, vector("i32", self.form.lanes))
+        b, lanes = self.b, self.form.lanes
+        kind = self.kinds[0]
+        assert kind is not None
+        channel = c if lanes > 1 else b.op("mul", c, self.p["0 channel"])
+        moved = [b.op("add", column, channel) for column in columns]
+        element = memory_type(kind)
+        values = [
+            from_memory(b, b.load(b.offset(line, element, at), vector(element, lanes)), kind)
+            for line, _ in self.lines
+            for at in moved
+        ]
+        splats = [b.splat(n, lanes) for n in numbers]
+        best, place = values[0], splats[:1]
         for i, x in enumerate(values[1:], 1):
             is_more = b.compare("fcmp ogt", x, best)
             best = b.select(is_more, x, best)
-            if notes:
-                place = b.select(is_more, constant(i, place.type), place)
-        is_nan = None  # one comparison tells it of two values
-        for x, y in zip(values[::2], [*values[1::2], values[-1]]):
-            found = b.compare("fcmp uno", x, y)
-            is_nan = found if is_nan is None else b.op("or", is_nan, found)
-        assert is_nan is not None
-        return [best, is_nan, place] if notes else [best, is_nan]
+            place = [b.select(is_more, splats[i], p) for p in place]
+        return [best, self.has_nan(values), *place]
+
+    def has_nan(self, values: Sequence[Value]) -> Value:
+        """Whether one of them is NaN: a comparison tells it of two."""
+        pairs = zip(values[::2], [*values[1::2], values[-1]])
+        return reduce(partial(self.b.op, "or"), [self.b.compare("fcmp uno", x, y) for x, y in pairs])
 
     def looped(self, spans: Sequence[Span], c: Value) -> list[Value]:
         """The same of what the window sees, which may be less than it has."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
+from typing import Any
 
 from headrace.codegen.convolution.llvm_pool import (
     Form,
@@ -23,6 +24,8 @@ from headrace.codegen.convolution.llvm_pool import (
     NearGradWriter,
     PoolWriter,
 )
+from headrace.codegen.convolution.llvm_pool_rows import RowMaxPoolGradWriter, RowMaxPoolWriter
+from headrace.codegen.convolution.llvm_pool_rows import supports as rows_support
 from headrace.codegen.ir.kernel_ir import Array, Kind
 from headrace.codegen.ir.stages import Called, Temporary, memory
 from headrace.codegen.machine import threads
@@ -36,6 +39,10 @@ from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_WORK = 1 << 15  # elements below which one thread does it
 KINDS = ("max_pool", "max_pool_data", "near_max_data")
+ROWS: dict[Any, type[PoolWriter]] = {  # where a row's elements lie side by side, and channels do not
+    MaxPoolWriter: RowMaxPoolWriter,
+    MaxPoolGradWriter: RowMaxPoolGradWriter,
+}
 FLOATS = ("f16", "bf16", "f32", "f64")
 
 
@@ -115,8 +122,13 @@ def _instruction(
     is_last = all(_strides(p.view)[1] == 1 for p in parts)
     inner = block or (channels if is_last else 1)
     bits = max(p.kind.bits for p in parts if p.kind is not None)
-    lanes = 1 << (min(inner, host().lanes(max(bits, 32))).bit_length() - 1) if is_last else 1
-    writer = writer_of(_form(call, lanes), [p.kind for p in parts])
+    lanes = _lanes(inner, bits) if is_last else 1
+    form = _form(call, lanes)
+    if not is_last and writer_of in ROWS and all(_strides(p.view)[-1] == 1 for p in parts):
+        wide = _form(call, _lanes(2 * call.views["dst"].shape[-1] - 1, bits))
+        if wide.lanes > 1 and rows_support(wide):
+            form, writer_of = wide, ROWS[writer_of]
+    writer = writer_of(form, [p.kind for p in parts])
     address = kernel_address(writer.identity(), writer.write)
     image, result = (_space(call.views[name].shape[2:], 1) for name in ("src", "dst"))
     pads = _space([before for before, _ in call.options["pads"]], 0)
@@ -137,6 +149,11 @@ def _instruction(
         kernel=writer.identity(),
     )
     return Instruction([p.array for p in reads], [p.array for p in writes], entry, name=call.kind)
+
+
+def _lanes(elements: int, bits: int) -> int:
+    """The largest vector that so many elements fill."""
+    return 1 << (min(elements, host().lanes(max(bits, 32))).bit_length() - 1)
 
 
 def _form(call: LibraryCall, lanes: int) -> Form:
