@@ -7,7 +7,7 @@ from headrace.core import options
 from headrace.core.modules import late
 from headrace.devices.compiled import MixedProgram, inner_mixed_program
 from headrace.devices.device import HostMemory, Program
-from headrace.ops.control.transfer import recv, send
+from headrace.ops.control.transfer import RECEIVES, SENDS
 from headrace.plan.frames import frames_of
 from headrace.plan.guards import Guards
 from headrace.plan.plan import Plan
@@ -67,7 +67,7 @@ def _structured(piece: Plan) -> Plan | None:
 def _crosses(piece: Plan) -> bool:
     """Whether a loop or a branch is on other devices, too: values are transferred in each of its
     iterations, or dead ones."""
-    transfers = [n.name for n in piece.nodes.values() if n.op in (send, recv)]
+    transfers = [n.name for n in piece.nodes.values() if n.op in SENDS | RECEIVES]
     if not transfers:
         return False
     frames, guards = frames_of(piece), Guards(is_lenient=True)

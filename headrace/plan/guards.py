@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headrace.ops.control.transfer import RECEIVES
 from headrace.ops.declaration.traits import CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION, SWITCH
 from headrace.plan.plan import Edge, PlanNode
 
@@ -61,6 +62,8 @@ class Guards:
         found += [self.of.get(c, ()) for c in node.control]
         if ALIVE_IF in node.attrs:
             found.append(from_text(node.attrs[ALIVE_IF]))
+        elif self.is_lenient and node.op in RECEIVES:
+            raise Unstructured(f"{node.name} comes from a master that does not say when it is alive")
         return united(found)
 
     def _is_back(self, edge: Edge) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from headrace.ops.array.source import placeholder
-from headrace.ops.control.transfer import send
+from headrace.ops.control.transfer import SENDS
 from headrace.ops.declaration.traits import CONSTANT, CONTROL_FLOW, VARIABLE
 from headrace.plan.delays import delayed, is_heavy
 from headrace.plan.needs import WAITS, Needs
@@ -26,7 +26,7 @@ _APART = WAITS | {CONTROL_FLOW}
 def segmented(plan: Plan) -> Plan | None:
     """The plan with segments; None where a loop or branch waits inside."""
     for node in plan.nodes.values():
-        if any(n.op.traits & {CONTROL_FLOW, *WAITS} or n.op is send for n in inner_nodes(node)):
+        if any(n.op.traits & {CONTROL_FLOW, *WAITS} or n.op in SENDS for n in inner_nodes(node)):
             return None
     return _Segments(plan).run()
 
@@ -47,7 +47,7 @@ class _Segments:
         """Nodes of one group can run without a break between them."""
         for node in self.plan.nodes.values():
             traits = node.op.traits
-            if traits & _APART or node.name in self.feeds or node.op is send:
+            if traits & _APART or node.name in self.feeds or node.op in SENDS:
                 self.alone[node.name] = node
             elif not node.control and _is_source(node):
                 self.free[node.name] = node

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from headrace.core import options
 from headrace.ops.array.source import identity
 from headrace.ops.control.control_flow import loop_cond
-from headrace.ops.control.transfer import send
+from headrace.ops.control.transfer import SENDS
 from headrace.ops.declaration.traits import (
     BLOCKING,
     CONSTANT,
@@ -49,7 +49,7 @@ def structured(plan: Plan) -> Plan | None:
 def partly_structured(plan: Plan) -> Plan:
     """The plan with units in the place of all loops that can be units."""
     frames = frames_of(plan)
-    waiting = (n for n in plan.nodes.values() if n.op.traits & {BLOCKING, DEFERRED} or n.op is send)
+    waiting = (n for n in plan.nodes.values() if n.op.traits & {BLOCKING, DEFERRED} or n.op in SENDS)
     is_open = {p for n in waiting for p in _prefixes(frames.gives[n.name])}
     while True:
         work = _Structure(plan, is_open)

@@ -21,7 +21,7 @@ import numpy as np
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
-from headrace.ops.control.transfer import recv, rendezvous_key, send
+from headrace.ops.control.transfer import RECEIVES, SENDS, rendezvous_key
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Slot
 from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, ENTER, EXIT, MERGE, NEXT_ITERATION, SWITCH
@@ -84,12 +84,12 @@ class DataflowProgram:
             for i, (item, node) in enumerate(zip(self.items, self.nodes))
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
-        self.transfers = {i for i, n in enumerate(self.nodes) if n.op in (send, recv)}
+        self.transfers = {i for i, n in enumerate(self.nodes) if n.op in SENDS | RECEIVES}
         # Not what sends a variable: it is read where edges and the plan's order say.
         self.urgent = {
             i for i in self.transfers if not any(plan.dtype(e).is_ref for e in self.nodes[i].inputs)
         }
-        self.receives_on = next((n.device for n in self.nodes if n.op is recv), None)
+        self.receives_on = next((n.device for n in self.nodes if n.op in RECEIVES), None)
         numbers = {n.name: i for i, n in enumerate(self.nodes)}
         self.fetched: dict[int, list[tuple[int, int]]] = {}  # item -> (output, place in fetches)
         for place, edge in enumerate(plan.fetches):
@@ -170,7 +170,7 @@ class _Run:
             raise cancel.reason
         number = item.item.number
         node = self.program.nodes[number]
-        if number in self.program.transfers and (node.op is send or not item.dead):
+        if number in self.program.transfers and (node.op in SENDS or not item.dead):
             self._transfer(item, node, ready)
             return
         if item.dead:
@@ -230,7 +230,7 @@ class _Run:
         """Send and Recv meet under a key that names the iteration; dead values are sent as such."""
         key = rendezvous_key(node.attrs, item.iteration.tag)
         meeting = self.step.rendezvous
-        if node.op is recv:
+        if node.op in RECEIVES:
             future = meeting.receive(key)
             if future.done() and future.exception() is None:
                 self._received(item, future.result(), ready)
@@ -302,7 +302,7 @@ class _Run:
                 answer = [answer] if not isinstance(answer, (list, tuple)) else answer
         if isinstance(answer, BaseException):
             raise at(answer, node)
-        if node.op is recv:
+        if node.op in RECEIVES:
             self._received(item, answer[0], ready)
         else:
             self._done(item, answer, ready)

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from hashlib import blake2b
 from typing import Any
+
+from headrace.ops.array.hashing import hash64, hash64_combine
 
 
 class Kind(Enum):
@@ -86,12 +87,13 @@ class Frame:
 
     @property
     def id(self) -> int:
-        """A number for the frame's name and all iterations around it; 0 is the root."""
+        """A number for the frame's name and all iterations around it, TF's own: pieces of other processes
+        name the same frame.  0 is the root."""
         if self._id < 0:
             self._id = 0
             if self.parent is not None:
-                text = f"{self.parent.tag};{self.name}".encode()
-                self._id = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+                own = hash64_combine(self.parent.number, hash64(self.name.encode()))
+                self._id = hash64_combine(self.parent.frame.id, own)
         return self._id
 
 

@@ -21,7 +21,6 @@ IMPORTS = {
     THEIRS: "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()",
 }
 SERVER = "tf.train.Server({cluster}, job_name={job!r}, task_index=0).join()"
-# A loop whose body is on both tasks needs tasks of one kind: see docs/clusters.md.
 CLIENT = """
 import numpy as np
 with tf.device("/job:ps/task:0"):
@@ -33,8 +32,36 @@ x = tf.placeholder(tf.float32, [None, 2])
 with tf.device("/job:worker/task:0"):
     loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - tf.matmul(x, [[1.], [2.]]))) + 0. * tf.reduce_sum(r)
     text = tf.strings.join([tf.constant(["a", "b"]), tf.constant(["c", "d"])])
-    loop = tf.while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a + {body}), [0, 0.])
+    loop = tf.while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a + tf.reduce_sum(r)), [0, 0.])
+flag = tf.placeholder(tf.bool)
+
+
+def there(value):
+    with tf.device("/job:ps/task:0"):
+        return value * 2.0
+
+
+def nested(i, a):
+    inner = tf.while_loop(lambda j, b: j < i, lambda j, b: (j + 1, there(b) + 1.0), [0, a])
+    return i + 1, tf.cond(inner[1] > 10.0, lambda: there(inner[1]), lambda: inner[1] - 1.0)
+
+
+with tf.device("/job:worker/task:0"):
+    deep = tf.while_loop(lambda i, a: i < 4, nested, [0, 1.0], parallel_iterations=1)
+    branch = tf.cond(flag, lambda: there(loop[1]), lambda: there(loop[1] + 1.0) - 1.0)
+    slope = tf.gradients(deep[1] * r[0], [r])[0]
 train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+
+
+def expected():
+    a = 1.0
+    for i in range(4):
+        for _ in range(i):
+            a = a * 2.0 + 1.0
+        a = a * 2.0 if a > 10.0 else a - 1.0
+    return a
+
+
 data = np.random.RandomState(0).randn(32, 2).astype("f")
 with tf.Session("grpc://{target}") as session:
     assert len(session.list_devices()) >= 2
@@ -45,7 +72,11 @@ with tf.Session("grpc://{target}") as session:
     np.testing.assert_allclose(value, [[1.], [2.]], atol=0.05)
     assert count == 100
     assert session.run(text).tolist() == [b"ac", b"bd"]
-    assert session.run(loop)[1] == ({same} and 15. or 5.)
+    assert session.run(loop)[1] == 15.
+    assert session.run(branch, {{flag: True}}) == 30. and session.run(branch, {{flag: False}}) == 31.
+    for _ in range(3):
+        assert session.run(deep)[1] == expected()
+    np.testing.assert_allclose(session.run(slope), [expected(), 0., 0.])
     assert session.run(r.assign_add([1., 2., 3.])).tolist() == [2., 3., 4.]
     session.run(queue.enqueue(3.))
     assert session.run(queue.dequeue()) == 3.
@@ -79,10 +110,7 @@ def test_they_train_together(client, ps, worker):
     tasks = {"ps": ps, "worker": worker}
     running = [start(kind, SERVER.format(cluster=cluster, job=job)) for job, kind in tasks.items()]
     try:
-        same = ps == worker
-        program = CLIENT.format(
-            target=cluster["worker"][0], same=same, body="tf.reduce_sum(r)" if same else "1."
-        )
+        program = CLIENT.format(target=cluster["worker"][0])
         asking = start(client, program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         running.append(asking)
         said = asking.communicate(timeout=PATIENCE)[0]

@@ -2,7 +2,7 @@
 
 import random
 
-from headrace.runtime.frames import DEAD, Item, Kind, StepState
+from headrace.runtime.frames import DEAD, Frame, Item, Iteration, Kind, StepState
 
 
 def items(*rows):
@@ -138,3 +138,10 @@ def test_loop_on_a_dead_branch_does_not_run():
     }
     for seed in range(20):
         assert run(rows, compute, seed)[10] == [DEAD]
+
+
+def test_frames_have_the_numbers_of_tensorflow():
+    """Other processes name the same frame by the same number: the interop tests meet under it."""
+    outer = Frame("while/while_context", Iteration(Frame("", None, 0), 0), 1)
+    assert Iteration(outer, 2).tag == "18186195969791715286:2"
+    assert Frame("in", Iteration(outer, 3), 1).id == 14658992353635592801

@@ -220,3 +220,8 @@ def hash64(s: Text, seed: int = 0xDECAFCAFFE) -> Word:
         h = ((h ^ _word(s, n // 8 * 8, n % 8)) * _CAT) & M
     h = (_mix(h) * _CAT) & M
     return _mix(h)
+
+
+def hash64_combine(a: int, b: int) -> int:
+    """One hash of two, whose order counts."""
+    return a ^ ((b + 0x9E3779B97F4A7800 + (a << 10) + (a >> 4)) & M)
