@@ -1,11 +1,13 @@
 """Imports point downward: a folder imports only from folders above it in the list of ARCHITECTURE.md.
 Inside of codegen/ the rooms have an order too; and no folder has more names than a reader can take in.
 Imports stand at the head of their file and make no circle: `late` (core/modules.py) is for those that would.
+Tests stand where their modules do.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import headrace
@@ -188,3 +190,59 @@ def test_no_circle_of_imports():
 def test_a_circle_is_found():
     assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d", "b"]
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# -- where tests stand -----------------------------------------------------------------------------
+TESTS = Path(__file__).parent
+
+
+def homes(test: Path, root: Path) -> list[Path]:
+    """Where the source has the module that a test file is named after, in the test's own folder and rooms."""
+    name = test.name.removeprefix("test_")
+    return [p.relative_to(root) for p in sorted((root / test.parts[0]).rglob(name))]
+
+
+def misplaced(tests: Path, root: Path) -> list[str]:
+    """Tests that do not stand where the module of their name does."""
+    found = (p.relative_to(tests) for p in sorted(tests.rglob("test_*.py")))
+    wrong = []
+    for test in (p for p in found if len(p.parts) > 1):
+        places = [place.with_name(test.name) for place in homes(test, root)]
+        if places and test not in places:
+            wrong.append(f"{test} belongs at {' or '.join(map(str, places))}")
+    return wrong
+
+
+def test_tests_mirror_the_source():
+    """The tests of a module are at its place.  Tests of what several modules do together stand in the
+    folder that these have in common, under a name that no module has."""
+    wrong = misplaced(TESTS, ROOT)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_test_at_another_place_is_found(tmp_path):
+    for name in ("source/ops/math/cast.py", "tests/ops/test_cast.py", "tests/ops/test_all.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (wrong,) = misplaced(tmp_path / "tests", tmp_path / "source")
+    assert wrong.split() == "ops/test_cast.py belongs at ops/math/test_cast.py".replace("/", os.sep).split()
+
+
+def test_every_test_file_says_what_it_is_of():
+    """Also where a name would: several modules can have the same."""
+    silent = [
+        str(p.relative_to(TESTS))
+        for p in sorted(TESTS.rglob("test_*.py"))
+        if not ast.get_docstring(ast.parse(p.read_text()))
+    ]
+    assert not silent, "\n".join(silent)
+
+
+def test_tests_have_folders_of_the_source():
+    """Besides those of the source: the benchmark's, and the model of TensorFlow's state with its programs."""
+    folders = {p.name for p in TESTS.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert folders <= {*ORDER, "bench", "state"}, folders - set(ORDER)
+    for folder in folders & set(ORDER):
+        rooms = {p.name for p in (ROOT / folder).iterdir() if p.is_dir()}
+        inner = {p.parent.relative_to(TESTS / folder).parts[0] for p in (TESTS / folder).glob("*/test_*.py")}
+        assert inner <= rooms, inner - rooms

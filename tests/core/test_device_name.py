@@ -1,3 +1,5 @@
+"""Names of devices: what is read, how it is written, what is merged."""
+
 import pytest
 
 from headrace.core.device_name import DeviceSpec, canonical, merge, parse

@@ -1,3 +1,5 @@
+"""ClusterSpec: jobs and their tasks, from lists and from numbered addresses."""
+
 from __future__ import annotations
 
 import pytest

@@ -132,7 +132,7 @@ def _(rng):
 
 
 def _not_in_samples(declared):
-    """Samples can not hold optionals: tests/ops/test_optional.py has what is made of them."""
+    """Samples can not hold optionals: tests/ops/control/test_optional.py has what is made of them."""
 
     @declared.samples
     def _(rng):

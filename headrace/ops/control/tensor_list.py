@@ -410,7 +410,7 @@ tensor_list_concat_lists.no_gradient()
 
 
 def refuses_text(declared, *inputs, **attrs):
-    """Samples can not hold lists: tests/ops/test_tensor_list.py has what is made of them."""
+    """Samples can not hold lists: tests/ops/control/test_tensor_list.py has what is made of them."""
 
     @declared.samples
     def _(rng):

@@ -1,5 +1,5 @@
 """What passes, placement and codegen may know about an op.  The value of a trait is the sentence that
-holds for every op that has it; tests/ops/test_traits.py checks it on the ops' samples."""
+holds for every op that has it; tests/ops/declaration/test_traits.py checks it on the ops' samples."""
 
 from __future__ import annotations
 

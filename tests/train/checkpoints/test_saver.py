@@ -14,7 +14,7 @@ import headrace as tf
 from headrace.formats import proto
 
 HERE = Path(__file__).parent
-GOLDEN = HERE.parent / "formats" / "golden"
+GOLDEN = HERE.parents[1] / "formats" / "golden"
 
 
 @pytest.fixture(autouse=True)

@@ -91,7 +91,7 @@ def test_an_error_of_a_grown_shape_names_its_line(programs):
             shape_invariants=[tf.TensorShape([None])],
         )
         for _ in range(2):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="test_growing_loops.py"):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="test_growing.py"):
                 sess.run(loop, {start: [1.0]})
         assert sess.run(tf.reduce_sum(start), {start: [1.0]}) == 1.0
     assert programs
