@@ -62,10 +62,21 @@ def changed(
     known[begin:begin] = before
     taken = {p.name for p in known}
     known = [p.replace(default=defaults[p.name]) if p.name in defaults else p for p in known]
-    more = [inspect.Parameter(n, kind, default=value) for n, value in defaults.items() if n not in taken]
+    more = [
+        inspect.Parameter(name, kind, default=value, annotation=_annotation(name, value))
+        for name, value in defaults.items()
+        if name not in taken
+    ]
     end = len(known) - (known[-1].kind is inspect.Parameter.VAR_KEYWORD)
     known[end:end] = more
     return signature.replace(parameters=known)
+
+
+def _annotation(name: str, default: Any) -> str:
+    """What a default says of an argument's type; a name is a text."""
+    if name == "name" and default is None:
+        return "str | None"
+    return type(default).__name__ if isinstance(default, (bool, str)) else "Any"
 
 
 def takes(

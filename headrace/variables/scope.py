@@ -14,7 +14,7 @@ from headrace.functions.values.structure import graph_of, name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.variables.scope_defaults import DEFAULTS, VariableScope, either
+from headrace.variables.scope_defaults import DEFAULTS, VariableScope, defaults, either
 from headrace.variables.store import AUTO_REUSE, VariableStore, default_store
 
 _KEY = ("__varscope",)
@@ -178,6 +178,10 @@ def unique_scope_name(prefix: str) -> str:
     return f"{prefix}_{number}"
 
 
+def _named(self: Any, name_or_scope: Any, default_name: str | None = None, values: Any = None) -> None:
+    """What `variable_scope` takes first."""
+
+
 class variable_scope:
     """A context in which `get_variable` prefixes names and takes defaults.
 
@@ -196,25 +200,13 @@ class variable_scope:
       ...     v = tf.get_variable("v", [1])        # "a/b/v:0"
     """
 
+    @takes(defaults, first=_named, auxiliary_name_scope=True)
     def __init__(
-        self,
-        name_or_scope: Any,
-        default_name: str | None = None,
-        values: Any = None,
-        initializer: Any = None,
-        regularizer: Any = None,
-        caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
-        reuse: Any = None,
-        dtype: Any = None,
-        use_resource: bool | None = None,
-        constraint: Any = None,
-        auxiliary_name_scope: bool = True,
+        self, name_or_scope: Any, default_name: Any, values: Any, auxiliary_name_scope: bool, **options: Any
     ) -> None:
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
-        reuse = None if reuse is False else reuse
+        reuse = None if options["reuse"] is False else options["reuse"]
         if reuse is not None and reuse is not True and reuse is not AUTO_REUSE:
             raise ValueError("The reuse parameter must be True or False or None.")
         if not isinstance(auxiliary_name_scope, bool):
@@ -224,17 +216,7 @@ class variable_scope:
         self._name_or_scope, self._default_name = name_or_scope, default_name
         self._graph: Graph = graph_of(values or [])
         self._auxiliary_name_scope = auxiliary_name_scope
-        self._options = {
-            "initializer": initializer,
-            "regularizer": regularizer,
-            "caching_device": caching_device,
-            "partitioner": partitioner,
-            "custom_getter": custom_getter,
-            "reuse": reuse,
-            "dtype": dtype,
-            "use_resource": use_resource,
-            "constraint": constraint,
-        }
+        self._options = options | {"reuse": reuse}
         self._entered: list[tuple[ExitStack, VariableScope]] = []
         # Entering this object again gives the same scope, under a new name scope.
         self._opened: str | None = None

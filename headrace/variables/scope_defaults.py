@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from headrace.core import dtypes
@@ -23,17 +24,21 @@ def no_regularizer(_: Any) -> None:
     return None
 
 
-DEFAULTS = (  # what a scope says of the variables in it
-    "initializer",
-    "regularizer",
-    "caching_device",
-    "partitioner",
-    "custom_getter",
-    "reuse",
-    "dtype",
-    "use_resource",
-    "constraint",
-)
+def defaults(
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> None:
+    """What a scope says of the variables in it."""
+
+
+DEFAULTS = tuple(inspect.signature(defaults).parameters)
 
 
 class VariableScope:

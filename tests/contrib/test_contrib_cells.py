@@ -77,3 +77,18 @@ def test_bad_arguments(make, said):
 
 def _called(cell):
     return cell(tf.zeros([BATCH, DEPTH]), cell.zero_state(BATCH, tf.float32))
+
+
+def test_block_cells_compute_what_lstm_cells_do():
+    steps = tf.constant(np.random.RandomState(0).rand(5, 3, 4), tf.float32)
+    with tf.variable_scope("rnn", reuse=tf.AUTO_REUSE):
+        plain, _ = tf.nn.static_rnn(tf.nn.rnn_cell.LSTMCell(6), tf.unstack(steps), dtype=tf.float32)
+        block, _ = tf.nn.static_rnn(tf.contrib.rnn.LSTMBlockCell(6), tf.unstack(steps), dtype=tf.float32)
+    fused, _ = tf.contrib.rnn.LSTMBlockFusedCell(6, reuse=True, name="rnn/rnn/lstm_cell")(
+        steps, dtype=tf.float32
+    )
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        plain, block, fused = sess.run([plain, block, fused])
+    np.testing.assert_allclose(np.stack(block), np.stack(plain), rtol=1e-5)
+    np.testing.assert_allclose(fused, np.stack(plain), rtol=1e-5)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array.array import zeros
 from headrace.layers.engine.input_spec import InputSpec
@@ -37,6 +38,16 @@ def as_arguments(weights: list[Any], units: int, dtype: Any) -> dict[str, Any]:
     return {"w": kernel, "b": bias} | dict(zip(("wci", "wcf", "wco"), holes))
 
 
+def block_arguments(
+    self: Any,
+    num_units: int,
+    forget_bias: float = 1.0,
+    cell_clip: float | None = None,
+    use_peephole: bool = False,
+) -> None:
+    """What the LSTMs take first that are a single op, of one step or of a sequence."""
+
+
 class LSTMBlockCell(LayerRNNCell):
     """An LSTM whose step is a single op.
 
@@ -50,17 +61,11 @@ class LSTMBlockCell(LayerRNNCell):
       name: name of the variable scope; the default is the one of LSTMCell.
     """
 
+    @takes(block_arguments, dtype=None, reuse=None, name="lstm_cell")
     def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        cell_clip: float | None = None,
-        use_peephole: bool = False,
-        dtype: Any = None,
-        reuse: Any = None,
-        name: Any = "lstm_cell",
+        self, num_units: int, forget_bias: float, cell_clip: Any, use_peephole: bool, reuse: Any, **more: Any
     ) -> None:
-        super().__init__(_reuse=reuse, dtype=dtype, name=name)
+        super().__init__(_reuse=reuse, **more)
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._forget_bias = num_units, forget_bias
         self._cell_clip = NO_CLIP if cell_clip is None else cell_clip

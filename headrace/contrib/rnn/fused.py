@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from headrace.contrib.rnn.block_cells import NO_CLIP, as_arguments, lstm_weights
+from headrace.contrib.rnn.block_cells import NO_CLIP, as_arguments, block_arguments, lstm_weights
 from headrace.core import dtypes
 from headrace.core.families import takes
 from headrace.core.fields import reads
@@ -172,17 +172,11 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
       name: name of the variable scope.
     """
 
+    @takes(block_arguments, reuse=None, dtype=None, name="lstm_fused_cell")
     def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        cell_clip: float | None = None,
-        use_peephole: bool = False,
-        reuse: Any = None,
-        dtype: Any = None,
-        name: Any = "lstm_fused_cell",
+        self, num_units: int, forget_bias: float, cell_clip: Any, use_peephole: bool, reuse: Any, **more: Any
     ) -> None:
-        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        super().__init__(_reuse=reuse, **more)
         self.input_spec = InputSpec(ndim=3)
         self._num_units, self._forget_bias = num_units, forget_bias
         self._cell_clip = NO_CLIP if cell_clip is None else cell_clip

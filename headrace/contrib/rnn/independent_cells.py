@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.families import arguments_of
 from headrace.functions.array.stacking import split
 from headrace.functions.linalg.linalg import matmul
 from headrace.functions.math.elementwise import tanh
@@ -13,7 +14,15 @@ from headrace.functions.math.math import sigmoid
 from headrace.functions.nn.activation import bias_add
 from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.rnn.lstm_cells import LSTMStateTuple
-from headrace.layers.rnn.rnn_cells import BIAS, KERNEL, LayerRNNCell, OneVector, zeros_of
+from headrace.layers.rnn.rnn_cells import (
+    BIAS,
+    KERNEL,
+    BasicRNNCell,
+    GRUCell,
+    LayerRNNCell,
+    OneVector,
+    zeros_of,
+)
 from headrace.ops.array.tile import tile
 from headrace.variables.initializers.initializers import Constant, RandomUniform
 
@@ -27,9 +36,10 @@ class _Independent(OneVector, LayerRNNCell):
         activation: Any,
         kernel_initializer: Any = None,
         bias_initializer: Any = None,
+        reuse: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(_reuse=reuse, **kwargs)
         self.input_spec = InputSpec(ndim=2)
         self._num_units, self._activation = num_units, activation or tanh
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
@@ -48,6 +58,7 @@ class _Independent(OneVector, LayerRNNCell):
         return self.add_variable(name, shape=[width], initializer=start)
 
 
+@arguments_of(BasicRNNCell, "kwargs")
 class IndRNNCell(_Independent):
     """output = state = activation(input · kernel + u * state + bias).
 
@@ -58,11 +69,6 @@ class IndRNNCell(_Independent):
       name: name of the variable scope.
       dtype: type of the variables; default that of the first input.
     """
-
-    def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(num_units, activation, _reuse=reuse, name=name, dtype=dtype)
 
     def build(self, inputs_shape: Any) -> None:
         depth, units = self._depth(inputs_shape), self._num_units
@@ -77,6 +83,7 @@ class IndRNNCell(_Independent):
         return output, output
 
 
+@arguments_of(GRUCell, "kwargs")
 class IndyGRUCell(_Independent):
     """GRUCell with independent units.
 
@@ -89,19 +96,6 @@ class IndyGRUCell(_Independent):
       name: name of the variable scope.
       dtype: type of the variables; default that of the first input.
     """
-
-    def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        name: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        starts = kernel_initializer, bias_initializer
-        super().__init__(num_units, activation, *starts, _reuse=reuse, name=name, dtype=dtype)
 
     def build(self, inputs_shape: Any) -> None:
         depth, units = self._depth(inputs_shape), self._num_units
@@ -150,7 +144,7 @@ class IndyLSTMCell(_Independent):
         dtype: Any = None,
     ) -> None:
         starts = kernel_initializer, bias_initializer
-        super().__init__(num_units, activation, *starts, _reuse=reuse, name=name, dtype=dtype)
+        super().__init__(num_units, activation, *starts, reuse=reuse, name=name, dtype=dtype)
         self._forget_bias = forget_bias
 
     @property

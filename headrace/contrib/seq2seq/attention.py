@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, fill, ones_like, rank, reshape, shape, squeeze
 from headrace.functions.array.checks import assert_positive
@@ -117,6 +118,32 @@ class BaseAttentionMechanism(AttentionMechanism):
         return self.initial_alignments(batch_size, dtype)
 
 
+def luong_arguments(
+    self: Any, num_units: int, memory: Any, memory_sequence_length: Any = None, scale: bool = False
+) -> None:
+    """What mechanisms with Luong's score take first."""
+
+
+def bahdanau_arguments(
+    self: Any, num_units: int, memory: Any, memory_sequence_length: Any = None, normalize: bool = False
+) -> None:
+    """What mechanisms with Bahdanau's score take first."""
+
+
+def _normalized(
+    probability_fn: Callable[[Any], Any] | None = None,
+    score_mask_value: Any = None,
+    dtype: Any = None,
+    custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
+) -> None:
+    """What those take then whose alignments depend on the scores alone."""
+
+
+def _stateless(probability_fn: Callable[[Any], Any] | None) -> Callable[[Any, Any], Any]:
+    normal = probability_fn or softmax
+    return lambda score, _: normal(score)
+
+
 class LuongAttention(BaseAttentionMechanism):
     """Multiplicative attention: the score is the product of query and key.
 
@@ -132,30 +159,11 @@ class LuongAttention(BaseAttentionMechanism):
       name: of the scope.
     """
 
-    def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        scale: bool = False,
-        probability_fn: Callable[[Any], Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
-        custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
-        name: str = "LuongAttention",
-    ) -> None:
-        normal = probability_fn or softmax
-        super().__init__(
-            query_layer=None,
-            memory_layer=projection(num_units, "memory_layer", dtype),
-            memory=memory,
-            probability_fn=lambda score, _: normal(score),
-            memory_sequence_length=memory_sequence_length,
-            score_mask_value=score_mask_value,
-            custom_key_value_fn=custom_key_value_fn,
-            name=name,
-        )
-        self._num_units, self._scale, self._name = num_units, scale, name
+    @takes(_normalized, first=luong_arguments, name="LuongAttention")
+    def __init__(self, num_units: int, scale: bool, probability_fn: Any, dtype: Any, **options: Any) -> None:
+        keys = projection(num_units, "memory_layer", dtype)
+        super().__init__(None, probability_fn=_stateless(probability_fn), memory_layer=keys, **options)
+        self._num_units, self._scale, self._name = num_units, scale, options["name"]
 
     def __call__(self, query: Any, state: Any) -> Any:
         """(alignments, next state), which are the same."""
@@ -180,30 +188,13 @@ class BahdanauAttention(BaseAttentionMechanism):
       name: of the scope.
     """
 
+    @takes(_normalized, first=bahdanau_arguments, name="BahdanauAttention")
     def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        normalize: bool = False,
-        probability_fn: Callable[[Any], Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
-        custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
-        name: str = "BahdanauAttention",
+        self, num_units: int, normalize: bool, probability_fn: Any, dtype: Any, **options: Any
     ) -> None:
-        normal = probability_fn or softmax
-        super().__init__(
-            query_layer=projection(num_units, "query_layer", dtype),
-            memory_layer=projection(num_units, "memory_layer", dtype),
-            memory=memory,
-            probability_fn=lambda score, _: normal(score),
-            memory_sequence_length=memory_sequence_length,
-            score_mask_value=score_mask_value,
-            custom_key_value_fn=custom_key_value_fn,
-            name=name,
-        )
-        self._num_units, self._normalize, self._name = num_units, normalize, name
+        query, keys = (projection(num_units, word, dtype) for word in ("query_layer", "memory_layer"))
+        super().__init__(query, probability_fn=_stateless(probability_fn), memory_layer=keys, **options)
+        self._num_units, self._normalize, self._name = num_units, normalize, options["name"]
 
     def __call__(self, query: Any, state: Any) -> Any:
         """(alignments, next state), which are the same."""

@@ -9,12 +9,15 @@ import numpy as np
 
 from headrace.contrib.seq2seq.attention import (
     BaseAttentionMechanism,
+    bahdanau_arguments,
     bahdanau_score,
+    luong_arguments,
     luong_score,
     projection,
     size_of,
 )
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.array.array import ones, reshape, shape, transpose, zeros
 from headrace.functions.array.indexing import one_hot
 from headrace.functions.array.stacking import concat
@@ -89,8 +92,34 @@ def _probability(
     return monotonic_attention(chance, previous, mode)
 
 
+def _scanning(
+    score_mask_value: Any = None,
+    sigmoid_noise: float = 0.0,
+    sigmoid_noise_seed: int | None = None,
+    score_bias_init: float = 0.0,
+    mode: str = "parallel",
+    dtype: Any = None,
+) -> None:
+    """What both take after the arguments of their scores."""
+
+
 class _MonotonicAttention(BaseAttentionMechanism):
     """Starts at the first place of the memory."""
+
+    def __init__(
+        self,
+        query_layer: Any,
+        sigmoid_noise: float,
+        sigmoid_noise_seed: int | None,
+        score_bias_init: float,
+        mode: str,
+        **options: Any,
+    ) -> None:
+        chance = functools.partial(
+            _probability, sigmoid_noise=sigmoid_noise, mode=mode, seed=sigmoid_noise_seed
+        )
+        super().__init__(query_layer, probability_fn=chance, **options)
+        self._score_bias_init, self._name = score_bias_init, options["name"]
 
     def initial_alignments(self, batch_size: Any, dtype: Any) -> Any:
         first = zeros((batch_size,), dtype=dtypes.int32)
@@ -120,33 +149,11 @@ class BahdanauMonotonicAttention(_MonotonicAttention):
       name: of the scope.
     """
 
-    def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        normalize: bool = False,
-        score_mask_value: Any = None,
-        sigmoid_noise: float = 0.0,
-        sigmoid_noise_seed: int | None = None,
-        score_bias_init: float = 0.0,
-        mode: str = "parallel",
-        dtype: Any = None,
-        name: str = "BahdanauMonotonicAttention",
-    ) -> None:
-        super().__init__(
-            query_layer=projection(num_units, "query_layer", dtype),
-            memory_layer=projection(num_units, "memory_layer", dtype),
-            memory=memory,
-            probability_fn=functools.partial(
-                _probability, sigmoid_noise=sigmoid_noise, mode=mode, seed=sigmoid_noise_seed
-            ),
-            memory_sequence_length=memory_sequence_length,
-            score_mask_value=score_mask_value,
-            name=name,
-        )
-        self._num_units, self._normalize, self._name = num_units, normalize, name
-        self._score_bias_init = score_bias_init
+    @takes(_scanning, first=bahdanau_arguments, name="BahdanauMonotonicAttention")
+    def __init__(self, num_units: int, normalize: bool, dtype: Any, **options: Any) -> None:
+        query, keys = (projection(num_units, word, dtype) for word in ("query_layer", "memory_layer"))
+        super().__init__(query, memory_layer=keys, **options)
+        self._num_units, self._normalize = num_units, normalize
 
     def __call__(self, query: Any, state: Any) -> Any:
         """(alignments, next state), which are the same."""
@@ -175,33 +182,10 @@ class LuongMonotonicAttention(_MonotonicAttention):
       name: of the scope.
     """
 
-    def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        scale: bool = False,
-        score_mask_value: Any = None,
-        sigmoid_noise: float = 0.0,
-        sigmoid_noise_seed: int | None = None,
-        score_bias_init: float = 0.0,
-        mode: str = "parallel",
-        dtype: Any = None,
-        name: str = "LuongMonotonicAttention",
-    ) -> None:
-        super().__init__(
-            query_layer=None,
-            memory_layer=projection(num_units, "memory_layer", dtype),
-            memory=memory,
-            probability_fn=functools.partial(
-                _probability, sigmoid_noise=sigmoid_noise, mode=mode, seed=sigmoid_noise_seed
-            ),
-            memory_sequence_length=memory_sequence_length,
-            score_mask_value=score_mask_value,
-            name=name,
-        )
-        self._num_units, self._scale, self._name = num_units, scale, name
-        self._score_bias_init = score_bias_init
+    @takes(_scanning, first=luong_arguments, name="LuongMonotonicAttention")
+    def __init__(self, num_units: int, scale: bool, dtype: Any, **options: Any) -> None:
+        super().__init__(None, memory_layer=projection(num_units, "memory_layer", dtype), **options)
+        self._num_units, self._scale = num_units, scale
 
     def __call__(self, query: Any, state: Any) -> Any:
         """(alignments, next state), which are the same."""

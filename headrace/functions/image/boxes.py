@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import takes
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -14,14 +15,20 @@ from headrace.ops.image import sample, suppression, suppression_combined
 NONE = float("-inf")  # a threshold that no score is below
 
 
-def non_max_suppression(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = NONE,
-    name: str | None = None,
-) -> Tensor:
+def _suppressing(
+    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5, score_threshold: Any = NONE
+) -> None:
+    """What the functions below take first."""
+
+
+def _converted(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with their thresholds as tensors of those names."""
+    words = (word for word in ("iou_threshold", "score_threshold", "soft_nms_sigma") if word in options)
+    return options | {word: convert_to_tensor(options[word], name=word) for word in words}
+
+
+@takes(_suppressing, name=None)
+def non_max_suppression(name: str | None, **options: Any) -> Tensor:
     """The best boxes without much overlap.
 
     Args:
@@ -36,28 +43,15 @@ def non_max_suppression(
       int32: indices of the kept boxes, best first.
     """
     with name_scope(name, "non_max_suppression"):
-        overlap = convert_to_tensor(iou_threshold, name="iou_threshold")
-        least = convert_to_tensor(score_threshold, name="score_threshold")
-        return suppression.non_max_suppression_v3(boxes, scores, max_output_size, overlap, least)
+        return suppression.non_max_suppression_v3(**_converted(options))
 
 
-def non_max_suppression_with_scores(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = NONE,
-    soft_nms_sigma: Any = 0.0,
-    name: str | None = None,
-) -> tuple[Tensor, Tensor]:
+@takes(_suppressing, soft_nms_sigma=0.0, name=None)
+def non_max_suppression_with_scores(name: str | None, **options: Any) -> tuple[Tensor, Tensor]:
     """`non_max_suppression` that may lower scores of similar boxes instead of dropping them.
 
     Args:
-      boxes: floats [boxes, 4]: two opposite corners, y1, x1, y2, x2.
-      scores: floats [boxes].
-      max_output_size: how many to keep at most.
-      iou_threshold: how much two kept boxes may overlap, intersection over union.
-      score_threshold: scores must be above it.
+      boxes, scores, ...: as of `non_max_suppression`.
       soft_nms_sigma: how softly scores fall with overlap; 0: boxes are dropped.
       name: name of the scope.
 
@@ -65,32 +59,16 @@ def non_max_suppression_with_scores(
       (indices of the kept boxes, their scores).
     """
     with name_scope(name, "non_max_suppression_with_scores"):
-        overlap = convert_to_tensor(iou_threshold, name="iou_threshold")
-        least = convert_to_tensor(score_threshold, name="score_threshold")
-        sigma = convert_to_tensor(soft_nms_sigma, name="soft_nms_sigma")
-        found = suppression.non_max_suppression_v5(
-            boxes, scores, max_output_size, overlap, least, sigma, pad_to_max_output_size=False
-        )
+        found = suppression.non_max_suppression_v5(**_converted(options), pad_to_max_output_size=False)
         return found[0], found[1]
 
 
-def non_max_suppression_padded(
-    boxes: Any,
-    scores: Any,
-    max_output_size: Any,
-    iou_threshold: Any = 0.5,
-    score_threshold: Any = NONE,
-    pad_to_max_output_size: bool = False,
-    name: str | None = None,
-) -> Any:
+@takes(_suppressing, pad_to_max_output_size=False, name=None)
+def non_max_suppression_padded(name: str | None, **options: Any) -> Any:
     """`non_max_suppression`, filled up with zeros, and how many boxes are kept.
 
     Args:
-      boxes: floats [boxes, 4]: two opposite corners, y1, x1, y2, x2.
-      scores: floats [boxes].
-      max_output_size: how many to keep at most.
-      iou_threshold: how much two kept boxes may overlap, intersection over union.
-      score_threshold: scores must be above it.
+      boxes, scores, ...: as of `non_max_suppression`.
       pad_to_max_output_size: fill up to max_output_size.
       name: name of the scope.
 
@@ -98,11 +76,7 @@ def non_max_suppression_padded(
       (indices, how many of them are valid).
     """
     with name_scope(name, "non_max_suppression_padded"):
-        overlap = convert_to_tensor(iou_threshold, name="iou_threshold")
-        least = convert_to_tensor(score_threshold, name="score_threshold")
-        return suppression.non_max_suppression_v4(
-            boxes, scores, max_output_size, overlap, least, pad_to_max_output_size
-        )
+        return suppression.non_max_suppression_v4(**_converted(options))
 
 
 def non_max_suppression_with_overlaps(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.families import documented, named
+from headrace.core.families import documented, named, takes
 from headrace.functions.array.array import zeros
 from headrace.functions.math.cast import cast
 from headrace.functions.math.math import range_
@@ -183,22 +183,17 @@ def reduce_variance(
         return reduce_mean(arithmetic.square(input_tensor - means), axis, keepdims=keepdims)
 
 
-def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Tensor:
+@takes(reduce_variance)
+def reduce_std(name: str | None, **options: Any) -> Tensor:
     """The standard deviation along axes: the square root of `tf.math.reduce_variance`.
 
-    Args:
-      input_tensor: a tensor of numbers.
-      axis: the axes to reduce; None: all.
-      keepdims: keep a reduced axis with size 1.
-      name: name of the scope.
+    Args: as of `tf.math.reduce_variance`.
 
     Returns:
       The reduced tensor.
     """
     with name_scope(name or "reduce_std"):
-        return arithmetic.sqrt(reduce_variance(input_tensor, axis, keepdims))
+        return arithmetic.sqrt(reduce_variance(**options))
 
 
 def count_nonzero(

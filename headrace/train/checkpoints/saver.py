@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.core import log
 from headrace.core.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, OpError
+from headrace.core.families import takes
 from headrace.formats import files, proto
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -325,33 +326,14 @@ class Saver:
                 if suffix.startswith("_temp_") and files.isdir(folder):
                     files.rmtree(folder)
 
-    def export_meta_graph(
-        self,
-        filename: Any = None,
-        collection_list: Any = None,
-        as_text: bool = False,
-        export_scope: str | None = None,
-        clear_devices: bool = False,
-        clear_extraneous_savers: bool = False,
-        strip_default_attrs: bool = False,
-        save_debug_info: bool = False,
-    ) -> Any:
+    @takes(export_meta_graph, "meta_info_def", "graph_def", "saver_def", "graph", "kwargs", first="self")
+    def export_meta_graph(self, **options: Any) -> Any:
         """The MetaGraphDef of the default graph with this saver; also written to a file.
 
         Args: see `tf.train.export_meta_graph`.
         """
-        return export_meta_graph(
-            filename=filename,
-            graph_def=get_default_graph().as_graph_def(add_shapes=True),
-            saver_def=self.saver_def,
-            collection_list=collection_list,
-            as_text=as_text,
-            export_scope=export_scope,
-            clear_devices=clear_devices,
-            clear_extraneous_savers=clear_extraneous_savers,
-            strip_default_attrs=strip_default_attrs,
-            save_debug_info=save_debug_info,
-        )
+        nodes = get_default_graph().as_graph_def(add_shapes=True)
+        return export_meta_graph(graph_def=nodes, saver_def=self.saver_def, **options)
 
     # -- restoring -------------------------------------------------------------------------------
     def restore(self, sess: Any, save_path: Any) -> None:
