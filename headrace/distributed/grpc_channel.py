@@ -1,16 +1,23 @@
-"""Calls to one address over gRPC.  An error says which peer, at which address, and what gRPC saw."""
+"""Calls to one address over gRPC.  An error says which peer, at which address, and what gRPC saw.
+
+No call waits for a peer that is silent (`pulse.py`): it fails as Unavailable, with the time since when.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
 from headrace.core.errors import OpError, UnavailableError, UnimplementedError
+from headrace.core.later import call_later
 from headrace.distributed import services
+from headrace.distributed.pulse import EVERY, Pulse, Todo
 from headrace.distributed.status import from_status
+from headrace.formats import proto
 
 OPTIONS = [
     ("grpc.max_send_message_length", -1),
@@ -40,12 +47,15 @@ class Answer(Future[Any]):
     def __init__(self, call: Any) -> None:
         super().__init__()
         self._call = call
+        self.began = time.monotonic()
 
     def fail(self, error: BaseException) -> None:
         """Whoever waits gets this error; the peer is told that nobody does any more."""
-        if not self.done():
+        try:
             self.set_exception(error)
-            self._call.cancel()
+        except InvalidStateError:
+            return  # the answer came first
+        self._call.cancel()
 
 
 class GrpcChannel:
@@ -58,13 +68,66 @@ class GrpcChannel:
         self._decode = decode or {}
         self._methods: dict[str, Any] = {}
         self._lock = threading.Lock()
+        self._open: set[Answer] = set()  # calls whose peer must show that it lives
+        self._pulse, self._is_ticking = Pulse(), False
+        self._last = "none"  # the last error
 
     def call(self, method: str, request: Any, timeout: float | None = None, wait: bool = False) -> Answer:
         """The answer, later.  `wait`: for the peer to come up, instead of failing at once."""
         call = self._method(method).future(request, timeout=timeout, wait_for_ready=wait)
         future = Answer(call)
+        if not wait:
+            self._watch(future)
         call.add_done_callback(lambda done: self._answered(future, done))
         return future
+
+    # -- signs of life ---------------------------------------------------------------------------
+    def _watch(self, answer: Answer) -> None:
+        with self._lock:
+            self._open.add(answer)
+            if self._is_ticking:
+                return
+            self._is_ticking = True
+            self._pulse.begin(answer.began)
+        call_later(EVERY, self._tick)
+
+    def _tick(self) -> None:
+        now, lost = time.monotonic(), []
+        with self._lock:
+            if not self._open:
+                self._is_ticking = False
+                return
+            todo = self._pulse.on_tick(now, min(answer.began for answer in self._open))
+            silent = now - self._pulse.heard
+            if todo is Todo.GIVE_UP:
+                lost = list(self._open)
+                self._open.clear()
+                self._is_ticking = False
+        if todo is Todo.ASK:
+            self._ask()
+        for answer in lost:
+            answer.fail(self._silent(silent))
+        if not lost:
+            call_later(EVERY, self._tick)
+
+    def _ask(self) -> None:
+        try:
+            asked = self._method("GetStatus").future(proto.GetStatusRequest())
+        except ValueError:
+            return  # the channel was closed meanwhile
+        asked.add_done_callback(self._heard)
+
+    def _heard(self, call: Any) -> None:
+        with self._lock:
+            if not call.cancelled() and call.exception() is None:
+                self._pulse.on_answer(time.monotonic())
+            else:
+                self._pulse.on_silence()
+
+    def _silent(self, seconds: float) -> UnavailableError:
+        since = time.strftime("%H:%M:%S", time.localtime(time.time() - seconds))
+        text = f"{self.peer} at {self.address} gives no sign of life since {since}, for {seconds:.1f} s"
+        return UnavailableError(None, None, f"{text}; its last error: {self._last}")
 
     def _method(self, method: str) -> Any:
         found = self._methods.get(method)
@@ -78,25 +141,35 @@ class GrpcChannel:
                 )
         return found
 
-    def _answered(self, future: Future[Any], call: Any) -> None:
-        if future.done():
-            return
+    def _answered(self, future: Answer, call: Any) -> None:
+        with self._lock:
+            self._open.discard(future)
+        error: OpError | None = None
         if call.cancelled():
-            future.set_exception(self._error(self._grpc.StatusCode.CANCELLED, "the call was cancelled"))
-            return
-        error = call.exception()
-        if error is None:
-            future.set_result(call.result())
+            error = self._error(self._grpc.StatusCode.CANCELLED, "the call was cancelled")
+        elif call.exception() is not None:
+            error = self._error(call.code(), call.details())
         else:
-            future.set_exception(self._error(call.code(), call.details()))
+            with self._lock:
+                self._pulse.on_answer(time.monotonic())
+        try:
+            if error is None:
+                future.set_result(call.result())
+            else:
+                future.set_exception(error)
+        except InvalidStateError:
+            pass  # given up meanwhile
 
     def _error(self, code: Any, details: str | None) -> OpError:
         number, details = code.value[0], details or code.name
         if "Stream removed" in details:
             number = UnavailableError.code
         if number == UnavailableError.code:
+            self._last = f"{details} ({time.strftime('%H:%M:%S')})"
             return UnavailableError(None, None, f"{self.peer} at {self.address} is not there: {details}")
         return from_status(number, details)
 
     def close(self) -> None:
+        with self._lock:
+            self._open.clear()  # nobody is asked after any more
         self._channel.close()

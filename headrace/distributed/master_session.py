@@ -19,6 +19,7 @@ from headrace.core.errors import (
 )
 from headrace.core.later import call_later
 from headrace.distributed import master_step as steps
+from headrace.distributed.cluster import task_of
 from headrace.distributed.parts import Part, make_parts
 from headrace.distributed.worker import DeviceInfo, WorkerInterface
 from headrace.graph.graph import Graph
@@ -133,11 +134,25 @@ class MasterSession:
             self.settings,
         )
         parts = make_parts(split(plan, self.incarnations), self.incarnations)
+        self._check_incarnations({p.task for p in parts})
         waiting = [(p, self._worker(p.task).register(self.worker_session, p.graph_def, None)) for p in parts]
         for part, future in waiting:
             part.handle = future.result()
             part.graph_def = None  # it may be large
         return parts
+
+    def _check_incarnations(self, tasks: set[str]) -> None:
+        """A task that was started again has lost its state: this session can not go on with it."""
+        waiting = [self._worker(task).devices() for task in tasks]
+        for device in (d for future in waiting for d in future.result()):
+            known = self.incarnations.get(device.name, device.incarnation)
+            if known != device.incarnation:
+                raise AbortedError(
+                    None,
+                    None,
+                    f"{task_of(device.name)} was started again (its incarnation was {known}, now it is "
+                    f"{device.incarnation}): make a new session.",
+                )
 
     def _worker(self, task: str) -> WorkerInterface:
         if task not in self.workers:

@@ -25,6 +25,7 @@ class Call:
         self._answer.fail(error)
 
 
+CLOSING = 10.0  # seconds that a master has to end a session
 Watch = Callable[[Call], None]
 
 
@@ -80,7 +81,8 @@ class RemoteMaster:
         return [from_message(found[name]) for name in fetches], response.metadata
 
     def close_session(self, session: str) -> None:
-        self._call("CloseSession", proto.CloseSessionRequest(session_handle=session))
+        request = proto.CloseSessionRequest(session_handle=session)
+        self._channel.call("CloseSession", request, timeout=CLOSING).result()
 
     def list_devices(self, session: str) -> list[DeviceInfo]:
         response = self._call("ListDevices", proto.ListDevicesRequest(session_handle=session))
