@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.core.families import documented
 from headrace.functions.array.array import expand_dims, ones_like, reshape, shape
 from headrace.functions.array.stacking import concat
 from headrace.functions.math.cast import cast
@@ -40,35 +41,29 @@ def assign(
     return ref.assign(value, name=name)
 
 
-def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Add to a variable.
-
+_CHANGE = """
     Args:
       ref: a variable (or a reference).
-      value: what to add, of the variable's type and shape.
+      value: what to {verb}, of the variable's type and shape.
       use_locking: kept for compatibility; updates are always atomic here.
       name: name of the node.
 
     Returns:
-      The variable as of after the addition.
+      The variable as of after the {noun}.
     """
+
+
+@documented(_CHANGE, verb="add", noun="addition")
+def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
+    """Add to a variable."""
     if ref.dtype.is_ref:
         return state.assign_add(ref, value, use_locking=use_locking, name=name)
     return ref.assign_add(value)
 
 
+@documented(_CHANGE, verb="subtract", noun="subtraction")
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Any:
-    """Subtract from a variable.
-
-    Args:
-      ref: a variable (or a reference).
-      value: what to subtract, of the variable's type and shape.
-      use_locking: kept for compatibility; updates are always atomic here.
-      name: name of the node.
-
-    Returns:
-      The variable as of after the subtraction.
-    """
+    """Subtract from a variable."""
     if ref.dtype.is_ref:
         return state.assign_sub(ref, value, use_locking=use_locking, name=name)
     return ref.assign_sub(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.functions.math.cast import cast
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -82,32 +83,27 @@ def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x / y, and 0 where y is 0.
-
+_OF_TWO = """
     Args:
       x: a `Tensor` of floats.
       y: a `Tensor` of the same type.
       name: name of the node.
 
     Returns:
-      The quotient.
+      The {result}.
     """
+
+
+@documented(_OF_TWO, result="quotient")
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """x / y, and 0 where y is 0."""
     with name_scope(name, "div_no_nan", [x, y]) as scope:
         return arithmetic.div_no_nan(*_pair(x, y), name=scope)
 
 
+@documented(_OF_TWO, result="product")
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x * y, and 0 where y is 0, even if x is infinite or NaN.
-
-    Args:
-      x: a `Tensor` of floats.
-      y: a `Tensor` of the same type.
-      name: name of the node.
-
-    Returns:
-      The product.
-    """
+    """x * y, and 0 where y is 0, even if x is infinite or NaN."""
     with name_scope(name, "multiply_no_nan", [x, y]) as scope:
         return arithmetic.mul_no_nan(*_pair(x, y), name=scope)
 

@@ -17,8 +17,11 @@ from headrace.core.modules import late
 from headrace.core.shapes import Dimension, Shape, as_shape, make_shape
 from headrace.functions.values.composite import CompositeTensor
 from headrace.functions.values.structure import name_scope
-from headrace.functions.values.tensor_spec import TensorSpec, register_type_spec_from_value_converter
-from headrace.functions.values.type_spec import BatchableTypeSpec
+from headrace.functions.values.tensor_spec import (
+    ShapedSpec,
+    TensorSpec,
+    register_type_spec_from_value_converter,
+)
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor, run_session
@@ -114,7 +117,7 @@ class SparseTensor(CompositeTensor):
         )
 
 
-class SparseTensorSpec(BatchableTypeSpec):
+class SparseTensorSpec(ShapedSpec):
     """Describes a sparse tensor.
 
     Args:
@@ -188,20 +191,8 @@ class SparseTensorSpec(BatchableTypeSpec):
         value.dense_shape.set_shape([self._shape.rank])
         return value
 
-    def _batch(self, batch_size: int | None) -> SparseTensorSpec:
-        return SparseTensorSpec(Shape([batch_size]).concatenate(self._shape), self._dtype)
-
-    def _unbatch(self) -> SparseTensorSpec:
-        if self._shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        shape = self._shape if self._shape.rank is None else self._shape[1:]
+    def _reshaped(self, shape: Shape) -> SparseTensorSpec:
         return SparseTensorSpec(shape, self._dtype)
-
-    def _to_legacy_output_types(self) -> Any:
-        return self._dtype
-
-    def _to_legacy_output_shapes(self) -> Any:
-        return self._shape
 
 
 register_type_spec_from_value_converter(SparseTensorValue, SparseTensorSpec.from_value)

@@ -16,7 +16,31 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
 
 
-class TensorSpec(BatchableTypeSpec):
+class ShapedSpec(BatchableTypeSpec):
+    """A shape and a type; a batch has a dimension more."""
+
+    _shape: Shape
+    _dtype: Any
+
+    def _reshaped(self, shape: Shape) -> Any:
+        raise NotImplementedError
+
+    def _batch(self, batch_size: int | None) -> Any:
+        return self._reshaped(Shape([batch_size]).concatenate(self._shape))
+
+    def _unbatch(self) -> Any:
+        if self._shape.rank == 0:
+            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
+        return self._reshaped(self._shape if self._shape.rank is None else self._shape[1:])
+
+    def _to_legacy_output_types(self) -> Any:
+        return self._dtype
+
+    def _to_legacy_output_shapes(self) -> Any:
+        return self._shape
+
+
+class TensorSpec(ShapedSpec):
     """Describes a dense tensor.
 
     Args:
@@ -95,20 +119,8 @@ class TensorSpec(BatchableTypeSpec):
         tensor.set_shape(self._shape)
         return tensor
 
-    def _batch(self, batch_size: int | None) -> TensorSpec:
-        return TensorSpec(Shape([batch_size]).concatenate(self._shape), self._dtype)
-
-    def _unbatch(self) -> TensorSpec:
-        if self._shape.rank == 0:
-            raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-        shape = self._shape if self._shape.rank is None else self._shape[1:]
+    def _reshaped(self, shape: Shape) -> TensorSpec:
         return TensorSpec(shape, self._dtype)
-
-    def _to_legacy_output_types(self) -> Any:
-        return self._dtype
-
-    def _to_legacy_output_shapes(self) -> Any:
-        return self._shape
 
     def __hash__(self) -> int:
         return hash((self._shape._sizes, self._dtype))

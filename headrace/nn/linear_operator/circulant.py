@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.families import arguments_of
+from headrace.core.families import arguments_of, documented
 from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array as array_functions
@@ -175,12 +175,9 @@ class _Circulant(LinearOperator):
         return value * ones
 
 
-@arguments_of(_Circulant, name="LinearOperatorCirculant")
-class LinearOperatorCirculant(_Circulant):
-    """Circulant matrices: each row is the one above, shifted by one place.
-
+_ARGUMENTS = """
     Args:
-      spectrum: the eigenvalues [B1, ..., Bb, N].
+      spectrum: {spectrum}.
       input_output_dtype: type of what the operator acts on; real only for a Hermitian spectrum.
       is_non_singular: see LinearOperator.
       is_self_adjoint: see LinearOperator; true for a real spectrum.
@@ -188,40 +185,28 @@ class LinearOperatorCirculant(_Circulant):
       is_square: must not be False.
       name: name of the operator.
     """
+
+
+@documented(_ARGUMENTS, spectrum="the eigenvalues [B1, ..., Bb, N]")
+@arguments_of(_Circulant, name="LinearOperatorCirculant")
+class LinearOperatorCirculant(_Circulant):
+    """Circulant matrices: each row is the one above, shifted by one place."""
 
     _depth = 1
 
 
+@documented(_ARGUMENTS, spectrum="the eigenvalues [B1, ..., Bb, N0, N1], with N = N0 N1")
 @arguments_of(_Circulant, name="LinearOperatorCirculant2D")
 class LinearOperatorCirculant2D(_Circulant):
-    """Block circulant matrices whose blocks are circulant.
-
-    Args:
-      spectrum: the eigenvalues [B1, ..., Bb, N0, N1], with N = N0 N1.
-      input_output_dtype: type of what the operator acts on; real only for a Hermitian spectrum.
-      is_non_singular: see LinearOperator.
-      is_self_adjoint: see LinearOperator; true for a real spectrum.
-      is_positive_definite: see LinearOperator.
-      is_square: must not be False.
-      name: name of the operator.
-    """
+    """Block circulant matrices whose blocks are circulant."""
 
     _depth = 2
 
 
+@documented(_ARGUMENTS, spectrum="the eigenvalues [B1, ..., Bb, N0, N1, N2], with N = N0 N1 N2")
 @arguments_of(_Circulant, name="LinearOperatorCirculant3D")
 class LinearOperatorCirculant3D(_Circulant):
-    """Block circulant matrices whose blocks are block circulant with circulant blocks.
-
-    Args:
-      spectrum: the eigenvalues [B1, ..., Bb, N0, N1, N2], with N = N0 N1 N2.
-      input_output_dtype: type of what the operator acts on; real only for a Hermitian spectrum.
-      is_non_singular: see LinearOperator.
-      is_self_adjoint: see LinearOperator; true for a real spectrum.
-      is_positive_definite: see LinearOperator.
-      is_square: must not be False.
-      name: name of the operator.
-    """
+    """Block circulant matrices whose blocks are block circulant with circulant blocks."""
 
     _depth = 3
 
