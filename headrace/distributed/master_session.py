@@ -21,7 +21,7 @@ from headrace.core.later import call_later
 from headrace.distributed import master_step as steps
 from headrace.distributed.cluster import task_of
 from headrace.distributed.parts import Part, make_parts
-from headrace.distributed.worker import DeviceInfo, WorkerInterface
+from headrace.distributed.worker import DeviceInfo, Worker, WorkerInterface
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
@@ -231,7 +231,8 @@ class RunningStep:
     """The acting part of a MasterStep."""
 
     def __init__(self, session: MasterSession, parts: list[Part], arguments: list[Any], count: int) -> None:
-        self.session, self.parts = session, {p.task: p for p in parts}
+        here_last = sorted(parts, key=lambda p: isinstance(session.workers[p.task], Worker))
+        self.session, self.parts = session, {p.task: p for p in here_last}
         self.arguments, self.count = arguments, count
         self.id = random.getrandbits(55) | 1 << 56  # other masters use the same tasks
         self.result: Future[list[Any]] = Future()
@@ -240,7 +241,7 @@ class RunningStep:
 
     def _told(self) -> frozenset[str]:
         """Tasks that keep a step until they are told: all that do not forget by themselves."""
-        return frozenset(t for t in self.parts if not getattr(self.session.workers[t], "forgets", False))
+        return frozenset(t for t in self.parts if not self.session.workers[t].forgets)
 
     def run(self, timeout_in_ms: int) -> list[Any]:
         timer = None
@@ -279,7 +280,8 @@ class RunningStep:
     def _launch(self, part: Part) -> None:
         given = {key: self.arguments[place] for key, place in part.feeds.items()}
         worker = self.session.workers[part.task]
-        running = worker.run(self.session.worker_session, part.handle, self.id, given, list(part.fetches))
+        what = self.session.worker_session, part.handle, self.id, given, list(part.fetches)
+        running = _inline(worker, *what) if isinstance(worker, Worker) else worker.run(*what)
         running.add_done_callback(lambda done: self._answered(part.task, done))
 
     def _answered(self, task: str, done: Future[list[Any]]) -> None:
@@ -293,3 +295,13 @@ class RunningStep:
                 for place in places:
                     found[place] = value
         return found
+
+
+def _inline(worker: Worker, *what: Any) -> Future[list[Any]]:
+    """The part of the master's own task, on the thread that waits for the step anyway; others run by now."""
+    future: Future[list[Any]] = Future()
+    try:
+        future.set_result(worker.run_now(*what))
+    except BaseException as error:
+        future.set_exception(error)
+    return future

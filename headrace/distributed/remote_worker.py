@@ -11,7 +11,7 @@ from headrace.distributed import recv_response
 from headrace.distributed.grpc_channel import GrpcChannel
 from headrace.distributed.status import from_status
 from headrace.distributed.values import from_message, to_message
-from headrace.distributed.worker import DeviceInfo
+from headrace.distributed.worker import OURS, DeviceInfo
 from headrace.formats import proto
 
 _random = random.SystemRandom()
@@ -29,6 +29,7 @@ class RemoteWorker:
         self.task, self.address = task, address
         self._channel = GrpcChannel(address, task, {"RecvTensor": recv_response.decode})
         self._counts = counts
+        self.forgets = False  # until it says that it is one of ours
 
     def _call(self, method: str, request: Any, answer: Callable[[Any], Any], **how: Any) -> Future[Any]:
         if self._counts is not None:
@@ -37,10 +38,12 @@ class RemoteWorker:
 
     def devices(self, timeout: float | None = None, wait: bool = False) -> Future[list[DeviceInfo]]:
         def answer(response: Any) -> list[DeviceInfo]:
-            return [
-                DeviceInfo(d.name, d.device_type, d.memory_limit, d.incarnation)
+            found = [
+                DeviceInfo(d.name, d.device_type, d.memory_limit, d.incarnation, d.physical_device_desc)
                 for d in response.device_attributes
             ]
+            self.forgets = any(info.description == OURS for info in found)
+            return found
 
         return self._call("GetStatus", proto.GetStatusRequest(), answer, timeout=timeout, wait=wait)
 

@@ -3,7 +3,8 @@
 A step is known from whatever comes first: its run, or another task's question for one of its values.  It
 is forgotten when it has run here and everything that it left was taken, or when the master cleans it up:
 then late questions for it are refused, since they would wait for good.  A request that comes twice (a
-network may repeat it) is refused, so that no gradient is applied twice.
+network may repeat it) is refused, so that no gradient is applied twice.  A master need not tell of steps
+that ended well: of those whose values nobody takes (a receiver may do without) only the last are kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headrace.core.errors import AbortedError
 from headrace.distributed.rendezvous import TaskRendezvous
 
 REMEMBERED = 10_000  # ended steps, and requests
+UNTAKEN = 256  # steps that have run here and left values that nobody has taken
 
 
 @dataclass(slots=True)
@@ -33,6 +35,7 @@ class Steps:
         self._live: dict[int, Entry] = {}
         self._ended: OrderedDict[int, None] = OrderedDict()
         self._requests: OrderedDict[int, None] = OrderedDict()
+        self._untaken: OrderedDict[int, None] = OrderedDict()
 
     def meet(self, step_id: int) -> TaskRendezvous:
         """The step's meeting place, for somebody who asks for a value."""
@@ -52,6 +55,10 @@ class Steps:
         entry.running -= 1
         entry.has_run = True
         self.settle(step_id)
+        if step_id in self._live and not entry.running:
+            self._untaken[step_id] = None
+            if len(self._untaken) > UNTAKEN:
+                self._forget(next(iter(self._untaken)))
 
     def settle(self, step_id: int) -> None:
         """Something was taken: is that all?"""
@@ -88,6 +95,7 @@ class Steps:
 
     def _forget(self, step_id: int) -> None:
         self._live.pop(step_id, None)
+        self._untaken.pop(step_id, None)
         _note(self._ended, step_id)
 
 

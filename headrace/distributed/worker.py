@@ -25,6 +25,8 @@ from headrace.runtime.executor import pool
 from headrace.runtime.step import Step
 from headrace.session.run_cache import Settings
 
+OURS = "headrace"
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
@@ -34,12 +36,14 @@ class DeviceInfo:
     kind: str
     memory_limit: int
     incarnation: int
+    description: str = ""  # tasks of ours say OURS: they need not be told of steps that ended well
 
 
 class WorkerInterface(Protocol):
     """What masters and other workers ask of a task."""
 
     task: str
+    forgets: bool  # a step that ended well, without being told
 
     def devices(self) -> Future[list[DeviceInfo]]: ...
 
@@ -75,6 +79,8 @@ Connect = Callable[[str], WorkerInterface]  # a task's name -> the task
 
 class Worker:
     """`connect` gives other tasks of the cluster."""
+
+    forgets = True
 
     def __init__(self, task: str, device_count: dict[str, int], connect: Connect) -> None:
         self.task, self.connect = task, connect
@@ -244,7 +250,7 @@ class Worker:
 
 def _info(device: Device) -> DeviceInfo:
     kind = device.name.rpartition("/device:")[2].partition(":")[0]
-    return DeviceInfo(device.name, kind, 256 << 20, random.SystemRandom().getrandbits(63) | 1)
+    return DeviceInfo(device.name, kind, 256 << 20, random.SystemRandom().getrandbits(63) | 1, OURS)
 
 
 def done(value: Any) -> Future[Any]:

@@ -107,6 +107,7 @@ def attributes(info: DeviceInfo) -> Any:
         memory_limit=info.memory_limit,
         incarnation=info.incarnation,
         locality=proto.DeviceLocality(),
+        physical_device_desc=info.description,
     )
 
 

@@ -191,3 +191,29 @@ def test_targets_that_nobody_serves():
         with pytest.raises(tf.errors.DeadlineExceededError):
             session.run(one, options=tf.RunOptions(timeout_in_ms=300))
         session.close()
+
+
+def test_calls_of_a_step_are_the_tasks_touched_and_the_tensors_that_cross(servers, graph):
+    """The master's own part needs no call, nor does the end of a step."""
+    with tf.device("/job:ps/task:0"):
+        v, w = tf.Variable(1.0), tf.Variable(2.0)
+    with tf.device("/job:worker/task:1"):
+        there = v * w + 1.0  # two tensors cross
+    with tf.device("/job:worker/task:0"):
+        here = there * 2.0  # one
+    calls: list[str] = []
+    with tf.Session(servers["worker"][0].target) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(here) == 6.0
+        remote = [
+            t for made in servers.values() for s in made for t in s._workers.values() if t is not s.worker
+        ]
+        for task in remote:
+            task._counts = calls.append
+        try:
+            for _ in range(3):
+                session.run(here)
+        finally:
+            for task in remote:
+                task._counts = None
+    assert sorted(calls) == ["RecvTensor"] * 9 + ["RunGraph"] * 6

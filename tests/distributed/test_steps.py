@@ -83,3 +83,15 @@ def test_what_is_remembered_is_bounded(monkeypatch):
         table.begin(number)
         table.end(number)
     assert len(table._requests) == len(table._ended) == 5
+
+
+def test_values_that_nobody_takes_are_bounded(monkeypatch):
+    monkeypatch.setattr(steps, "UNTAKEN", 5)
+    table = known()
+    for number in range(1, 20):
+        table.begin(number).send(KEY, 5)
+        table.end(number)
+    assert len(table) == 5
+    assert table.meet(19).receive(KEY).result(0) == 5
+    table.settle(19)
+    assert len(table) == len(table._untaken) == 4
