@@ -128,7 +128,5 @@ class Beam:
 
 
 def _log_sum(x: Any) -> Any:
-    total = x.dtype.type(0)
-    for term in np.exp(x.astype(np.float64)).astype(x.dtype):
-        total += term
-    return x.dtype.type(math.log(total))
+    terms = np.exp(x.astype(np.float64)).astype(x.dtype)
+    return x.dtype.type(math.log(np.add.accumulate(terms)[-1]))  # one after the other
