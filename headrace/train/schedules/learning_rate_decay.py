@@ -13,9 +13,33 @@ from headrace.ops.declaration.convert import convert_n_to_tensor, convert_to_ten
 from headrace.ops.math import arithmetic
 from headrace.train.schedules import schedules
 
+_DOC = """{what}
 
-def _decay(schedule: type, name: str, doc: str) -> Callable[..., Any]:
-    """The schedule with its arguments, at a step that is given as the second one."""
+Args:
+  learning_rate: the rate at step 0.
+  global_step: the step, not negative.
+{arguments}
+  name: name of the scope.
+
+Returns:
+  A scalar tensor of the type of `learning_rate`.
+"""
+
+
+def _decay(schedule: type, name: str, what: str, example: str = "", **arguments: str) -> Callable[..., Any]:
+    """The schedule with its arguments, at a step that is given as the second one.
+
+    Args:
+      schedule: a class of learning rates.
+      name: name of the function.
+      what: the first line of its docstring.
+      example: a line of it, if any.
+      **arguments: what the schedule's own arguments are.
+    """
+    lines = (f"  {word}: {text}." for word, text in arguments.items())
+    doc = _DOC.format(what=what, arguments="\n".join(lines))
+    if example:
+        doc += f"\nExample:\n  >>> {example}\n"
     own = inspect.signature(schedule)
     first, *others = own.parameters.values()
     step = first.replace(name="global_step")
@@ -35,22 +59,11 @@ def _decay(schedule: type, name: str, doc: str) -> Callable[..., Any]:
 exponential_decay = _decay(
     schedules.ExponentialDecay,
     "exponential_decay",
-    """learning_rate * decay_rate ^ (global_step / decay_steps).
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      decay_steps: positive.
-      decay_rate: the factor per `decay_steps`.
-      staircase: decay at whole multiples of `decay_steps` only.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-
-    Example:
-      >>> rate = tf.train.exponential_decay(0.1, global_step, 100000, 0.96, staircase=True)
-    """,
+    "learning_rate * decay_rate ^ (global_step / decay_steps).",
+    "rate = tf.train.exponential_decay(0.1, global_step, 100000, 0.96, staircase=True)",
+    decay_steps="positive",
+    decay_rate="the factor per `decay_steps`",
+    staircase="decay at whole multiples of `decay_steps` only",
 )
 
 
@@ -69,13 +82,10 @@ def natural_exp_decay(decay_rate: Any, **options: Any) -> Any:
 inverse_time_decay = _decay(
     schedules.InverseTimeDecay,
     "inverse_time_decay",
-    """learning_rate / (1 + decay_rate * global_step / decay_steps).
-
-    Args: as for `exponential_decay`.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "learning_rate / (1 + decay_rate * global_step / decay_steps).",
+    decay_steps="positive",
+    decay_rate="how much the divisor grows per `decay_steps`",
+    staircase="decay at whole multiples of `decay_steps` only",
 )
 
 
@@ -115,88 +125,45 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
 polynomial_decay = _decay(
     schedules.PolynomialDecay,
     "polynomial_decay",
-    """From learning_rate to end_learning_rate along (1 - global_step / decay_steps) ^ power.
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      decay_steps: where the end is reached.
-      end_learning_rate: the rate there.
-      power: of the polynomial.
-      cycle: beyond the end, start again with a longer period.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "From learning_rate to end_learning_rate along (1 - global_step / decay_steps) ^ power.",
+    decay_steps="where the end is reached",
+    end_learning_rate="the rate there",
+    power="of the polynomial",
+    cycle="beyond the end, start again with a longer period",
 )
 cosine_decay = _decay(
     schedules.CosineDecay,
     "cosine_decay",
-    """From learning_rate to alpha * learning_rate along half a cosine.
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      decay_steps: where the end is reached.
-      alpha: the fraction that is left then.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "From learning_rate to alpha * learning_rate along half a cosine.",
+    decay_steps="where the end is reached",
+    alpha="the fraction that is left then",
 )
 cosine_decay_restarts = _decay(
     schedules.CosineDecayRestarts,
     "cosine_decay_restarts",
-    """Half cosines one after the other (SGDR).
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      first_decay_steps: length of the first period.
-      t_mul: how much longer each period is than the one before.
-      m_mul: how much higher each period starts than the one before.
-      alpha: the fraction of the rate that is never lost.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "Half cosines one after the other (SGDR).",
+    first_decay_steps="length of the first period",
+    t_mul="how much longer each period is than the one before",
+    m_mul="how much higher each period starts than the one before",
+    alpha="the fraction of the rate that is never lost",
 )
 linear_cosine_decay = _decay(
     schedules.LinearCosineDecay,
     "linear_cosine_decay",
-    """learning_rate * ((alpha + line) * cosine + beta): both fall over `decay_steps`.
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      decay_steps: where the end is reached.
-      num_periods: periods of the cosine.
-      alpha, beta: as in the formula.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "learning_rate * ((alpha + line) * cosine + beta): both fall over `decay_steps`.",
+    decay_steps="where the end is reached",
+    num_periods="periods of the cosine",
+    alpha="as in the formula",
+    beta="as in the formula",
 )
 noisy_linear_cosine_decay = _decay(
     schedules.NoisyLinearCosineDecay,
     "noisy_linear_cosine_decay",
-    """As `linear_cosine_decay`, with noise added to the line.
-
-    Args:
-      learning_rate: the rate at step 0.
-      global_step: the step, not negative.
-      decay_steps: where the end is reached.
-      initial_variance: of the noise at step 0.
-      variance_decay: the variance falls with (1 + step) to this power.
-      num_periods: periods of the cosine.
-      alpha, beta: as for `linear_cosine_decay`.
-      name: name of the scope.
-
-    Returns:
-      A scalar tensor of the type of `learning_rate`.
-    """,
+    "As `linear_cosine_decay`, with noise added to the line.",
+    decay_steps="where the end is reached",
+    initial_variance="of the noise at step 0",
+    variance_decay="the variance falls with (1 + step) to this power",
+    num_periods="periods of the cosine",
+    alpha="as for `linear_cosine_decay`",
+    beta="as for `linear_cosine_decay`",
 )
