@@ -7,7 +7,8 @@ another, nodes that wait for a queue) the result would depend on who is quicker.
 
 A loop or a branch is one access of all that is touched inside: others wait for what comes out of it, and
 what goes into it waits for others.  A pair stays open where an edge would make a cycle, and where the
-first waits for a queue while the second leads to one: it may be what the first waits for.
+first waits for a queue while the second leads to one: it may be what the first waits for, unless it is
+behind the same wait itself.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class _Order:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.late, self.early = _around_waits(plan)
+        self.waits, self.early = _around_waits(plan)
         self.users: dict[str, set[str]] = {}
         for node in plan.nodes.values():
             for name in _sources(node):
@@ -190,7 +191,7 @@ class _Order:
         if any(self._leads(name, source) for source, name in pairs):
             return False
         for source, name in pairs:
-            is_risky = source in self.late and name in self.early
+            is_risky = name in self.early and self.waits[source] & ~self.waits[name]
             if not is_risky and source not in _sources(self.plan.nodes[name]):
                 self.news.setdefault(name, []).append(source)
                 self.users.setdefault(source, set()).add(name)
@@ -209,17 +210,24 @@ class _Order:
         return False
 
 
-def _around_waits(plan: Plan) -> tuple[set[str], set[str]]:
-    """The nodes behind one that may wait, and those that lead to one."""
-    late: set[str] = set()
+def _around_waits(plan: Plan) -> tuple[dict[str, int], set[str]]:
+    """For every node, those that may wait and that it is or is behind, as bits; and the nodes that lead to
+    one."""
+    waits: dict[str, int] = {}
+    count = 0
     for node in plan.nodes.values():
-        if node.op.traits & _WAITS or not _sources(node).isdisjoint(late):
-            late.add(node.name)
+        bits = 0
+        for name in _sources(node):
+            bits |= waits.get(name, 0)  # a loop's back edge comes from a node that is not there yet
+        if node.op.traits & _WAITS:
+            bits |= 1 << count
+            count += 1
+        waits[node.name] = bits
     early: set[str] = set()
     for node in reversed(list(plan.nodes.values())):
         if node.op.traits & _WAITS or node.name in early:
             early |= _sources(node)
-    return late, early
+    return waits, early
 
 
 def _sources(node: PlanNode) -> set[str]:

@@ -36,3 +36,27 @@ def test_a_branch_is_one_access():
         head + f"s = RefSwitch(w, p) {ONE} : f32&[2], f32&[2]\n" + b + tail,
         head + b + f"s = RefSwitch(w, p) ^b {ONE} : f32&[2], f32&[2]\n" + tail,
     )
+
+
+QUEUE = (
+    f"q = FIFOQueueV2() {{component_types=(f32)}} {ONE} : resource[]\n"
+    f"d = QueueDequeueV2(q) {{component_types=(f32)}} {ONE} : f32[2]\n"
+)
+
+
+def accesses_around_a_queue(second, waits=""):
+    """A writer behind a dequeue, then one whose value goes into the queue."""
+    return (
+        X + W + QUEUE + f"a = AssignAdd(w, d) {ONE} : f32&[2]\n"
+        f"b = AssignSub(w, {second}){waits} {ONE} : f32&[2]\n"
+        f"e = QueueEnqueueV2(q, b) {{Tcomponents=(f32)}} {ONE}\nfeed x\ntarget a, e"
+    )
+
+
+def test_what_a_wait_may_need_does_not_wait_for_it():
+    text = accesses_around_a_queue("x")
+    rewrites(order_state, text, text)
+
+
+def test_a_wait_that_both_are_behind_leaves_nothing_open():
+    rewrites(order_state, accesses_around_a_queue("d"), accesses_around_a_queue("d", " ^a"))
