@@ -1,7 +1,7 @@
 """Imports point downward: a folder imports only from folders above it in the list of ARCHITECTURE.md.
 Inside of codegen/ the rooms have an order too; and no folder has more names than a reader can take in.
 Imports stand at the head of their file and make no circle: `late` (core/modules.py) is for those that would.
-Tests stand where their modules do.
+Long functions say what they are for.  Tests stand where their modules do.
 """
 
 from __future__ import annotations
@@ -190,6 +190,24 @@ def test_no_circle_of_imports():
 def test_a_circle_is_found():
     assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d", "b"]
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+# -- why -------------------------------------------------------------------------------------------
+EXPLAINED = "codegen devices runtime plan".split()
+LONG = 15  # lines
+
+
+def test_long_functions_say_what_they_are_for():
+    silent = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for folder in EXPLAINED
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 >= LONG
+        and not ast.get_docstring(node)
+    ]
+    assert not silent, "\n".join(silent)
 
 
 # -- where tests stand -----------------------------------------------------------------------------

@@ -50,6 +50,8 @@ class Guards:
         self._nodes[node.name], self.of[node.name] = node, guard
 
     def _find(self, node: PlanNode) -> Guard:
+        """The conditions under which a node runs: those of all that it waits for, except where a Merge ends a
+        conditional, or an Exit a loop."""
         traits = node.op.traits
         if CONTROL_FLOW in traits and not node.inputs and not node.outputs:
             return ()  # a trigger runs in any case

@@ -100,6 +100,8 @@ class RowMaxPoolWriter(_Rows, MaxPoolWriter):
         self.both(is_inside, lambda is_masked: self.write_results(x, start, is_masked))
 
     def write_results(self, x: Value, start: Value, is_masked: bool) -> None:
+        """The maxima of one vector of windows, and where they were found if that is asked for.  NaN wins over
+        everything; of equal values the first one does."""
         b, lanes, step = self.b, self.form.lanes, self.form.strides[2]
         firsts = [b.op("add", start, i64(k)) for k in range(self.form.window[2])]
         masks = [self.read_masks(first) if is_masked else [None] * step for first in firsts]
@@ -174,6 +176,7 @@ class RowMaxPoolGradWriter(_Rows, MaxPoolGradWriter):
         self.both(is_inside, lambda is_masked: self.write_gradients(q, first, is_masked))
 
     def write_gradients(self, q: Value, first: Value, is_masked: bool) -> None:
+        """What one stretch of the input gets: the sum over all windows that it lies in."""
         b, lanes, step = self.b, self.form.lanes, self.form.strides[2]
         (z0, z1), (y0, y1) = self.around
         before = range((self.form.window[2] - 1) // step, -1, -1)  # a place's windows in their order
