@@ -89,6 +89,20 @@ def _is_extreme(case: Case) -> bool:
     return False
 
 
+def _is_steep(case: Case) -> bool:
+    """Numbers whose exponential is not finite."""
+    tops = ((_sizes(x), np.log(float(as_dtype(x.dtype).real_dtype.max))) for x in case.numbers())
+    return any((sizes > top).any() for sizes, top in tops)
+
+
+def _is_narrow(case: Case) -> bool:
+    """Integers of the first input so close together that, in their range, they are one float32."""
+    first = next(case.call.arrays())[2]
+    first = first.view(first.dtype[0]) if first.dtype.names else first
+    spread = int(first.max(initial=0)) - int(first.min(initial=0))
+    return first.dtype.kind == "i" and spread < 2.0**-23 * 2.0 ** (8 * first.dtype.itemsize)
+
+
 def _is_empty(case: Case) -> bool:
     return any(not x.size for _, _, x in case.call.arrays())
 
@@ -118,6 +132,12 @@ def _is_sorted(x: np.ndarray) -> bool:
 
 def _is_disordered(case: Case) -> bool:
     return not all(_is_sorted(x) for x in case.indices() if x.ndim == 2)
+
+
+def _has_repeated_rows(case: Case) -> bool:
+    """Coordinates that occur twice."""
+    tables = (x for x in case.indices() if x.ndim == 2)
+    return any(len({*map(tuple, x.tolist())}) < len(x) for x in tables)
 
 
 def _has_disordered_rows(case: Case) -> bool:
@@ -278,6 +298,14 @@ def _is_tf_strange(case: Case) -> bool:
     return pair is not None and _is_at_places(case) and bool(np.isfinite(pair[0]).all())
 
 
+def _is_tf_nothing(case: Case) -> bool:
+    """TensorFlow's answer is 0 wherever it differs."""
+    pair = _pair(case)
+    if pair is None:
+        return False
+    return bool((np.isclose(*pair, rtol=2e-5, equal_nan=True) | (pair[1] == 0)).all())
+
+
 def _is_of_single_precision(case: Case) -> bool:
     pair = _pair(case)
     if pair is None:
@@ -344,6 +372,8 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "nan": _has_nan,
     "not finite": _is_not_finite,
     "extreme": _is_extreme,
+    "steep": _is_steep,
+    "narrow": _is_narrow,
     "empty": _is_empty,
     "complex": _is_complex,
     "half": _is_half,
@@ -351,6 +381,7 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "integers": _is_integer,
     "hidden shapes": lambda case: case.call.is_hidden,
     "disordered": _is_disordered,
+    "repeated": _has_repeated_rows,
     "disordered values": _has_disordered_rows,
     "outside": _leaves_its_shape,
     "several images": _has_several_images,
@@ -371,6 +402,7 @@ CONDITIONS: dict[str, Callable[[Case], bool]] = {
     "crossed range": _has_crossed_range,
     "TF refuses": lambda case: case.difference.refusals[1] != "",
     "places": _is_at_places,
+    "TF nothing": _is_tf_nothing,
     "TF strange": _is_tf_strange,
     "single precision": _is_of_single_precision,
     "below normal": _is_below_normal,

@@ -82,6 +82,8 @@ def scale_and_translate_grad(grads, original_image, scale, translation, *, kerne
     require(grads.ndim == 4, f"input_grad must be 4-dimensional{list(grads.shape)}")
     require(original_image.ndim == 4, f"original_image must be 4-dimensional{list(original_image.shape)}")
     sizes = original_image.shape[1:3]
+    if not original_image.size:
+        return np.zeros_like(original_image)
     rows, columns = taps_of(sizes, grads.shape[1:3], scale, translation, kernel_type, antialias)
     return apply_back(grads, rows, columns, *sizes, np.float32)
 
@@ -92,3 +94,4 @@ def _(rng):
     for size, scale, shift, chosen in cases():
         dy = rng.normal(size=(2, *size, 2)).astype(np.float32)
         yield Sample(dy, x, np.array(scale, "f4"), np.array(shift, "f4"), **chosen, grad=False)
+        yield Sample(dy, x[:, :0], np.array(scale, "f4"), np.array(shift, "f4"), **chosen, note="no image")

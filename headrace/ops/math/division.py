@@ -198,15 +198,7 @@ def _floor_remainder(x, y):
     if x.dtype.kind in "iu":
         return np.mod(x, y)
     remainder = np.fmod(x, y)
-    return np.where((x < 0) == (y < 0), remainder, np.fmod(remainder + y, y))
-
-
-def _lower_floor_mod(e, x, y):
-    rest = x % _divisor(e, y)
-    if x.dtype.kind != "f":
-        return rest
-    # TF adds the divisor and divides again: an infinite one of the other sign leaves nothing.
-    return e.select(e.is_inf(y) & ((x < 0) ^ (y < 0)), e.const(np.nan, x.dtype), rest)
+    return np.where((remainder != 0) & ((remainder < 0) != (y < 0)), remainder + y, remainder)
 
 
 def _floor_mod_gradient(node, dy):
@@ -222,6 +214,10 @@ def _remainder_samples(rng):
     yield Sample(np.array([np.inf, np.nan, 1.0]), np.array([1.0, 1.0, 0.0]), grad=False)
     far = np.array([np.inf, -np.inf])
     yield Sample(np.array([[1.0], [-1.0], [0.0]]), far, grad=False, note="by infinity")
+    most = np.finfo(np.float64).max
+    yield Sample(
+        np.array([[0.5], [-0.5], [-0.0]]), np.array([most, -most]), grad=False, note="by the largest"
+    )
     yield ErrorSample(np.array([7]), np.array([0]), raises="Integer division by zero")
 
 
@@ -246,7 +242,7 @@ floor_mod = binary(
     _floor_remainder,
     T=(*INDEX, *FLOATS),
     doc="The remainder of x / y rounded down: it has the sign of y.",
-    emit=_lower_floor_mod,
+    emit=lambda e, x, y: x % _divisor(e, y),
     gradient=_floor_mod_gradient,
     samples=_remainder_samples,
 )

@@ -273,6 +273,11 @@ def concat_shape(concat_dim, values, input_mins, input_maxes):
 )
 def quantized_concat(concat_dim, values, input_mins, input_maxes, *, T):
     """Quantized tensors, one after the other, in the range of all of them."""
+    rank = values[0].ndim
+    require(
+        0 <= int(concat_dim) < rank,
+        f"Expected concatenating dimensions in the range [0, {rank}), but got {int(concat_dim)}",
+    )
     lows = [scalar(r, "input_mins") for r in input_mins]
     highs = [scalar(r, "input_maxes") for r in input_maxes]
     low, high = min(F(0), *lows), max(highs)
@@ -290,6 +295,8 @@ def quantized_concat(concat_dim, values, input_mins, input_maxes, *, T):
 def _(rng):
     yield Sample(np.int32(0), list(LEFT), [F(-2.0), F(0.0)], [F(4.0), F(8.0)])
     yield Sample(np.int32(0), [LEFT[0]] * 2, [F(-1.0)] * 2, [F(1.0)] * 2, note="one range")
+    both = [F(-1.0)] * 2, [F(1.0)] * 2
+    yield ErrorSample(np.int32(-1), [LEFT[0]] * 2, *both, raises="concatenating dimensions in the range")
 
 
 def reshape_shape(tensor, shape, *ranges):
