@@ -122,6 +122,8 @@ def then(first: Future[Any], answer: Callable[[Any], Any]) -> Future[Any]:
     future: Future[Any] = Future()
 
     def go_on(done: Future[Any]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return  # whoever asked has gone
         try:
             made = answer(done.result())
         except BaseException as error:

@@ -116,6 +116,8 @@ def _or_status(running: Future[Any]) -> Future[Any]:
     future: Future[Any] = Future()
 
     def go_on(ended: Future[Any]) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
         error = ended.exception()
         future.set_result(ended.result() if error is None else to_status(error))
 
