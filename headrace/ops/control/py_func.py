@@ -161,6 +161,16 @@ py_func.no_gradient()
 py_func_stateless.no_gradient()
 
 
+@eager_py_func.gradient
+def _(node, *dys):
+    # TF records what the function does to eager tensors; ours gets arrays, which nobody watches.
+    raise NotImplementedError(
+        f"'{node.name}': tf.py_function calls its function with NumPy arrays, and there is no tape that "
+        "records what it does to them: it has no gradient yet. "
+        "Use TensorFlow ops, or tf.custom_gradient around the call"
+    )
+
+
 @py_func_stateless.samples
 def _(rng):
     token = FUNCTIONS.add(lambda x: x * 2)
