@@ -147,9 +147,12 @@ class _LateReads:
         self._note_alias(node)
 
     def _near(self, node: PlanNode, edge: Edge) -> Edge:
-        """A reference that a node on another device reads is read on its own device first."""
+        """A reference that a node on another device reads is read on its own device first.  A Merge
+        takes the side that comes: its read waits for nothing of the other, which never comes."""
         if self.plan.nodes[edge.node].device == node.device:
             return edge
+        if MERGE in node.op.traits:
+            node = node.with_inputs([edge])
         return self._read(edge, self._waits(node, self.variables[edge]), node)
 
     def _current(self, node: PlanNode, edge: Edge) -> Edge:

@@ -57,13 +57,14 @@ def order_state(plan: Plan) -> Plan:
     return _Order(plan).run(accesses)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Access:
     """A node, or a whole loop or branch, with the variables that it touches."""
 
     entries: list[str] = field(default_factory=list)  # nodes that may wait for others
     exits: list[str] = field(default_factory=list)  # nodes that others may wait for
     writes: dict[Variable, bool] = field(default_factory=dict)
+    hides: dict[Variable, list[_Access]] = field(default_factory=dict)  # whoever waits for it, for these
 
 
 def _accesses(plan: Plan) -> list[_Access]:
@@ -144,18 +145,18 @@ class _Order:
 
     def run(self, accesses: Iterable[_Access]) -> Plan:
         """The plan with edges from each write to the next accesses of its variable, and from reads to the
-        next write.  An access that edges put before an earlier one (a loop stands where it begins) hides
-        nothing: whoever follows waits for both."""
-        written: dict[Variable, list[_Access]] = {}
-        read: dict[Variable, list[_Access]] = {}
+        next write."""
+        last: dict[Variable, list[_Access]] = {}  # the accesses that no write waits for yet
         for access in accesses:
             for variable, writes in access.writes.items():
-                open_writes = [a for a in written.get(variable, ()) if not self._join(a, access)]
+                before = last.get(variable, [])
                 if writes:
-                    read[variable] = [a for a in read.get(variable, ()) if not self._join(a, access)]
-                    written[variable] = [*open_writes, access]
+                    joined = self._follow(access, before, variable, reads_too=True)
+                    access.hides[variable] = joined
+                    before = [a for a in before if a not in joined]
                 else:
-                    read.setdefault(variable, []).append(access)
+                    self._follow(access, before, variable, reads_too=False)
+                last[variable] = [*before, access]
         if not self.news:
             return self.plan
         nodes = [
@@ -182,11 +183,31 @@ class _Order:
         )
         return marker
 
+    def _follow(
+        self, access: _Access, before: list[_Access], variable: Variable, reads_too: bool
+    ) -> list[_Access]:
+        """Let an access wait for those before it: these, and where it cannot wait for one (a loop stands
+        where it begins, so edges may put a later access before it) those which that one waits for.
+        Returns the ones that it waits for now."""
+        found: list[_Access] = []
+        stack = list(before)
+        while stack:
+            earlier = stack.pop()
+            if not (reads_too or earlier.writes[variable]):
+                continue
+            if self._join(earlier, access):
+                found.append(earlier)
+            else:
+                stack += earlier.hides.get(variable, ())
+        return found
+
     def _join(self, earlier: _Access, later: _Access) -> bool:
         """Whether the later one now waits for the earlier; not where it is the other way round by
         their own edges, at least in part."""
         if not earlier.exits:  # a branch that gives no value: nobody can wait for it, so it waits
-            earlier, later = later, earlier
+            if later.exits:
+                self._join(later, earlier)
+            return False
         pairs = [(source, name) for source in earlier.exits for name in later.entries]
         if any(self._leads(name, source) for source, name in pairs):
             return False

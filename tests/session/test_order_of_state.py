@@ -446,3 +446,38 @@ def test_a_writer_that_feeds_a_loop_hides_no_earlier_read(mode):
             session.run(tf.global_variables_initializer())
             found.add(str([_plain(x) for x in session.run([kept, last])]))
     assert len(found) == 1, found
+
+
+def test_a_merge_waits_for_the_side_that_comes(mode):
+    """A reference goes into a branch on another device: the other side never comes."""
+    with tf.device("/cpu:1"):
+        v = variable([2.0, 3.0])
+    written = tf.assign_add(v, [1.0, 1.0])
+    chosen = tf.cond(unknown(True), lambda: tf.convert_to_tensor(written), lambda: tf.identity(written))
+    with tf.control_dependencies([chosen]):
+        last = v.assign(v * 2.0)
+    assert steps([chosen, last], 2, device_count={"CPU": 2}) == [
+        [[3.0, 4.0], [6.0, 8.0]],
+        [[7.0, 9.0], [14.0, 18.0]],
+    ]
+
+
+def test_a_branch_hides_no_read_from_the_writer_that_it_waits_for(mode):
+    """The branch stands where it begins and waits for the read; the writer comes later in the graph, but
+    the branch takes its result: so the writer itself must wait for the read."""
+    with tf.device("/cpu:2"):
+        v = variable([3.0, 3.0], use_resource=True)
+    fed = tf.placeholder_with_default([9.0, 9.0], [2])
+    with tf.device("/cpu:1"):
+        added = tf.scatter_add(v, [1, 0], tf.fill([2], tf.reduce_sum(fed)))
+
+    def other() -> Any:
+        with tf.control_dependencies([v.assign_add(tf.identity(v))]):
+            return tf.convert_to_tensor(added)
+
+    with tf.device("/cpu:2"):
+        chosen = tf.cond(tf.greater(tf.reduce_sum(fed), 0.0), lambda: tf.identity([1.0, 0.0]), other)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 3})) as session:
+        session.run(tf.global_variables_initializer())
+        found = [session.run([v, chosen])[0].tolist() for _ in range(40)]
+    assert found == [[3.0 + 18.0 * i] * 2 for i in range(40)]
