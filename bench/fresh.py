@@ -6,12 +6,13 @@ import statistics
 import tempfile
 from typing import IO, Any
 
-from bench import frameworks
+from bench import frameworks, goals
 from bench.rounds import Tell
 from bench.workers import Lost, once
 
 PATIENCE = 240.0  # seconds
 STARTUP = ("softmax_mnist", "googlenet")
+FIRST = tuple(dict.fromkeys(name for name, _ in goals.FIRST))  # beside TensorFlow alone
 MEMORY = ("vgg_a", "alexnet")
 LOOPS = ("backward_looped", "backward_unrolled")
 NO_STARTUP = ("torch_cl", "torch_compile")
@@ -23,16 +24,16 @@ def startup(peers: list[str], size: str, log: IO[bytes], tell: Tell, note: Tell)
 
     For headrace twice: with an empty cache of kernels, then with the one that this filled."""
     results: dict[str, Figures] = {}
-    for workload in STARTUP:
+    for workload in (*STARTUP, *FIRST):
         row = results[workload] = {}
         words = ["first", workload, size]
-        for name in [n for n in peers if n not in NO_STARTUP]:
+        for name in [n for n in peers if n == "tf" or (workload in STARTUP and n not in NO_STARTUP)]:
             tell(f"startup of {workload}: {name}")
             runs = repeat(name, words, log, note, 2 if workload == "softmax_mnist" else 1)
             row[name] = middle(runs)
         tell(f"startup of {workload}: {frameworks.OURS}")
         cold, warm = [], []
-        for _ in range(3):
+        for _ in range(3 if workload in STARTUP else 1):
             with tempfile.TemporaryDirectory() as folder:
                 cold += repeat(frameworks.OURS, words, log, note, 1, HEADRACE_CACHE=folder)
                 warm += repeat(frameworks.OURS, words, log, note, 1, HEADRACE_CACHE=folder)

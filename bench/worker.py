@@ -100,13 +100,14 @@ def timed(run: Callable[[], Any], effort: Effort) -> dict[str, Any]:
 
 def first(build: Callable[[Sizes], Step], size: Sizes) -> dict[str, float]:
     """Parts of the time to the first step; and the second, which may be the one that compiles."""
-    imported = now()
+    imported, before = now(), time.process_time()
     step = build(size)
     built = now()
     step.run()
-    done = now()
+    done, after = now(), time.process_time()
     step.run()
     return {
+        "cpu": after - before,
         "import": imported - STARTED,
         "build": built - imported,
         "first": done - built,

@@ -5,14 +5,30 @@ import builtins as _b
 import collections.abc as _c
 import enum as _e
 import typing as _t
+import unittest as _u
 
 VERSION: _b.str
 __version__: _b.str
 class _Message:
-    """A protocol buffer; its fields are known at run time alone."""
+    """A protocol buffer."""
+    DESCRIPTOR: _t.Any
     def __init__(self, **fields: _t.Any) -> None: ...
-    def __getattr__(self, name: _b.str) -> _t.Any: ...
-    def __setattr__(self, name: _b.str, value: _t.Any) -> None: ...
+    def ByteSize(self) -> _b.int: ...
+    def Clear(self) -> None: ...
+    def ClearField(self, field_name: _b.str) -> None: ...
+    def CopyFrom(self, other_msg: _t.Any) -> None: ...
+    @_b.classmethod
+    def FromString(cls, s: _b.bytes) -> _t.Any: ...
+    def HasField(self, field_name: _b.str) -> _b.bool: ...
+    def IsInitialized(self) -> _b.bool: ...
+    def ListFields(self) -> _b.list[_t.Any]: ...
+    def MergeFrom(self, other_msg: _t.Any) -> None: ...
+    def MergeFromString(self, serialized: _b.bytes) -> _b.int: ...
+    def ParseFromString(self, serialized: _b.bytes) -> _b.int: ...
+    def SerializePartialToString(self, **options: _t.Any) -> _b.bytes: ...
+    def SerializeToString(self, **options: _t.Any) -> _b.bytes: ...
+    def SetInParent(self) -> None: ...
+    def WhichOneof(self, oneof_group: _b.str) -> _b.str | None: ...
 
 class AggregationMethod:
     ADD_N: _t.Any
@@ -20,28 +36,17 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N: _t.Any
     EXPERIMENTAL_TREE: _t.Any
 class AttrValue(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    ListValue: _t.Any
+    b: _t.Any
+    f: _t.Any
+    func: _t.Any
+    i: _t.Any
+    list: _t.Any
+    placeholder: _t.Any
+    s: _t.Any
+    shape: _t.Any
+    tensor: _t.Any
+    type: _t.Any
 class ConditionalAccumulator(ConditionalAccumulatorBase):
     def __init__(self, dtype: _t.Any, shape: _t.Any = ..., shared_name: _b.str | None = ..., name: _b.str | None = ..., reduction_type: _b.str = ...) -> None: ...
     def apply_grad(self, grad: _t.Any, local_step: _t.Any = ..., name: _b.str | None = ...) -> Operation: ...
@@ -57,28 +62,29 @@ class ConditionalAccumulatorBase:
     def num_accumulated(self, name: _b.str | None = ...) -> Tensor: ...
     def set_global_step(self, new_global_step: _t.Any, name: _b.str | None = ...) -> Operation: ...
 class ConfigProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    DeviceCountEntry: _t.Any
+    Experimental: _t.Any
+    allow_soft_placement: _t.Any
+    cluster_def: _t.Any
+    device_count: _t.Any
+    device_filters: _t.Any
+    experimental: _t.Any
+    gpu_options: _t.Any
+    graph_options: _t.Any
+    inter_op_parallelism_threads: _t.Any
+    intra_op_parallelism_threads: _t.Any
+    isolate_session_state: _t.Any
+    log_device_placement: _t.Any
+    operation_timeout_in_ms: _t.Any
+    placement_period: _t.Any
+    rpc_options: _t.Any
+    session_inter_op_thread_pool: _t.Any
+    use_per_session_threads: _t.Any
+class CriticalSection:
+    def __init__(self, name: _b.str | None = ..., shared_name: _b.str | None = ..., critical_section_def: _t.Any = ..., import_scope: _b.str | None = ...) -> None: ...
+    def execute(self, fn: _t.Any, exclusive_resource_access: _b.bool = ..., name: _b.str | None = ...) -> _t.Any: ...
+    @_b.property
+    def name(self) -> _b.str: ...
 class DType:
     def __init__(self, type_enum: _t.Any) -> None: ...
     def __int__(self) -> _b.int: ...
@@ -165,28 +171,15 @@ class Dimension:
     @_b.property
     def value(self) -> _t.Any: ...
 class Event(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    file_version: _t.Any
+    graph_def: _t.Any
+    log_message: _t.Any
+    meta_graph_def: _t.Any
+    session_log: _t.Any
+    step: _t.Any
+    summary: _t.Any
+    tagged_run_metadata: _t.Any
+    wall_time: _t.Any
 class FIFOQueue(QueueBase):
     def __init__(self, capacity: _t.Any, dtypes: _t.Any, shapes: _t.Any = ..., names: _t.Any = ..., shared_name: _b.str | None = ..., name: _b.str | None = ...) -> None: ...
 class FixedLenFeature(_b.tuple[_t.Any, ...]):
@@ -205,28 +198,16 @@ class FixedLenSequenceFeature(_b.tuple[_t.Any, ...]):
 class FixedLengthRecordReader(ReaderBase):
     def __init__(self, record_bytes: _t.Any, header_bytes: _t.Any = ..., footer_bytes: _t.Any = ..., hop_bytes: _t.Any = ..., name: _b.str | None = ..., encoding: _b.str | None = ...) -> None: ...
 class GPUOptions(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    Experimental: _t.Any
+    allocator_type: _t.Any
+    allow_growth: _t.Any
+    deferred_deletion_bytes: _t.Any
+    experimental: _t.Any
+    force_gpu_compatible: _t.Any
+    per_process_gpu_memory_fraction: _t.Any
+    polling_active_delay_usecs: _t.Any
+    polling_inactive_delay_msecs: _t.Any
+    visible_device_list: _t.Any
 class GradientTape:
     def __enter__(self) -> GradientTape: ...
     def __exit__(self, kind: _t.Any, error: _t.Any, trace: _t.Any) -> None: ...
@@ -289,28 +270,11 @@ class Graph:
     @_b.property
     def version(self) -> _b.int: ...
 class GraphDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    debug_info: _t.Any
+    library: _t.Any
+    node: _t.Any
+    version: _t.Any
+    versions: _t.Any
 class GraphKeys:
     ACTIVATIONS: _t.Any
     ASSET_FILEPATHS: _t.Any
@@ -346,51 +310,23 @@ class GraphKeys:
     WEIGHTS: _t.Any
     WHILE_CONTEXT: _t.Any
 class GraphOptions(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    build_cost_model: _t.Any
+    build_cost_model_after: _t.Any
+    enable_bfloat16_sendrecv: _t.Any
+    enable_recv_scheduling: _t.Any
+    infer_shapes: _t.Any
+    optimizer_options: _t.Any
+    place_pruned_graph: _t.Any
+    rewrite_options: _t.Any
+    timeline_step: _t.Any
 class HistogramProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    bucket: _t.Any
+    bucket_limit: _t.Any
+    max: _t.Any
+    min: _t.Any
+    num: _t.Any
+    sum: _t.Any
+    sum_squares: _t.Any
 class IdentityReader(ReaderBase):
     def __init__(self, name: _b.str | None = ...) -> None: ...
 class IndexedSlices:
@@ -422,6 +358,7 @@ class IndexedSlicesSpec(TypeSpec):
 class InteractiveSession:
     def __init__(self, target: _b.str = ..., graph: _t.Any = ..., config: _t.Any = ...) -> None: ...
     def as_default(self) -> _t.Any: ...
+    def cancel_steps(self, reason: _t.Any, threads: _t.Any = ...) -> None: ...
     def close(self) -> None: ...
     @_b.property
     def graph(self) -> Graph: ...
@@ -435,51 +372,26 @@ class InteractiveSession:
     @_b.property
     def sess_str(self) -> _b.str | _b.bytes: ...
 class LogMessage(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    DEBUGGING: _t.Any
+    ERROR: _t.Any
+    FATAL: _t.Any
+    INFO: _t.Any
+    Level: _t.Any
+    UNKNOWN: _t.Any
+    WARN: _t.Any
+    level: _t.Any
+    message: _t.Any
 class MetaGraphDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    CollectionDefEntry: _t.Any
+    MetaInfoDef: _t.Any
+    SignatureDefEntry: _t.Any
+    asset_file_def: _t.Any
+    collection_def: _t.Any
+    graph_def: _t.Any
+    meta_info_def: _t.Any
+    object_graph_def: _t.Any
+    saver_def: _t.Any
+    signature_def: _t.Any
 class Module:
     def __init__(self, name: _b.str | None = ...) -> None: ...
     @_b.property
@@ -495,51 +407,19 @@ class Module:
     @_b.classmethod
     def with_name_scope(cls, method: _t.Any) -> _c.Callable[..., _t.Any]: ...
 class NameAttrList(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    AttrEntry: _t.Any
+    attr: _t.Any
+    name: _t.Any
 class NodeDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    AttrEntry: _t.Any
+    ExperimentalDebugInfo: _t.Any
+    attr: _t.Any
+    device: _t.Any
+    experimental_debug_info: _t.Any
+    experimental_type: _t.Any
+    input: _t.Any
+    name: _t.Any
+    op: _t.Any
 class OpError(_b.Exception):
     def __init__(self, node_def: _t.Any, op: _t.Any, message: _t.Any, error_code: _t.Any) -> None: ...
     @_b.property
@@ -585,28 +465,24 @@ class Operation:
     users: _t.Any
     def values(self) -> _b.tuple[Tensor, ...]: ...
 class OptimizerOptions(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    DEFAULT: _t.Any
+    GlobalJitLevel: _t.Any
+    L0: _t.Any
+    L1: _t.Any
+    Level: _t.Any
+    OFF: _t.Any
+    ON_1: _t.Any
+    ON_2: _t.Any
+    do_common_subexpression_elimination: _t.Any
+    do_constant_folding: _t.Any
+    do_function_inlining: _t.Any
+    global_jit_level: _t.Any
+    max_folded_constant_in_bytes: _t.Any
+    opt_level: _t.Any
+class OptionalSpec(TypeSpec):
+    def __init__(self, value_structure: _t.Any) -> None: ...
+    @_b.staticmethod
+    def from_value(value: _t.Any) -> OptionalSpec: ...
 class PaddingFIFOQueue(QueueBase):
     def __init__(self, capacity: _t.Any, dtypes: _t.Any, shapes: _t.Any, names: _t.Any = ..., shared_name: _b.str | None = ..., name: _b.str | None = ...) -> None: ...
 class PriorityQueue(QueueBase):
@@ -742,56 +618,31 @@ class RegisterGradient:
     def __call__(self, f: _t.Any) -> _t.Any: ...
     def __init__(self, op_type: _b.str) -> None: ...
 class RunMetadata(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    FunctionGraphs: _t.Any
+    cost_graph: _t.Any
+    function_graphs: _t.Any
+    partition_graphs: _t.Any
+    step_stats: _t.Any
 class RunOptions(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    Experimental: _t.Any
+    FULL_TRACE: _t.Any
+    HARDWARE_TRACE: _t.Any
+    NO_TRACE: _t.Any
+    SOFTWARE_TRACE: _t.Any
+    TraceLevel: _t.Any
+    debug_options: _t.Any
+    experimental: _t.Any
+    inter_op_thread_pool: _t.Any
+    output_partition_graphs: _t.Any
+    report_tensor_allocations_upon_oom: _t.Any
+    timeout_in_ms: _t.Any
+    trace_level: _t.Any
 class Session:
     def __enter__(self) -> Session: ...
     def __exit__(self, kind: _t.Any, error: _t.Any, trace: _t.Any) -> None: ...
     def __init__(self, target: _t.Any = ..., graph: _t.Any = ..., config: _t.Any = ...) -> None: ...
     def as_default(self) -> _t.Any: ...
+    def cancel_steps(self, reason: _t.Any, threads: _t.Any = ...) -> None: ...
     def close(self) -> None: ...
     @_b.property
     def graph(self) -> Graph: ...
@@ -807,28 +658,14 @@ class Session:
     @_b.property
     def sess_str(self) -> _b.str | _b.bytes: ...
 class SessionLog(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    CHECKPOINT: _t.Any
+    START: _t.Any
+    STATUS_UNSPECIFIED: _t.Any
+    STOP: _t.Any
+    SessionStatus: _t.Any
+    checkpoint_path: _t.Any
+    msg: _t.Any
+    status: _t.Any
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     def __init__(self, dtype: _t.Any, shape: _t.Any = ..., shared_name: _b.str | None = ..., name: _b.str | None = ..., reduction_type: _b.str = ...) -> None: ...
     def apply_grad(self, grad_indices: _t.Any, grad_values: _t.Any, grad_shape: _t.Any = ..., local_step: _t.Any = ..., name: _b.str | None = ...) -> Operation: ...
@@ -882,51 +719,15 @@ class SparseTensorValue(_b.tuple[_t.Any, ...]):
     indices: _t.Any
     values: _t.Any
 class Summary(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    Audio: _t.Any
+    Image: _t.Any
+    Value: _t.Any
+    value: _t.Any
 class SummaryMetadata(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    PluginData: _t.Any
+    display_name: _t.Any
+    plugin_data: _t.Any
+    summary_description: _t.Any
 class TFRecordReader(ReaderBase):
     def __init__(self, name: _b.str | None = ..., options: _t.Any = ...) -> None: ...
 class Tensor:
@@ -1021,28 +822,13 @@ class TensorArraySpec(TypeSpec):
     @_b.staticmethod
     def from_value(value: _t.Any) -> TensorArraySpec: ...
 class TensorInfo(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    CompositeTensor: _t.Any
+    CooSparse: _t.Any
+    composite_tensor: _t.Any
+    coo_sparse: _t.Any
+    dtype: _t.Any
+    name: _t.Any
+    tensor_shape: _t.Any
 class TensorShape:
     def __add__(self, other: _t.Any) -> TensorShape: ...
     def __bool__(self) -> _b.bool: ...
@@ -1254,12 +1040,103 @@ class WholeFileReader(ReaderBase):
 class _config_experimental_VirtualDeviceConfiguration:
     def __init__(self, memory_limit: _t.Any = ...) -> None: ...
     memory_limit: _t.Any
+class _contrib_cluster_resolver_ClusterResolver:
+    def cluster_spec(self) -> _train_ClusterSpec: ...
+    @_b.property
+    def environment(self) -> _t.Any: ...
+    def master(self, task_type: _b.str | None = ..., task_id: _t.Any = ..., rpc_layer: _b.str | None = ...) -> _b.str: ...
+    def num_accelerators(self, task_type: _b.str | None = ..., task_id: _t.Any = ..., config_proto: _t.Any = ...) -> _b.dict[_b.str, _b.int]: ...
+class _contrib_cluster_resolver_GCEClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, project: _b.str, zone: _b.str, instance_group: _b.str, port: _t.Any, task_type: _b.str = ..., task_id: _t.Any = ..., rpc_layer: _b.str | None = ..., credentials: _t.Any = ..., service: _t.Any = ...) -> None: ...
+    rpc_layer: _t.Any
+    task_id: _t.Any
+    @_b.property
+    def task_type(self) -> _b.str: ...
+    @task_type.setter
+    def task_type(self, value: _t.Any) -> None: ...
+class _contrib_cluster_resolver_KubernetesClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, job_to_label_mapping: _t.Any = ..., tf_server_port: _t.Any = ..., rpc_layer: _b.str | None = ..., override_client: _t.Any = ...) -> None: ...
+    rpc_layer: _t.Any
+    task_id: _t.Any
+    task_type: _t.Any
+class _contrib_cluster_resolver_SimpleClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, cluster_spec: _t.Any, master: _b.str = ..., task_type: _b.str | None = ..., task_id: _t.Any = ..., environment: _b.str = ..., num_accelerators: _t.Any = ..., rpc_layer: _b.str | None = ...) -> None: ...
+    @_b.property
+    def environment(self) -> _b.str: ...
+    rpc_layer: _t.Any
+    task_id: _t.Any
+    task_type: _t.Any
+class _contrib_cluster_resolver_SlurmClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, jobs: _t.Any, port_base: _t.Any = ..., gpus_per_node: _t.Any = ..., gpus_per_task: _t.Any = ..., tasks_per_node: _t.Any = ..., auto_set_gpu: _b.bool = ..., rpc_layer: _b.str | None = ...) -> None: ...
+    def get_task_info(self) -> _b.tuple[_b.str | None, _b.int | None]: ...
+    rpc_layer: _t.Any
+    task_id: _t.Any
+    task_type: _t.Any
+class _contrib_cluster_resolver_TFConfigClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, task_type: _b.str | None = ..., task_id: _t.Any = ..., rpc_layer: _b.str | None = ..., environment: _b.str | None = ...) -> None: ...
+    @_b.property
+    def environment(self) -> _b.str | None: ...
+    @_b.property
+    def rpc_layer(self) -> _b.str | None: ...
+    @rpc_layer.setter
+    def rpc_layer(self, value: _t.Any) -> None: ...
+    @_b.property
+    def task_id(self) -> _b.int | None: ...
+    @task_id.setter
+    def task_id(self, value: _t.Any) -> None: ...
+    @_b.property
+    def task_type(self) -> _b.str | None: ...
+    @task_type.setter
+    def task_type(self, value: _t.Any) -> None: ...
+class _contrib_cluster_resolver_TPUClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, *args: _t.Any, **kwargs: _t.Any) -> None: ...
+    def cluster_spec(self) -> _t.Any: ...
+    def master(self, task_type: _b.str | None = ..., task_id: _t.Any = ..., rpc_layer: _b.str | None = ...) -> _t.Any: ...
+class _contrib_cluster_resolver_UnionClusterResolver(_contrib_cluster_resolver_ClusterResolver):
+    def __init__(self, *args: _t.Any, **kwargs: _t.Any) -> None: ...
+    @_b.property
+    def rpc_layer(self) -> _t.Any: ...
+    @rpc_layer.setter
+    def rpc_layer(self, value: _t.Any) -> None: ...
+    @_b.property
+    def task_id(self) -> _t.Any: ...
+    @task_id.setter
+    def task_id(self, value: _t.Any) -> None: ...
+    @_b.property
+    def task_type(self) -> _t.Any: ...
+    @task_type.setter
+    def task_type(self, value: _t.Any) -> None: ...
 class _contrib_crf_CrfDecodeBackwardRnnCell(_contrib_rnn_RNNCell):
     def __init__(self, num_tags: _t.Any) -> None: ...
 class _contrib_crf_CrfDecodeForwardRnnCell(_contrib_rnn_RNNCell):
     def __init__(self, transition_params: _t.Any) -> None: ...
 class _contrib_crf_CrfForwardRnnCell(_contrib_rnn_RNNCell):
     def __init__(self, transition_params: _t.Any) -> None: ...
+class _contrib_data_CsvDataset(_data_Dataset):
+    def __init__(self, filenames: _t.Any, record_defaults: _t.Any, compression_type: _t.Any = ..., buffer_size: _t.Any = ..., header: _t.Any = ..., field_delim: _t.Any = ..., use_quote_delim: _t.Any = ..., na_value: _t.Any = ..., select_cols: _t.Any = ...) -> None: ...
+class _contrib_data_Optional:
+    def __init__(self, variant_tensor: _t.Any, value_structure: _t.Any) -> None: ...
+    @_b.staticmethod
+    def from_value(value: _t.Any) -> _contrib_data_Optional: ...
+    def get_value(self, name: _b.str | None = ...) -> _t.Any: ...
+    def has_value(self, name: _b.str | None = ...) -> _t.Any: ...
+    @_b.staticmethod
+    def none_from_structure(value_structure: _t.Any) -> _contrib_data_Optional: ...
+    @_b.property
+    def value_structure(self) -> _t.Any: ...
+class _contrib_data_Reducer:
+    def __init__(self, init_func: _t.Any, reduce_func: _t.Any, finalize_func: _t.Any) -> None: ...
+    @_b.property
+    def finalize_func(self) -> _c.Callable[..., _t.Any]: ...
+    @_b.property
+    def init_func(self) -> _c.Callable[..., _t.Any]: ...
+    @_b.property
+    def reduce_func(self) -> _c.Callable[..., _t.Any]: ...
+class _contrib_data_SqlDataset(_data_Dataset):
+    def __init__(self, driver_name: _t.Any, data_source_name: _t.Any, query: _t.Any, output_types: _t.Any) -> None: ...
+class _contrib_data_TFRecordWriter:
+    def __init__(self, filename: _t.Any, compression_type: _t.Any = ...) -> None: ...
+    def write(self, dataset: _t.Any) -> _t.Any: ...
 class _contrib_framework_VariableDeviceChooser:
     def __call__(self, op: _t.Any) -> _b.str: ...
     def __init__(self, num_tasks: _t.Any = ..., job_name: _b.str = ..., device_type: _b.str = ..., device_index: _t.Any = ..., replica: _t.Any = ...) -> None: ...
@@ -1271,6 +1148,70 @@ class _contrib_framework_convolutional_orthogonal_2d(orthogonal_initializer):
     ...
 class _contrib_framework_convolutional_orthogonal_3d(orthogonal_initializer):
     ...
+class _contrib_lookup_HashTable(_lookup_StaticHashTable):
+    def __init__(self, initializer: _t.Any, default_value: _t.Any, shared_name: _b.str | None = ..., name: _b.str | None = ...) -> None: ...
+class _contrib_lookup_HasherSpec(_b.tuple[_t.Any, ...]):
+    @_b.staticmethod
+    def __new__(_cls: _t.Any, hasher: _t.Any, key: _t.Any) -> _t.Any: ...
+    hasher: _t.Any
+    key: _t.Any
+class _contrib_lookup_IdTableWithHashBuckets(_contrib_lookup_LookupInterface):
+    def __init__(self, table: _t.Any, num_oov_buckets: _t.Any, hasher_spec: _t.Any = ..., name: _b.str | None = ..., key_dtype: _t.Any = ...) -> None: ...
+    @_b.property
+    def init(self) -> Operation: ...
+    @_b.property
+    def initializer(self) -> Operation: ...
+class _contrib_lookup_InitializableLookupTableBase(_contrib_lookup_LookupInterface):
+    def __init__(self, default_value: _t.Any, initializer: _t.Any) -> None: ...
+    @_b.property
+    def default_value(self) -> Tensor: ...
+class _contrib_lookup_KeyValueTensorInitializer(_contrib_lookup_TableInitializerBase):
+    def __init__(self, keys: _t.Any, values: _t.Any, key_dtype: _t.Any = ..., value_dtype: _t.Any = ..., name: _b.str | None = ...) -> None: ...
+class _contrib_lookup_LookupInterface:
+    def __init__(self, key_dtype: _t.Any, value_dtype: _t.Any) -> None: ...
+    @_b.property
+    def key_dtype(self) -> DType: ...
+    def lookup(self, keys: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
+    @_b.property
+    def name(self) -> _t.Any: ...
+    @_b.property
+    def resource_handle(self) -> _t.Any: ...
+    def size(self, name: _b.str | None = ...) -> Tensor: ...
+    @_b.property
+    def value_dtype(self) -> DType: ...
+class _contrib_lookup_MutableDenseHashTable(_contrib_lookup_LookupInterface):
+    def __init__(self, key_dtype: _t.Any, value_dtype: _t.Any, default_value: _t.Any, empty_key: _t.Any, deleted_key: _t.Any, initial_num_buckets: _t.Any = ..., name: _b.str | None = ..., checkpoint: _b.bool = ...) -> None: ...
+    def erase(self, keys: _t.Any, name: _b.str | None = ...) -> Operation: ...
+    def export(self, name: _b.str | None = ...) -> _b.tuple[Tensor, Tensor]: ...
+    def insert(self, keys: _t.Any, values: _t.Any, name: _b.str | None = ...) -> Operation: ...
+    def insert_or_assign(self, keys: _t.Any, values: _t.Any, name: _b.str | None = ...) -> Operation: ...
+    def lookup(self, keys: _t.Any, name: _b.str | None = ...) -> Tensor: ...
+    def remove(self, keys: _t.Any, name: _b.str | None = ...) -> Operation: ...
+class _contrib_lookup_MutableHashTable(_contrib_lookup_LookupInterface):
+    def __init__(self, key_dtype: _t.Any, value_dtype: _t.Any, default_value: _t.Any, name: _b.str | None = ..., checkpoint: _b.bool = ...) -> None: ...
+    def export(self, name: _b.str | None = ...) -> _b.tuple[Tensor, Tensor]: ...
+    def insert(self, keys: _t.Any, values: _t.Any, name: _b.str | None = ...) -> Operation: ...
+    def lookup(self, keys: _t.Any, name: _b.str | None = ...) -> Tensor: ...
+    def remove(self, keys: _t.Any, name: _b.str | None = ...) -> Operation: ...
+class _contrib_lookup_StrongHashSpec(_contrib_lookup_HasherSpec):
+    @_b.staticmethod
+    def __new__(cls: _t.Any, key: _t.Any) -> _contrib_lookup_StrongHashSpec: ...
+class _contrib_lookup_TableInitializerBase:
+    def __init__(self, key_dtype: _t.Any, value_dtype: _t.Any) -> None: ...
+    def initialize(self, table: _t.Any) -> Operation: ...
+    @_b.property
+    def key_dtype(self) -> DType: ...
+    @_b.property
+    def value_dtype(self) -> DType: ...
+class _contrib_lookup_TextFileIdTableInitializer(_contrib_lookup_TextFileInitializer):
+    def __init__(self, filename: _t.Any, key_column_index: _t.Any = ..., value_column_index: _t.Any = ..., vocab_size: _t.Any = ..., delimiter: _b.str = ..., name: _b.str | None = ..., key_dtype: _t.Any = ...) -> None: ...
+class _contrib_lookup_TextFileIndex:
+    LINE_NUMBER: _t.Any
+    WHOLE_LINE: _t.Any
+class _contrib_lookup_TextFileInitializer(_contrib_lookup_TableInitializerBase):
+    def __init__(self, filename: _t.Any, key_dtype: _t.Any, key_index: _t.Any, value_dtype: _t.Any, value_index: _t.Any, vocab_size: _t.Any = ..., delimiter: _b.str = ..., name: _b.str | None = ...) -> None: ...
+class _contrib_lookup_TextFileStringTableInitializer(_contrib_lookup_TextFileInitializer):
+    def __init__(self, filename: _t.Any, key_column_index: _t.Any = ..., value_column_index: _t.Any = ..., vocab_size: _t.Any = ..., delimiter: _b.str = ..., name: _b.str | None = ...) -> None: ...
 class _contrib_rnn_AttentionCellWrapper(_contrib_rnn_RNNCell):
     def __init__(self, cell: _t.Any, attn_length: _t.Any, attn_size: _t.Any = ..., attn_vec_size: _t.Any = ..., input_size: _t.Any = ..., state_is_tuple: _b.bool = ..., reuse: _t.Any = ...) -> None: ...
     def call(self, inputs: _t.Any, state: _t.Any) -> _t.Any: ...
@@ -1660,6 +1601,23 @@ class _contrib_summary_SummaryWriter:
     def flush(self) -> _t.Any: ...
     def init(self) -> _t.Any: ...
     def set_as_default(self) -> None: ...
+class _contrib_testing_FakeSummaryWriter:
+    def __init__(self, logdir: _t.Any, graph: _t.Any = ...) -> None: ...
+    def add_graph(self, graph: _t.Any, global_step: _t.Any = ..., graph_def: _t.Any = ...) -> None: ...
+    def add_meta_graph(self, meta_graph_def: _t.Any, global_step: _t.Any = ...) -> None: ...
+    def add_run_metadata(self, run_metadata: _t.Any, tag: _b.str, global_step: _t.Any = ...) -> None: ...
+    def add_session_log(self, session_log: _t.Any, global_step: _t.Any = ...) -> None: ...
+    def add_summary(self, summ: _t.Any, current_global_step: _t.Any) -> None: ...
+    def assert_summaries(self, test_case: _t.Any, expected_logdir: _t.Any = ..., expected_graph: _t.Any = ..., expected_summaries: _t.Any = ..., expected_added_graphs: _t.Any = ..., expected_added_meta_graphs: _t.Any = ..., expected_session_logs: _t.Any = ...) -> None: ...
+    def close(self) -> None: ...
+    def flush(self) -> None: ...
+    @_b.classmethod
+    def install(cls) -> None: ...
+    def reopen(self) -> None: ...
+    @_b.property
+    def summaries(self) -> _b.dict[_t.Any, _b.list[_t.Any]]: ...
+    @_b.classmethod
+    def uninstall(cls) -> None: ...
 class _contrib_training_GreedyLoadBalancingStrategy:
     def __call__(self, op: _t.Any) -> _b.int: ...
     def __init__(self, num_tasks: _t.Any, load_fn: _t.Any) -> None: ...
@@ -1681,16 +1639,259 @@ class _contrib_training_HParams:
 class _contrib_training_RandomStrategy:
     def __call__(self, op: _t.Any) -> _b.int: ...
     def __init__(self, num_ps_tasks: _t.Any, seed: _t.Any = ...) -> None: ...
+class _data_Dataset:
+    def __init__(self, variant_tensor: _t.Any, element_spec: _t.Any, inputs: _t.Any = ..., functions: _t.Any = ..., options: _t.Any = ...) -> None: ...
+    def __iter__(self) -> _t.Any: ...
+    def apply(self, transformation_func: _t.Any) -> _data_Dataset: ...
+    def batch(self, batch_size: _t.Any, drop_remainder: _t.Any = ...) -> _data_Dataset: ...
+    def cache(self, filename: _t.Any = ...) -> _data_Dataset: ...
+    def concatenate(self, dataset: _t.Any) -> _data_Dataset: ...
+    @_b.property
+    def element_spec(self) -> _t.Any: ...
+    def enumerate(self, start: _t.Any = ...) -> _data_Dataset: ...
+    def filter(self, predicate: _t.Any) -> _data_Dataset: ...
+    def filter_with_legacy_function(self, predicate: _t.Any) -> _data_Dataset: ...
+    def flat_map(self, map_func: _t.Any) -> _data_Dataset: ...
+    @_b.staticmethod
+    def from_generator(generator: _t.Any, output_types: _t.Any, output_shapes: _t.Any = ..., args: _t.Any = ...) -> _data_Dataset: ...
+    @_b.staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: _t.Any) -> _data_Dataset: ...
+    @_b.staticmethod
+    def from_tensor_slices(tensors: _t.Any) -> _data_Dataset: ...
+    @_b.staticmethod
+    def from_tensors(tensors: _t.Any) -> _data_Dataset: ...
+    def interleave(self, map_func: _t.Any, cycle_length: _t.Any = ..., block_length: _t.Any = ..., num_parallel_calls: _t.Any = ...) -> _data_Dataset: ...
+    @_b.staticmethod
+    def list_files(file_pattern: _t.Any, shuffle: _b.bool | None = ..., seed: _t.Any = ...) -> _data_Dataset: ...
+    def make_initializable_iterator(self, shared_name: _b.str | None = ..., force_deactivate_gpu_prefetching: _b.bool = ...) -> _t.Any: ...
+    def make_one_shot_iterator(self) -> _t.Any: ...
+    def map(self, map_func: _t.Any, num_parallel_calls: _t.Any = ...) -> _data_Dataset: ...
+    def map_with_legacy_function(self, map_func: _t.Any, num_parallel_calls: _t.Any = ...) -> _data_Dataset: ...
+    def options(self) -> _t.Any: ...
+    @_b.property
+    def output_classes(self) -> _t.Any: ...
+    @_b.property
+    def output_shapes(self) -> _t.Any: ...
+    @_b.property
+    def output_types(self) -> _t.Any: ...
+    def padded_batch(self, batch_size: _t.Any, padded_shapes: _t.Any, padding_values: _t.Any = ..., drop_remainder: _t.Any = ...) -> _data_Dataset: ...
+    def prefetch(self, buffer_size: _t.Any) -> _data_Dataset: ...
+    @_b.staticmethod
+    def range(*args: _t.Any) -> _data_Dataset: ...
+    def reduce(self, initial_state: _t.Any, reduce_func: _t.Any) -> _t.Any: ...
+    def repeat(self, count: _t.Any = ...) -> _data_Dataset: ...
+    def shard(self, num_shards: _t.Any, index: _t.Any) -> _data_Dataset: ...
+    def shuffle(self, buffer_size: _t.Any, seed: _t.Any = ..., reshuffle_each_iteration: _b.bool | None = ...) -> _data_Dataset: ...
+    def skip(self, count: _t.Any) -> _data_Dataset: ...
+    def take(self, count: _t.Any) -> _data_Dataset: ...
+    def unbatch(self) -> _data_Dataset: ...
+    def window(self, size: _t.Any, shift: _t.Any = ..., stride: _t.Any = ..., drop_remainder: _t.Any = ...) -> _data_Dataset: ...
+    def with_options(self, options: _t.Any) -> _data_Dataset: ...
+    @_b.staticmethod
+    def zip(datasets: _t.Any) -> _data_Dataset: ...
+class _data_DatasetSpec(TypeSpec):
+    def __init__(self, element_spec: _t.Any, dataset_shape: _t.Any = ...) -> None: ...
+    @_b.staticmethod
+    def from_value(value: _t.Any) -> _data_DatasetSpec: ...
+class _data_FixedLengthRecordDataset(_data_Dataset):
+    def __init__(self, filenames: _t.Any, record_bytes: _t.Any, header_bytes: _t.Any = ..., footer_bytes: _t.Any = ..., buffer_size: _t.Any = ..., compression_type: _t.Any = ..., num_parallel_reads: _t.Any = ...) -> None: ...
+class _data_Iterator:
+    def __init__(self, iterator_resource: _t.Any, initializer: _t.Any, output_types: _t.Any, output_shapes: _t.Any, output_classes: _t.Any) -> None: ...
+    @_b.property
+    def element_spec(self) -> _t.Any: ...
+    @_b.staticmethod
+    def from_string_handle(string_handle: _t.Any, output_types: _t.Any, output_shapes: _t.Any = ..., output_classes: _t.Any = ...) -> _data_Iterator: ...
+    @_b.staticmethod
+    def from_structure(output_types: _t.Any, output_shapes: _t.Any = ..., shared_name: _b.str | None = ..., output_classes: _t.Any = ...) -> _data_Iterator: ...
+    def get_next(self, name: _b.str | None = ...) -> _t.Any: ...
+    @_b.property
+    def initializer(self) -> _t.Any: ...
+    def make_initializer(self, dataset: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
+    @_b.property
+    def output_classes(self) -> _t.Any: ...
+    @_b.property
+    def output_shapes(self) -> _t.Any: ...
+    @_b.property
+    def output_types(self) -> _t.Any: ...
+    def string_handle(self, name: _b.str | None = ...) -> _t.Any: ...
+class _data_Options:
+    def __init__(self) -> None: ...
+    @_b.property
+    def experimental_deterministic(self) -> _t.Any: ...
+    @experimental_deterministic.setter
+    def experimental_deterministic(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_distribute(self) -> _t.Any: ...
+    @experimental_distribute.setter
+    def experimental_distribute(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_optimization(self) -> _t.Any: ...
+    @experimental_optimization.setter
+    def experimental_optimization(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_slack(self) -> _t.Any: ...
+    @experimental_slack.setter
+    def experimental_slack(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_stateful_whitelist(self) -> _t.Any: ...
+    @experimental_stateful_whitelist.setter
+    def experimental_stateful_whitelist(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_stats(self) -> _t.Any: ...
+    @experimental_stats.setter
+    def experimental_stats(self, value: _t.Any) -> None: ...
+    @_b.property
+    def experimental_threading(self) -> _t.Any: ...
+    @experimental_threading.setter
+    def experimental_threading(self, value: _t.Any) -> None: ...
+    def merge(self, options: _t.Any) -> _t.Any: ...
+class _data_TFRecordDataset(_data_Dataset):
+    def __init__(self, filenames: _t.Any, compression_type: _t.Any = ..., buffer_size: _t.Any = ..., num_parallel_reads: _t.Any = ...) -> None: ...
+class _data_TextLineDataset(_data_Dataset):
+    def __init__(self, filenames: _t.Any, compression_type: _t.Any = ..., buffer_size: _t.Any = ..., num_parallel_reads: _t.Any = ...) -> None: ...
+class _data_experimental_AutoShardPolicy(_b.int, _e.Enum):
+    AUTO = ...
+    DATA = ...
+    FILE = ...
+    OFF = ...
+    def __new__(cls, value: _t.Any) -> _t.Any: ...
+class _data_experimental_DistributeOptions:
+    def __init__(self) -> None: ...
+    @_b.property
+    def auto_shard(self) -> _t.Any: ...
+    @auto_shard.setter
+    def auto_shard(self, value: _t.Any) -> None: ...
+    @_b.property
+    def auto_shard_policy(self) -> _t.Any: ...
+    @auto_shard_policy.setter
+    def auto_shard_policy(self, value: _t.Any) -> None: ...
+    @_b.property
+    def num_devices(self) -> _t.Any: ...
+    @num_devices.setter
+    def num_devices(self, value: _t.Any) -> None: ...
+class _data_experimental_MapVectorizationOptions:
+    def __init__(self) -> None: ...
+    @_b.property
+    def enabled(self) -> _t.Any: ...
+    @enabled.setter
+    def enabled(self, value: _t.Any) -> None: ...
+    @_b.property
+    def use_choose_fastest(self) -> _t.Any: ...
+    @use_choose_fastest.setter
+    def use_choose_fastest(self, value: _t.Any) -> None: ...
+class _data_experimental_OptimizationOptions:
+    def __init__(self) -> None: ...
+    @_b.property
+    def apply_default_optimizations(self) -> _t.Any: ...
+    @apply_default_optimizations.setter
+    def apply_default_optimizations(self, value: _t.Any) -> None: ...
+    @_b.property
+    def autotune(self) -> _t.Any: ...
+    @autotune.setter
+    def autotune(self, value: _t.Any) -> None: ...
+    @_b.property
+    def autotune_algorithm(self) -> _t.Any: ...
+    @autotune_algorithm.setter
+    def autotune_algorithm(self, value: _t.Any) -> None: ...
+    @_b.property
+    def autotune_buffers(self) -> _t.Any: ...
+    @autotune_buffers.setter
+    def autotune_buffers(self, value: _t.Any) -> None: ...
+    @_b.property
+    def autotune_cpu_budget(self) -> _t.Any: ...
+    @autotune_cpu_budget.setter
+    def autotune_cpu_budget(self, value: _t.Any) -> None: ...
+    @_b.property
+    def filter_fusion(self) -> _t.Any: ...
+    @filter_fusion.setter
+    def filter_fusion(self, value: _t.Any) -> None: ...
+    @_b.property
+    def filter_with_random_uniform_fusion(self) -> _t.Any: ...
+    @filter_with_random_uniform_fusion.setter
+    def filter_with_random_uniform_fusion(self, value: _t.Any) -> None: ...
+    @_b.property
+    def hoist_random_uniform(self) -> _t.Any: ...
+    @hoist_random_uniform.setter
+    def hoist_random_uniform(self, value: _t.Any) -> None: ...
+    @_b.property
+    def map_and_batch_fusion(self) -> _t.Any: ...
+    @map_and_batch_fusion.setter
+    def map_and_batch_fusion(self, value: _t.Any) -> None: ...
+    @_b.property
+    def map_and_filter_fusion(self) -> _t.Any: ...
+    @map_and_filter_fusion.setter
+    def map_and_filter_fusion(self, value: _t.Any) -> None: ...
+    @_b.property
+    def map_fusion(self) -> _t.Any: ...
+    @map_fusion.setter
+    def map_fusion(self, value: _t.Any) -> None: ...
+    @_b.property
+    def map_parallelization(self) -> _t.Any: ...
+    @map_parallelization.setter
+    def map_parallelization(self, value: _t.Any) -> None: ...
+    @_b.property
+    def map_vectorization(self) -> _t.Any: ...
+    @map_vectorization.setter
+    def map_vectorization(self, value: _t.Any) -> None: ...
+    @_b.property
+    def noop_elimination(self) -> _t.Any: ...
+    @noop_elimination.setter
+    def noop_elimination(self, value: _t.Any) -> None: ...
+    @_b.property
+    def parallel_batch(self) -> _t.Any: ...
+    @parallel_batch.setter
+    def parallel_batch(self, value: _t.Any) -> None: ...
+    @_b.property
+    def prefetch_to_device(self) -> _t.Any: ...
+    @prefetch_to_device.setter
+    def prefetch_to_device(self, value: _t.Any) -> None: ...
+    @_b.property
+    def shuffle_and_repeat_fusion(self) -> _t.Any: ...
+    @shuffle_and_repeat_fusion.setter
+    def shuffle_and_repeat_fusion(self, value: _t.Any) -> None: ...
+class _data_experimental_StatsOptions:
+    def __init__(self) -> None: ...
+    @_b.property
+    def aggregator(self) -> _t.Any: ...
+    @aggregator.setter
+    def aggregator(self, value: _t.Any) -> None: ...
+    @_b.property
+    def counter_prefix(self) -> _t.Any: ...
+    @counter_prefix.setter
+    def counter_prefix(self, value: _t.Any) -> None: ...
+    @_b.property
+    def latency_all_edges(self) -> _t.Any: ...
+    @latency_all_edges.setter
+    def latency_all_edges(self, value: _t.Any) -> None: ...
+    @_b.property
+    def prefix(self) -> _t.Any: ...
+    @prefix.setter
+    def prefix(self, value: _t.Any) -> None: ...
+class _data_experimental_ThreadingOptions:
+    def __init__(self) -> None: ...
+    @_b.property
+    def max_intra_op_parallelism(self) -> _t.Any: ...
+    @max_intra_op_parallelism.setter
+    def max_intra_op_parallelism(self, value: _t.Any) -> None: ...
+    @_b.property
+    def private_threadpool_size(self) -> _t.Any: ...
+    @private_threadpool_size.setter
+    def private_threadpool_size(self, value: _t.Any) -> None: ...
 class _distribute_Server:
-    def __init__(self, server_or_cluster_def: _t.Any, job_name: _b.str | None = ..., task_index: _t.Any = ..., protocol: _b.str | None = ..., config: _t.Any = ..., start: _b.bool = ...) -> None: ...
+    def __init__(self, server_or_cluster_def: _t.Any, job_name: _b.str | None = ..., task_index: _t.Any = ..., protocol: _b.str | None = ..., config: _t.Any = ..., start: _b.bool = ..., security: _t.Any = ...) -> None: ...
     address: _t.Any
     @_b.staticmethod
     def create_local_server(config: _t.Any = ..., start: _b.bool = ...) -> _distribute_Server: ...
+    @_b.staticmethod
+    def from_tf_config(config: _t.Any = ..., start: _b.bool = ...) -> _distribute_Server: ...
     def join(self) -> None: ...
+    links: _t.Any
     master: _t.Any
+    security: _t.Any
     @_b.property
     def server_def(self) -> _t.Any: ...
     def start(self) -> None: ...
+    def status(self) -> _t.Any: ...
     def stop(self) -> None: ...
     @_b.property
     def target(self) -> _b.str: ...
@@ -2207,6 +2408,17 @@ class _linalg_LinearOperatorToeplitz(_linalg_LinearOperator):
 class _linalg_LinearOperatorZeros(_linalg_LinearOperator):
     def __init__(self, num_rows: _t.Any, num_columns: _t.Any = ..., batch_shape: _t.Any = ..., dtype: _t.Any = ..., is_non_singular: _t.Any = ..., is_self_adjoint: _t.Any = ..., is_positive_definite: _t.Any = ..., is_square: _t.Any = ..., assert_proper_shapes: _b.bool = ..., name: _b.str | None = ...) -> None: ...
     def add_to_tensor(self, mat: _t.Any, name: _b.str | None = ...) -> Tensor: ...
+class _lookup_StaticHashTable(_contrib_lookup_InitializableLookupTableBase):
+    def __init__(self, initializer: _t.Any, default_value: _t.Any, name: _b.str | None = ...) -> None: ...
+    def export(self, name: _b.str | None = ...) -> _b.tuple[Tensor, Tensor]: ...
+    @_b.property
+    def init(self) -> Operation: ...
+    @_b.property
+    def initializer(self) -> Operation: ...
+class _lookup_StaticVocabularyTable(_contrib_lookup_LookupInterface):
+    def __init__(self, initializer: _t.Any, num_oov_buckets: _t.Any, lookup_key_dtype: _t.Any = ..., name: _b.str | None = ...) -> None: ...
+    @_b.property
+    def initializer(self) -> Operation: ...
 class _losses_Reduction:
     MEAN: _t.Any
     NONE: _t.Any
@@ -2219,97 +2431,64 @@ class _losses_Reduction:
     @_b.classmethod
     def validate(cls, key: _b.str) -> None: ...
 class _profiler_AdviceProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    Checker: _t.Any
+    CheckersEntry: _t.Any
+    checkers: _t.Any
 class _profiler_GraphNodeProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    InputShapesEntry: _t.Any
+    accelerator_exec_micros: _t.Any
+    children: _t.Any
+    cpu_exec_micros: _t.Any
+    devices: _t.Any
+    exec_micros: _t.Any
+    float_ops: _t.Any
+    input_shapes: _t.Any
+    name: _t.Any
+    output_bytes: _t.Any
+    parameters: _t.Any
+    peak_bytes: _t.Any
+    requested_bytes: _t.Any
+    residual_bytes: _t.Any
+    run_count: _t.Any
+    shapes: _t.Any
+    tensor_value: _t.Any
+    total_accelerator_exec_micros: _t.Any
+    total_cpu_exec_micros: _t.Any
+    total_definition_count: _t.Any
+    total_exec_micros: _t.Any
+    total_float_ops: _t.Any
+    total_output_bytes: _t.Any
+    total_parameters: _t.Any
+    total_peak_bytes: _t.Any
+    total_requested_bytes: _t.Any
+    total_residual_bytes: _t.Any
+    total_run_count: _t.Any
 class _profiler_MultiGraphNodeProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    accelerator_exec_micros: _t.Any
+    children: _t.Any
+    cpu_exec_micros: _t.Any
+    exec_micros: _t.Any
+    float_ops: _t.Any
+    graph_nodes: _t.Any
+    name: _t.Any
+    output_bytes: _t.Any
+    parameters: _t.Any
+    peak_bytes: _t.Any
+    requested_bytes: _t.Any
+    residual_bytes: _t.Any
+    total_accelerator_exec_micros: _t.Any
+    total_cpu_exec_micros: _t.Any
+    total_exec_micros: _t.Any
+    total_float_ops: _t.Any
+    total_output_bytes: _t.Any
+    total_parameters: _t.Any
+    total_peak_bytes: _t.Any
+    total_requested_bytes: _t.Any
+    total_residual_bytes: _t.Any
 class _profiler_OpLogProto(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    IdToStringEntry: _t.Any
+    id_to_string: _t.Any
+    log_entries: _t.Any
 class _ragged_RaggedTensorValue:
     def __init__(self, values: _t.Any, row_splits: _t.Any) -> None: ...
     @_b.property
@@ -2380,52 +2559,13 @@ class _summary_FileWriterCache:
     def clear() -> None: ...
     @_b.staticmethod
     def get(logdir: _t.Any) -> _summary_FileWriter: ...
+    @_b.staticmethod
+    def use(make: _t.Any) -> _c.Callable[..., _summary_FileWriter]: ...
 class _summary_SummaryDescription(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    type_hint: _t.Any
 class _summary_TaggedRunMetadata(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    run_metadata: _t.Any
+    tag: _t.Any
 class _test_Benchmark:
     def report_benchmark(self, iters: _t.Any = ..., cpu_time: _t.Any = ..., wall_time: _t.Any = ..., throughput: _t.Any = ..., extras: _t.Any = ..., name: _b.str | None = ..., metrics: _t.Any = ...) -> None: ...
     def run_op_benchmark(self, sess: _t.Any, op_or_tensor: _t.Any, feed_dict: _t.Any = ..., burn_iters: _t.Any = ..., min_iters: _t.Any = ..., store_trace: _b.bool = ..., store_memory_usage: _b.bool = ..., name: _b.str | None = ..., extras: _t.Any = ..., mbs: _t.Any = ...) -> _b.dict[_b.str, _t.Any]: ...
@@ -2438,13 +2578,8 @@ class _test_StubOutForTesting:
     def __enter__(self) -> _test_StubOutForTesting: ...
     def __exit__(self, kind: _t.Any, error: _t.Any, trace: _t.Any) -> None: ...
     def __init__(self) -> None: ...
-class _test_TestCase:
-    def __call__(self, *args: _t.Any, **kwds: _t.Any) -> _t.Any: ...
+class _test_TestCase(_u.TestCase):
     def __init__(self, methodName: _b.str = ...) -> None: ...
-    @_b.classmethod
-    def addClassCleanup(cls, function: _t.Any, /, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
-    def addCleanup(self, function: _t.Any, /, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
-    def addTypeEqualityFunc(self, typeobj: _t.Any, function: _t.Any) -> _t.Any: ...
     def assertAllClose(self, a: _t.Any, b: _t.Any, rtol: _t.Any = ..., atol: _t.Any = ..., msg: _t.Any = ...) -> None: ...
     def assertAllCloseAccordingToType(self, a: _t.Any, b: _t.Any, rtol: _t.Any = ..., atol: _t.Any = ..., float_rtol: _t.Any = ..., float_atol: _t.Any = ..., half_rtol: _t.Any = ..., half_atol: _t.Any = ..., bfloat16_rtol: _t.Any = ..., bfloat16_atol: _t.Any = ..., msg: _t.Any = ...) -> None: ...
     def assertAllEqual(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> None: ...
@@ -2454,98 +2589,34 @@ class _test_TestCase:
     def assertAllInSet(self, target: _t.Any, expected_set: _t.Any) -> None: ...
     def assertAllLess(self, a: _t.Any, comparison_target: _t.Any) -> None: ...
     def assertAllLessEqual(self, a: _t.Any, comparison_target: _t.Any) -> None: ...
-    def assertAlmostEqual(self, first: _t.Any, second: _t.Any, places: _t.Any = ..., msg: _t.Any = ..., delta: _t.Any = ...) -> _t.Any: ...
     def assertAlmostEquals(self, first: _t.Any, second: _t.Any, places: _t.Any = ..., msg: _t.Any = ..., delta: _t.Any = ...) -> _t.Any: ...
     def assertArrayNear(self, farray1: _t.Any, farray2: _t.Any, err: _t.Any, msg: _t.Any = ...) -> None: ...
-    def assertCountEqual(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertDTypeEqual(self, target: _t.Any, expected_dtype: _t.Any) -> None: ...
     def assertDeviceEqual(self, device1: _t.Any, device2: _t.Any, msg: _t.Any = ...) -> None: ...
-    def assertDictContainsSubset(self, subset: _t.Any, dictionary: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertDictEqual(self, d1: _t.Any, d2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertEqual(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertEquals(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertFalse(self, expr: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertGreater(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertGreaterEqual(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIn(self, member: _t.Any, container: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIs(self, expr1: _t.Any, expr2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIsInstance(self, obj: _t.Any, cls: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIsNone(self, obj: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIsNot(self, expr1: _t.Any, expr2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertIsNotNone(self, obj: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertItemsEqual(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertLess(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertLessEqual(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertListEqual(self, list1: _t.Any, list2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertLogs(self, logger: _t.Any = ..., level: _t.Any = ...) -> _t.Any: ...
-    def assertMultiLineEqual(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertNDArrayNear(self, ndarray1: _t.Any, ndarray2: _t.Any, err: _t.Any, msg: _t.Any = ...) -> None: ...
     def assertNear(self, f1: _t.Any, f2: _t.Any, err: _t.Any, msg: _t.Any = ...) -> None: ...
-    def assertNoLogs(self, logger: _t.Any = ..., level: _t.Any = ...) -> _t.Any: ...
     def assertNotAllClose(self, a: _t.Any, b: _t.Any, **kwargs: _t.Any) -> None: ...
     def assertNotAllEqual(self, a: _t.Any, b: _t.Any, msg: _t.Any = ...) -> None: ...
-    def assertNotAlmostEqual(self, first: _t.Any, second: _t.Any, places: _t.Any = ..., msg: _t.Any = ..., delta: _t.Any = ...) -> _t.Any: ...
-    def assertNotAlmostEquals(self, **kwargs: _t.Any) -> _t.Any: ...
-    def assertNotEqual(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertNotEquals(self, first: _t.Any, second: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertNotIn(self, member: _t.Any, container: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertNotIsInstance(self, obj: _t.Any, cls: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertNotRegex(self, text: _t.Any, unexpected_regex: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertNotRegexpMatches(self, text: _t.Any, unexpected_regex: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertProtoEquals(self, expected_message_maybe_ascii: _t.Any, message: _t.Any, msg: _t.Any = ...) -> None: ...
     def assertProtoEqualsVersion(self, expected: _b.str, actual: _t.Any, producer: _t.Any = ..., min_consumer: _t.Any = ..., msg: _t.Any = ...) -> None: ...
-    def assertRaises(self, expected_exception: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
     def assertRaisesOpError(self, expected_err_re_or_predicate: _t.Any) -> _t.Any: ...
-    def assertRaisesRegex(self, expected_exception: _t.Any, expected_regex: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
     def assertRaisesRegexp(self, expected_exception: _t.Any, expected_regex: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
     def assertRaisesWithPredicateMatch(self, exception_type: _t.Any, expected_err_re_or_predicate: _t.Any) -> _c.Iterator[None]: ...
-    def assertRegex(self, text: _t.Any, expected_regex: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertRegexpMatches(self, text: _t.Any, expected_regex: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertSequenceEqual(self, seq1: _t.Any, seq2: _t.Any, msg: _t.Any = ..., seq_type: _t.Any = ...) -> _t.Any: ...
-    def assertSetEqual(self, set1: _t.Any, set2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def assertShapeEqual(self, np_array: _t.Any, tf_tensor: _t.Any, msg: _t.Any = ...) -> None: ...
     def assertStartsWith(self, actual: _t.Any, expected_start: _t.Any, msg: _t.Any = ...) -> None: ...
-    def assertTrue(self, expr: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertTupleEqual(self, tuple1: _t.Any, tuple2: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
-    def assertWarns(self, expected_warning: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
-    def assertWarnsRegex(self, expected_warning: _t.Any, expected_regex: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
     def assert_(self, expr: _t.Any, msg: _t.Any = ...) -> _t.Any: ...
     def cached_session(self, graph: _t.Any = ..., config: _t.Any = ..., use_gpu: _b.bool = ..., force_gpu: _b.bool = ...) -> _c.Iterator[_t.Any]: ...
     def checkedThread(self, target: _t.Any, args: _t.Any = ..., kwargs: _t.Any = ...) -> _t.Any: ...
-    def countTestCases(self) -> _t.Any: ...
-    def debug(self) -> _t.Any: ...
-    def defaultTestResult(self) -> _t.Any: ...
-    @_b.classmethod
-    def doClassCleanups(cls) -> _t.Any: ...
-    def doCleanups(self) -> _t.Any: ...
-    @_b.classmethod
-    def enterClassContext(cls, cm: _t.Any) -> _t.Any: ...
-    def enterContext(self, cm: _t.Any) -> _t.Any: ...
     def evaluate(self, tensors: _t.Any) -> _t.Any: ...
-    def fail(self, msg: _t.Any = ...) -> _t.Any: ...
-    def failIf(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failIfAlmostEqual(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failIfEqual(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failUnless(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failUnlessAlmostEqual(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failUnlessEqual(self, **kwargs: _t.Any) -> _t.Any: ...
-    def failUnlessRaises(self, **kwargs: _t.Any) -> _t.Any: ...
-    failureException: _t.Any
     def get_temp_dir(self) -> _b.str: ...
-    def id(self) -> _t.Any: ...
-    longMessage: _t.Any
-    maxDiff: _t.Any
-    def run(self, result: _t.Any = ...) -> _t.Any: ...
     def session(self, graph: _t.Any = ..., config: _t.Any = ..., use_gpu: _b.bool = ..., force_gpu: _b.bool = ...) -> _c.Iterator[_t.Any]: ...
     def setUp(self) -> None: ...
-    @_b.classmethod
-    def setUpClass(cls) -> _t.Any: ...
-    def shortDescription(self) -> _t.Any: ...
-    def skipTest(self, reason: _t.Any) -> _t.Any: ...
-    def subTest(self, msg: _t.Any = ..., **params: _t.Any) -> _t.Any: ...
     def tearDown(self) -> None: ...
-    @_b.classmethod
-    def tearDownClass(cls) -> _t.Any: ...
     def test_session(self, graph: _t.Any = ..., config: _t.Any = ..., use_gpu: _b.bool = ..., force_gpu: _b.bool = ...) -> _c.Iterator[_t.Any]: ...
 class _train_AdadeltaOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any = ..., rho: _t.Any = ..., epsilon: _t.Any = ..., use_locking: _b.bool = ..., name: _b.str | None = ...) -> None: ...
@@ -2556,28 +2627,7 @@ class _train_AdagradOptimizer(_train_Optimizer):
 class _train_AdamOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any = ..., beta1: _t.Any = ..., beta2: _t.Any = ..., epsilon: _t.Any = ..., use_locking: _b.bool = ..., name: _b.str | None = ...) -> None: ...
 class _train_BytesList(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    value: _t.Any
 class _train_Checkpoint:
     def __init__(self, **kwargs: _t.Any) -> None: ...
     def restore(self, save_path: _t.Any) -> _t.Any: ...
@@ -2592,29 +2642,18 @@ class _train_CheckpointManager:
     @_b.property
     def latest_checkpoint(self) -> _b.str | None: ...
     def save(self, checkpoint_number: _t.Any = ...) -> _b.str: ...
+class _train_CheckpointSaverHook(_train_SessionRunHook):
+    def __init__(self, checkpoint_dir: _t.Any, save_secs: _t.Any = ..., save_steps: _t.Any = ..., saver: _t.Any = ..., checkpoint_basename: _b.str = ..., scaffold: _t.Any = ..., listeners: _t.Any = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
+class _train_CheckpointSaverListener:
+    def after_save(self, session: _t.Any, global_step_value: _t.Any) -> _b.bool | None: ...
+    def before_save(self, session: _t.Any, global_step_value: _t.Any) -> None: ...
+    def begin(self) -> None: ...
+    def end(self, session: _t.Any, global_step_value: _t.Any) -> None: ...
+class _train_ChiefSessionCreator(_train_SessionCreator):
+    def __init__(self, scaffold: _t.Any = ..., master: _b.str = ..., config: _t.Any = ..., checkpoint_dir: _t.Any = ..., checkpoint_filename_with_path: _t.Any = ...) -> None: ...
 class _train_ClusterDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    job: _t.Any
 class _train_ClusterSpec:
     def __bool__(self) -> _b.bool: ...
     def __init__(self, cluster: _t.Any) -> None: ...
@@ -2633,6 +2672,7 @@ class _train_Coordinator:
     def join(self, threads: _t.Any = ..., stop_grace_period_secs: _t.Any = ..., ignore_live_threads: _b.bool = ...) -> None: ...
     @_b.property
     def joined(self) -> _b.bool: ...
+    def on_error(self, callback: _t.Any) -> None: ...
     def raise_requested_exception(self) -> None: ...
     def register_thread(self, thread: _t.Any) -> None: ...
     def request_stop(self, ex: _t.Any = ...) -> None: ...
@@ -2640,28 +2680,7 @@ class _train_Coordinator:
     def stop_on_exception(self) -> _c.Iterator[None]: ...
     def wait_for_stop(self, timeout: _t.Any = ...) -> _b.bool: ...
 class _train_Example(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    features: _t.Any
 class _train_ExponentialMovingAverage:
     def __init__(self, decay: _t.Any, num_updates: _t.Any = ..., zero_debias: _b.bool = ..., name: _b.str | None = ...) -> None: ...
     def apply(self, var_list: _t.Any = ...) -> _t.Any: ...
@@ -2671,170 +2690,41 @@ class _train_ExponentialMovingAverage:
     def name(self) -> _b.str: ...
     def variables_to_restore(self, moving_avg_variables: _t.Any = ...) -> _b.dict[_b.str, _t.Any]: ...
 class _train_Feature(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    bytes_list: _t.Any
+    float_list: _t.Any
+    int64_list: _t.Any
 class _train_FeatureList(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    feature: _t.Any
 class _train_FeatureLists(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    FeatureListEntry: _t.Any
+    feature_list: _t.Any
 class _train_Features(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    FeatureEntry: _t.Any
+    feature: _t.Any
+class _train_FeedFnHook(_train_SessionRunHook):
+    def __init__(self, feed_fn: _t.Any) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
+    feed_fn: _t.Any
+class _train_FinalOpsHook(_train_SessionRunHook):
+    def __init__(self, final_ops: _t.Any, final_ops_feed_dict: _t.Any = ...) -> None: ...
+    @_b.property
+    def final_ops_values(self) -> _t.Any: ...
 class _train_FloatList(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    value: _t.Any
 class _train_FtrlOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any, learning_rate_power: _t.Any = ..., initial_accumulator_value: _t.Any = ..., l1_regularization_strength: _t.Any = ..., l2_regularization_strength: _t.Any = ..., use_locking: _b.bool = ..., name: _b.str | None = ..., accum_name: _b.str | None = ..., linear_name: _b.str | None = ..., l2_shrinkage_regularization_strength: _t.Any = ...) -> None: ...
+class _train_GlobalStepWaiterHook(_train_SessionRunHook):
+    def __init__(self, wait_until_step: _t.Any) -> None: ...
 class _train_GradientDescentOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any, use_locking: _b.bool = ..., name: _b.str | None = ...) -> None: ...
 class _train_Int64List(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    value: _t.Any
 class _train_JobDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    TasksEntry: _t.Any
+    name: _t.Any
+    tasks: _t.Any
+class _train_LoggingTensorHook(_train_SessionRunHook):
+    def __init__(self, tensors: _t.Any, every_n_iter: _t.Any = ..., every_n_secs: _t.Any = ..., at_end: _b.bool = ..., formatter: _t.Any = ...) -> None: ...
 class _train_LooperThread:
     def __init__(self, coord: _t.Any, timer_interval_secs: _t.Any, target: _t.Any = ..., args: _t.Any = ..., kwargs: _t.Any = ...) -> None: ...
     @_b.property
@@ -2864,6 +2754,22 @@ class _train_LooperThread:
     def stop_loop(self) -> None: ...
 class _train_MomentumOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any, momentum: _t.Any, use_locking: _b.bool = ..., name: _b.str | None = ..., use_nesterov: _b.bool = ...) -> None: ...
+class _train_MonitoredSession:
+    StepContext: _t.Any
+    def __enter__(self) -> _t.Any: ...
+    def __exit__(self, kind: _t.Any, error: _t.Any, trace: _t.Any) -> None: ...
+    def __init__(self, session_creator: _t.Any = ..., hooks: _t.Any = ..., stop_grace_period_secs: _t.Any = ...) -> None: ...
+    def close(self) -> None: ...
+    @_b.property
+    def graph(self) -> _t.Any: ...
+    def run(self, fetches: _t.Any, feed_dict: _t.Any = ..., options: _t.Any = ..., run_metadata: _t.Any = ...) -> _t.Any: ...
+    def run_step_fn(self, step_fn: _t.Any) -> _t.Any: ...
+    def should_stop(self) -> _b.bool: ...
+class _train_NanLossDuringTrainingError(_b.RuntimeError):
+    ...
+class _train_NanTensorHook(_train_SessionRunHook):
+    def __init__(self, loss_tensor: _t.Any, fail_on_nan_loss: _b.bool = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
 class _train_Optimizer:
     GATE_GRAPH: _t.Any
     GATE_NONE: _t.Any
@@ -2876,6 +2782,9 @@ class _train_Optimizer:
     def get_slot_names(self) -> _b.list[_b.str]: ...
     def minimize(self, loss: _t.Any, global_step: _t.Any = ..., var_list: _t.Any = ..., gate_gradients: _t.Any = ..., aggregation_method: _t.Any = ..., colocate_gradients_with_ops: _b.bool = ..., name: _b.str | None = ..., grad_loss: _t.Any = ...) -> _t.Any: ...
     def variables(self) -> _b.list[_t.Any]: ...
+class _train_ProfilerHook(_train_SessionRunHook):
+    def __init__(self, save_steps: _t.Any = ..., save_secs: _t.Any = ..., output_dir: _t.Any = ..., show_dataflow: _b.bool = ..., show_memory: _b.bool = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
 class _train_ProximalAdagradOptimizer(_train_Optimizer):
     def __init__(self, learning_rate: _t.Any, initial_accumulator_value: _t.Any = ..., l1_regularization_strength: _t.Any = ..., l2_regularization_strength: _t.Any = ..., use_locking: _b.bool = ..., name: _b.str | None = ...) -> None: ...
 class _train_ProximalGradientDescentOptimizer(_train_Optimizer):
@@ -2919,74 +2828,174 @@ class _train_Saver:
     def set_last_checkpoints_with_time(self, last_checkpoints_with_time: _t.Any) -> None: ...
     def to_proto(self, export_scope: _b.str | None = ...) -> _t.Any: ...
 class _train_SaverDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    CheckpointFormatVersion: _t.Any
+    LEGACY: _t.Any
+    V1: _t.Any
+    V2: _t.Any
+    filename_tensor_name: _t.Any
+    keep_checkpoint_every_n_hours: _t.Any
+    max_to_keep: _t.Any
+    restore_op_name: _t.Any
+    save_tensor_name: _t.Any
+    sharded: _t.Any
+    version: _t.Any
+class _train_Scaffold:
+    def __init__(self, init_op: _t.Any = ..., init_feed_dict: _t.Any = ..., init_fn: _t.Any = ..., ready_op: _t.Any = ..., ready_for_local_init_op: _t.Any = ..., local_init_op: _t.Any = ..., summary_op: _t.Any = ..., saver: _t.Any = ..., copy_from_scaffold: _t.Any = ...) -> None: ...
+    @_b.staticmethod
+    def default_local_init_op() -> Operation: ...
+    def finalize(self) -> _train_Scaffold: ...
+    @_b.staticmethod
+    def get_or_default(arg_name: _b.str, collection_key: _b.str, default_constructor: _t.Any) -> _t.Any: ...
+    @_b.property
+    def init_feed_dict(self) -> _t.Any: ...
+    @_b.property
+    def init_fn(self) -> _t.Any: ...
+    @_b.property
+    def init_op(self) -> _t.Any: ...
+    @_b.property
+    def local_init_op(self) -> _t.Any: ...
+    @_b.property
+    def ready_for_local_init_op(self) -> _t.Any: ...
+    @_b.property
+    def ready_op(self) -> _t.Any: ...
+    @_b.property
+    def saver(self) -> _t.Any: ...
+    @_b.property
+    def summary_op(self) -> _t.Any: ...
+class _train_SecondOrStepTimer:
+    def __init__(self, every_secs: _t.Any = ..., every_steps: _t.Any = ...) -> None: ...
+    def last_triggered_step(self) -> _b.int | None: ...
+    def reset(self) -> None: ...
+    def should_trigger_for_step(self, step: _t.Any) -> _b.bool: ...
+    def update_last_triggered_step(self, step: _t.Any) -> _b.tuple[_t.Any, _t.Any]: ...
 class _train_SequenceExample(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    context: _t.Any
+    feature_lists: _t.Any
 class _train_ServerDef(_Message):
-    ByteSize: _t.Any
-    Clear: _t.Any
-    ClearExtension: _t.Any
-    ClearField: _t.Any
-    CopyFrom: _t.Any
-    DESCRIPTOR: _t.Any
-    DiscardUnknownFields: _t.Any
-    Extensions: _t.Any
-    FindInitializationErrors: _t.Any
-    FromString: _t.Any
-    HasExtension: _t.Any
-    HasField: _t.Any
-    IsInitialized: _t.Any
-    ListFields: _t.Any
-    MergeFrom: _t.Any
-    MergeFromString: _t.Any
-    ParseFromString: _t.Any
-    SerializePartialToString: _t.Any
-    SerializeToString: _t.Any
-    SetInParent: _t.Any
-    UnknownFields: _t.Any
-    WhichOneof: _t.Any
+    cluster: _t.Any
+    default_session_config: _t.Any
+    job_name: _t.Any
+    protocol: _t.Any
+    task_index: _t.Any
+class _train_SessionCreator:
+    def create_session(self) -> _t.Any: ...
+class _train_SessionManager:
+    def __init__(self, local_init_op: _t.Any = ..., ready_op: _t.Any = ..., ready_for_local_init_op: _t.Any = ..., graph: _t.Any = ..., recovery_wait_secs: _t.Any = ..., local_init_run_options: _t.Any = ...) -> None: ...
+    def prepare_session(self, master: _b.str, init_op: _t.Any = ..., saver: _t.Any = ..., checkpoint_dir: _t.Any = ..., checkpoint_filename_with_path: _t.Any = ..., wait_for_checkpoint: _b.bool = ..., max_wait_secs: _t.Any = ..., config: _t.Any = ..., init_feed_dict: _t.Any = ..., init_fn: _t.Any = ...) -> Session: ...
+    def recover_session(self, master: _b.str, saver: _t.Any = ..., checkpoint_dir: _t.Any = ..., checkpoint_filename_with_path: _t.Any = ..., wait_for_checkpoint: _b.bool = ..., max_wait_secs: _t.Any = ..., config: _t.Any = ...) -> _b.tuple[Session, _b.bool]: ...
+    def wait_for_session(self, master: _b.str, config: _t.Any = ..., max_wait_secs: _t.Any = ...) -> Session: ...
+class _train_SessionRunArgs(_b.tuple[_t.Any, ...]):
+    @_b.staticmethod
+    def __new__(cls: _t.Any, fetches: _t.Any, feed_dict: _t.Any = ..., options: _t.Any = ...) -> _train_SessionRunArgs: ...
+    feed_dict: _t.Any
+    fetches: _t.Any
+    options: _t.Any
+class _train_SessionRunContext:
+    def __init__(self, original_args: _t.Any, session: _t.Any) -> None: ...
+    @_b.property
+    def original_args(self) -> _train_SessionRunArgs: ...
+    def request_stop(self) -> None: ...
+    @_b.property
+    def session(self) -> _t.Any: ...
+    @_b.property
+    def stop_requested(self) -> _b.bool: ...
+class _train_SessionRunHook:
+    def after_create_session(self, session: _t.Any, coord: _t.Any) -> None: ...
+    def after_run(self, run_context: _t.Any, run_values: _t.Any) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs | None: ...
+    def begin(self) -> None: ...
+    def end(self, session: _t.Any) -> None: ...
+class _train_SessionRunValues(_b.tuple[_t.Any, ...]):
+    @_b.staticmethod
+    def __new__(_cls: _t.Any, results: _t.Any, options: _t.Any, run_metadata: _t.Any) -> _t.Any: ...
+    options: _t.Any
+    results: _t.Any
+    run_metadata: _t.Any
+class _train_SingularMonitoredSession:
+    StepContext: _t.Any
+    def __enter__(self) -> _t.Any: ...
+    def __exit__(self, kind: _t.Any, error: _t.Any, trace: _t.Any) -> None: ...
+    def __init__(self, hooks: _t.Any = ..., scaffold: _t.Any = ..., master: _b.str = ..., config: _t.Any = ..., checkpoint_dir: _t.Any = ..., stop_grace_period_secs: _t.Any = ..., checkpoint_filename_with_path: _t.Any = ...) -> None: ...
+    def close(self) -> None: ...
+    @_b.property
+    def graph(self) -> _t.Any: ...
+    def raw_session(self) -> _t.Any: ...
+    def run(self, fetches: _t.Any, feed_dict: _t.Any = ..., options: _t.Any = ..., run_metadata: _t.Any = ...) -> _t.Any: ...
+    def run_step_fn(self, step_fn: _t.Any) -> _t.Any: ...
+    def should_stop(self) -> _b.bool: ...
+class _train_StepCounterHook(_train_SessionRunHook):
+    def __init__(self, every_n_steps: _t.Any = ..., every_n_secs: _t.Any = ..., output_dir: _t.Any = ..., summary_writer: _t.Any = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
+class _train_StopAtStepHook(_train_SessionRunHook):
+    def __init__(self, num_steps: _t.Any = ..., last_step: _t.Any = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
+class _train_SummarySaverHook(_train_SessionRunHook):
+    def __init__(self, save_steps: _t.Any = ..., save_secs: _t.Any = ..., output_dir: _t.Any = ..., summary_writer: _t.Any = ..., scaffold: _t.Any = ..., summary_op: _t.Any = ...) -> None: ...
+    def before_run(self, run_context: _t.Any) -> _train_SessionRunArgs: ...
+    def end(self, session: _t.Any = ...) -> None: ...
+class _train_Supervisor:
+    def Loop(self, timer_interval_secs: _t.Any, target: _t.Any, args: _t.Any = ..., kwargs: _t.Any = ...) -> _train_LooperThread: ...
+    def PrepareSession(self, master: _b.str = ..., config: _t.Any = ..., wait_for_checkpoint: _b.bool = ..., max_wait_secs: _t.Any = ..., start_standard_services: _b.bool = ...) -> _t.Any: ...
+    def RequestStop(self, ex: _t.Any = ...) -> None: ...
+    def ShouldStop(self) -> _b.bool: ...
+    def StartQueueRunners(self, sess: _t.Any, queue_runners: _t.Any = ...) -> _b.list[_t.Any]: ...
+    def StartStandardServices(self, sess: _t.Any) -> _b.list[_train_LooperThread] | None: ...
+    def Stop(self, threads: _t.Any = ..., close_summary_writer: _b.bool = ..., ignore_live_threads: _b.bool = ...) -> None: ...
+    def StopOnException(self) -> _t.Any: ...
+    def SummaryComputed(self, sess: _t.Any, summary: _t.Any, global_step: _t.Any = ...) -> None: ...
+    USE_DEFAULT: _t.Any
+    def WaitForStop(self) -> None: ...
+    def __init__(self, graph: _t.Any = ..., ready_op: _t.Any = ..., ready_for_local_init_op: _t.Any = ..., is_chief: _b.bool = ..., init_op: _t.Any = ..., init_feed_dict: _t.Any = ..., local_init_op: _t.Any = ..., logdir: _t.Any = ..., summary_op: _t.Any = ..., saver: _t.Any = ..., global_step: _t.Any = ..., save_summaries_secs: _t.Any = ..., save_model_secs: _t.Any = ..., recovery_wait_secs: _t.Any = ..., stop_grace_secs: _t.Any = ..., checkpoint_basename: _b.str = ..., session_manager: _t.Any = ..., summary_writer: _t.Any = ..., init_fn: _t.Any = ..., local_init_run_options: _t.Any = ...) -> None: ...
+    @_b.property
+    def coord(self) -> _train_Coordinator: ...
+    @_b.property
+    def global_step(self) -> _t.Any: ...
+    @_b.property
+    def init_feed_dict(self) -> _t.Any: ...
+    @_b.property
+    def init_op(self) -> _t.Any: ...
+    @_b.property
+    def is_chief(self) -> _b.bool: ...
+    def loop(self, timer_interval_secs: _t.Any, target: _t.Any, args: _t.Any = ..., kwargs: _t.Any = ...) -> _train_LooperThread: ...
+    def managed_session(self, master: _b.str = ..., config: _t.Any = ..., start_standard_services: _b.bool = ..., close_summary_writer: _b.bool = ...) -> _c.Iterator[_t.Any]: ...
+    def prepare_or_wait_for_session(self, master: _b.str = ..., config: _t.Any = ..., wait_for_checkpoint: _b.bool = ..., max_wait_secs: _t.Any = ..., start_standard_services: _b.bool = ...) -> _t.Any: ...
+    @_b.property
+    def ready_for_local_init_op(self) -> _t.Any: ...
+    @_b.property
+    def ready_op(self) -> _t.Any: ...
+    def request_stop(self, ex: _t.Any = ...) -> None: ...
+    @_b.property
+    def save_model_secs(self) -> _t.Any: ...
+    @_b.property
+    def save_path(self) -> _t.Any: ...
+    @_b.property
+    def save_summaries_secs(self) -> _t.Any: ...
+    @_b.property
+    def saver(self) -> _t.Any: ...
+    @_b.property
+    def session_manager(self) -> _t.Any: ...
+    def should_stop(self) -> _b.bool: ...
+    def start_queue_runners(self, sess: _t.Any, queue_runners: _t.Any = ...) -> _b.list[_t.Any]: ...
+    def start_standard_services(self, sess: _t.Any) -> _b.list[_train_LooperThread] | None: ...
+    def stop(self, threads: _t.Any = ..., close_summary_writer: _b.bool = ..., ignore_live_threads: _b.bool = ...) -> None: ...
+    def stop_on_exception(self) -> _t.Any: ...
+    def summary_computed(self, sess: _t.Any, summary: _t.Any, global_step: _t.Any = ...) -> None: ...
+    @_b.property
+    def summary_op(self) -> _t.Any: ...
+    @_b.property
+    def summary_writer(self) -> _t.Any: ...
+    def wait_for_stop(self) -> None: ...
+class _train_SyncReplicasOptimizer(_train_Optimizer):
+    def __init__(self, opt: _t.Any, replicas_to_aggregate: _t.Any, total_num_replicas: _t.Any = ..., variable_averages: _t.Any = ..., variables_to_average: _t.Any = ..., use_locking: _b.bool = ..., name: _b.str | None = ...) -> None: ...
+    chief_init_op: _t.Any
+    def compute_gradients(self, *args: _t.Any, **kwargs: _t.Any) -> _b.list[_b.tuple[_t.Any, _t.Any]]: ...
+    def get_chief_queue_runner(self) -> _train_QueueRunner: ...
+    def get_init_tokens_op(self, num_tokens: _t.Any = ...) -> Operation: ...
+    def get_slot(self, *args: _t.Any, **kwargs: _t.Any) -> _t.Any: ...
+    def get_slot_names(self, *args: _t.Any, **kwargs: _t.Any) -> _b.list[_b.str]: ...
+    local_step_init_op: _t.Any
+    def make_session_run_hook(self, is_chief: _b.bool, num_tokens: _t.Any = ...) -> _t.Any: ...
+    ready_for_local_init_op: _t.Any
 class _train_VocabInfo(_b.tuple[_t.Any, ...]):
     @_b.staticmethod
     def __new__(cls: _t.Any, new_vocab: _t.Any, new_vocab_size: _t.Any, num_oov_buckets: _t.Any, old_vocab: _t.Any, old_vocab_size: _t.Any = ..., backup_initializer: _t.Any = ..., axis: _t.Any = ...) -> _train_VocabInfo: ...
@@ -2997,6 +3006,8 @@ class _train_VocabInfo(_b.tuple[_t.Any, ...]):
     num_oov_buckets: _t.Any
     old_vocab: _t.Any
     old_vocab_size: _t.Any
+class _train_WorkerSessionCreator(_train_SessionCreator):
+    def __init__(self, scaffold: _t.Any = ..., master: _b.str = ..., config: _t.Any = ..., max_wait_secs: _t.Any = ...) -> None: ...
 class constant_initializer:
     def __call__(self, shape: _t.Any, dtype: _t.Any = ..., partition_info: _t.Any = ..., verify_shape: _b.bool | None = ...) -> Tensor: ...
     def __init__(self, value: _t.Any = ..., dtype: _t.Any = ..., verify_shape: _b.bool = ...) -> None: ...
@@ -3090,6 +3101,7 @@ _AttrValue: _t.TypeAlias = AttrValue
 _ConditionalAccumulator: _t.TypeAlias = ConditionalAccumulator
 _ConditionalAccumulatorBase: _t.TypeAlias = ConditionalAccumulatorBase
 _ConfigProto: _t.TypeAlias = ConfigProto
+_CriticalSection: _t.TypeAlias = CriticalSection
 _DType: _t.TypeAlias = DType
 _DeviceSpec: _t.TypeAlias = DeviceSpec
 _Dimension: _t.TypeAlias = Dimension
@@ -3117,6 +3129,7 @@ _NodeDef: _t.TypeAlias = NodeDef
 _OpError: _t.TypeAlias = OpError
 _Operation: _t.TypeAlias = Operation
 _OptimizerOptions: _t.TypeAlias = OptimizerOptions
+_OptionalSpec: _t.TypeAlias = OptionalSpec
 _PaddingFIFOQueue: _t.TypeAlias = PaddingFIFOQueue
 _PriorityQueue: _t.TypeAlias = PriorityQueue
 _QueueBase: _t.TypeAlias = QueueBase
@@ -3171,6 +3184,7 @@ _bitwise: _t.TypeAlias = bitwise
 _compat: _t.TypeAlias = compat
 _config: _t.TypeAlias = config
 _contrib: _t.TypeAlias = contrib
+_data: _t.TypeAlias = data
 _debugging: _t.TypeAlias = debugging
 _dtypes: _t.TypeAlias = dtypes
 _gfile: _t.TypeAlias = gfile
@@ -3311,6 +3325,7 @@ decode_compressed = _io.decode_compressed
 decode_csv = _io.decode_csv
 decode_json_example = _io.decode_json_example
 decode_raw = _io.decode_raw
+def delete_session_tensor(handle: _t.Any, name: _b.str | None = ...) -> _b.tuple[Tensor, Operation]: ...
 depth_to_space = _nn.depth_to_space
 dequantize = _quantization.dequantize
 deserialize_many_sparse = _io.deserialize_many_sparse
@@ -3380,6 +3395,8 @@ def get_default_session() -> _t.Any: ...
 def get_local_variable(name: _b.str | None, shape: _t.Any = ..., dtype: _t.Any = ..., initializer: _t.Any = ..., regularizer: _t.Any = ..., trainable: _b.bool | None = ..., collections: _t.Any = ..., caching_device: _t.Any = ..., partitioner: _t.Any = ..., validate_shape: _b.bool = ..., use_resource: _b.bool | None = ..., custom_getter: _t.Any = ..., constraint: _t.Any = ..., synchronization: _t.Any = ..., aggregation: _t.Any = ...) -> _t.Any: ...
 def get_logger() -> _t.Any: ...
 get_seed = _random.get_seed
+def get_session_handle(data: _t.Any, name: _b.str | None = ...) -> Tensor: ...
+def get_session_tensor(handle: _t.Any, dtype: _t.Any, name: _b.str | None = ...) -> _b.tuple[Tensor, Tensor]: ...
 def get_static_value(tensor: _t.Any, partial: _b.bool = ...) -> _t.Any: ...
 def get_variable(name: _b.str | None, shape: _t.Any = ..., dtype: _t.Any = ..., initializer: _t.Any = ..., regularizer: _t.Any = ..., trainable: _b.bool | None = ..., collections: _t.Any = ..., caching_device: _t.Any = ..., partitioner: _t.Any = ..., validate_shape: _b.bool = ..., use_resource: _b.bool | None = ..., custom_getter: _t.Any = ..., constraint: _t.Any = ..., synchronization: _t.Any = ..., aggregation: _t.Any = ...) -> _t.Any: ...
 def get_variable_scope() -> VariableScope: ...
@@ -3472,6 +3489,7 @@ newaxis: _t.Any
 def no_gradient(op_type: _b.str) -> None: ...
 def no_op(name: _t.Any = ...) -> Operation: ...
 def no_regularizer(_: _t.Any) -> None: ...
+def nondifferentiable_batch_function(num_batch_threads: _t.Any, max_batch_size: _t.Any, batch_timeout_micros: _t.Any, allowed_batch_sizes: _t.Any = ..., max_enqueued_batches: _t.Any = ..., autograph: _b.bool = ...) -> _c.Callable[[_t.Any], _t.Any]: ...
 norm = _linalg.norm
 not_equal = _math.not_equal
 def numpy_function(func: _t.Any, inp: _t.Any, Tout: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
@@ -3641,6 +3659,7 @@ def tensor_scatter_sub(tensor: _t.Any, indices: _t.Any, updates: _t.Any, name: _
 def tensor_scatter_update(tensor: _t.Any, indices: _t.Any, updates: _t.Any, name: _t.Any = ...) -> Tensor: ...
 tensordot = _linalg.tensordot
 tile = _manip.tile
+def timestamp(name: _t.Any = ...) -> Tensor: ...
 def to_bfloat16(x: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
 def to_complex128(x: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
 def to_complex64(x: _t.Any, name: _b.str | None = ...) -> _t.Any: ...
@@ -3784,6 +3803,18 @@ class config:
         @_b.staticmethod
         def set_intra_op_parallelism_threads(num_threads: _t.Any) -> None: ...
 class contrib:
+    class batching:
+        @_b.staticmethod
+        def batch_function(num_batch_threads: _t.Any, max_batch_size: _t.Any, batch_timeout_micros: _t.Any, allowed_batch_sizes: _t.Any = ..., grad_timeout_micros: _t.Any = ..., unbatch_timeout_micros: _t.Any = ..., max_enqueued_batches: _t.Any = ...) -> _c.Callable[[_t.Any], _t.Any]: ...
+    class cluster_resolver:
+        ClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_ClusterResolver
+        GCEClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_GCEClusterResolver
+        KubernetesClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_KubernetesClusterResolver
+        SimpleClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_SimpleClusterResolver
+        SlurmClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_SlurmClusterResolver
+        TFConfigClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_TFConfigClusterResolver
+        TPUClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_TPUClusterResolver
+        UnionClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_UnionClusterResolver
     class crf:
         CrfDecodeBackwardRnnCell: _t.TypeAlias = _contrib_crf_CrfDecodeBackwardRnnCell
         CrfDecodeForwardRnnCell: _t.TypeAlias = _contrib_crf_CrfDecodeForwardRnnCell
@@ -3804,6 +3835,62 @@ class contrib:
         def crf_unary_score(tag_indices: _t.Any, sequence_lengths: _t.Any, inputs: _t.Any) -> Tensor: ...
         @_b.staticmethod
         def viterbi_decode(score: _t.Any, transition_params: _t.Any) -> _b.tuple[_b.list[_t.Any], _t.Any]: ...
+    class data:
+        @_b.staticmethod
+        def Counter(start: _t.Any = ..., step: _t.Any = ..., dtype: _t.Any = ...) -> _data_Dataset: ...
+        CsvDataset: _t.TypeAlias = _contrib_data_CsvDataset
+        Optional: _t.TypeAlias = _contrib_data_Optional
+        @_b.staticmethod
+        def RandomDataset(seed: _t.Any = ...) -> _data_Dataset: ...
+        Reducer: _t.TypeAlias = _contrib_data_Reducer
+        SqlDataset: _t.TypeAlias = _contrib_data_SqlDataset
+        TFRecordWriter: _t.TypeAlias = _contrib_data_TFRecordWriter
+        @_b.staticmethod
+        def bucket_by_sequence_length(element_length_func: _t.Any, bucket_boundaries: _t.Any, bucket_batch_sizes: _t.Any, padded_shapes: _t.Any = ..., padding_values: _t.Any = ..., pad_to_bucket_boundary: _b.bool = ..., no_padding: _b.bool = ..., drop_remainder: _b.bool = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def choose_from_datasets(datasets: _t.Any, choice_dataset: _t.Any) -> _data_Dataset: ...
+        @_b.staticmethod
+        def copy_to_device(target_device: _b.str, source_device: _b.str = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def dense_to_sparse_batch(batch_size: _t.Any, row_shape: _t.Any) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def enumerate_dataset(start: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def get_next_as_optional(iterator: _t.Any) -> _contrib_data_Optional: ...
+        @_b.staticmethod
+        def get_single_element(dataset: _t.Any) -> _t.Any: ...
+        @_b.staticmethod
+        def group_by_reducer(key_func: _t.Any, reducer: _t.Any) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def group_by_window(key_func: _t.Any, reduce_func: _t.Any, window_size: _t.Any = ..., window_size_func: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def ignore_errors() -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def make_batched_features_dataset(file_pattern: _t.Any, batch_size: _t.Any, features: _t.Any, reader: _t.Any = ..., label_key: _b.str | None = ..., reader_args: _t.Any = ..., num_epochs: _t.Any = ..., shuffle: _b.bool = ..., shuffle_buffer_size: _t.Any = ..., shuffle_seed: _t.Any = ..., prefetch_buffer_size: _t.Any = ..., reader_num_threads: _t.Any = ..., parser_num_threads: _t.Any = ..., sloppy_ordering: _b.bool = ..., drop_final_batch: _b.bool = ...) -> _data_Dataset: ...
+        @_b.staticmethod
+        def make_csv_dataset(file_pattern: _t.Any, batch_size: _t.Any, column_names: _t.Any = ..., column_defaults: _t.Any = ..., label_name: _b.str | None = ..., select_columns: _t.Any = ..., field_delim: _b.str = ..., use_quote_delim: _b.bool = ..., na_value: _b.str = ..., header: _b.bool = ..., num_epochs: _t.Any = ..., shuffle: _b.bool = ..., shuffle_buffer_size: _t.Any = ..., shuffle_seed: _t.Any = ..., prefetch_buffer_size: _t.Any = ..., num_parallel_reads: _t.Any = ..., sloppy: _b.bool = ..., num_rows_for_inference: _t.Any = ..., compression_type: _t.Any = ..., ignore_errors: _b.bool = ...) -> _data_Dataset: ...
+        @_b.staticmethod
+        def make_saveable_from_iterator(iterator: _t.Any) -> _t.Any: ...
+        @_b.staticmethod
+        def map_and_batch(map_func: _t.Any, batch_size: _t.Any, num_parallel_batches: _t.Any = ..., drop_remainder: _t.Any = ..., num_parallel_calls: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def parallel_interleave(map_func: _t.Any, cycle_length: _t.Any, block_length: _t.Any = ..., sloppy: _t.Any = ..., buffer_output_elements: _t.Any = ..., prefetch_input_elements: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def parse_example_dataset(features: _t.Any, num_parallel_calls: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def prefetch_to_device(device: _b.str, buffer_size: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def rejection_resample(class_func: _t.Any, target_dist: _t.Any, initial_dist: _t.Any = ..., seed: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def sample_from_datasets(datasets: _t.Any, weights: _t.Any = ..., seed: _t.Any = ...) -> _data_Dataset: ...
+        @_b.staticmethod
+        def scan(initial_state: _t.Any, scan_func: _t.Any) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def shuffle_and_repeat(buffer_size: _t.Any, count: _t.Any = ..., seed: _t.Any = ...) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def unbatch() -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def unique() -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
     class framework:
         VariableDeviceChooser: _t.TypeAlias = _contrib_framework_VariableDeviceChooser
         @_b.staticmethod
@@ -4046,6 +4133,38 @@ class contrib:
         def sequence_loss_by_example(logits: _t.Any, targets: _t.Any, weights: _t.Any, average_across_timesteps: _b.bool = ..., softmax_loss_function: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
         @_b.staticmethod
         def tied_rnn_seq2seq(encoder_inputs: _t.Any, decoder_inputs: _t.Any, cell: _t.Any, loop_function: _t.Any = ..., dtype: _t.Any = ..., scope: _t.Any = ...) -> _b.tuple[_b.list[_t.Any], _t.Any]: ...
+    class lookup:
+        FastHashSpec: _contrib_lookup_HasherSpec
+        HashTable: _t.TypeAlias = _contrib_lookup_HashTable
+        HasherSpec: _t.TypeAlias = _contrib_lookup_HasherSpec
+        IdTableWithHashBuckets: _t.TypeAlias = _contrib_lookup_IdTableWithHashBuckets
+        InitializableLookupTableBase: _t.TypeAlias = _contrib_lookup_InitializableLookupTableBase
+        KeyValueTensorInitializer: _t.TypeAlias = _contrib_lookup_KeyValueTensorInitializer
+        LookupInterface: _t.TypeAlias = _contrib_lookup_LookupInterface
+        MutableDenseHashTable: _t.TypeAlias = _contrib_lookup_MutableDenseHashTable
+        MutableHashTable: _t.TypeAlias = _contrib_lookup_MutableHashTable
+        StrongHashSpec: _t.TypeAlias = _contrib_lookup_StrongHashSpec
+        TableInitializerBase: _t.TypeAlias = _contrib_lookup_TableInitializerBase
+        TextFileIdTableInitializer: _t.TypeAlias = _contrib_lookup_TextFileIdTableInitializer
+        TextFileIndex: _t.TypeAlias = _contrib_lookup_TextFileIndex
+        TextFileInitializer: _t.TypeAlias = _contrib_lookup_TextFileInitializer
+        TextFileStringTableInitializer: _t.TypeAlias = _contrib_lookup_TextFileStringTableInitializer
+        @_b.staticmethod
+        def index_table_from_file(vocabulary_file: _t.Any = ..., num_oov_buckets: _t.Any = ..., vocab_size: _t.Any = ..., default_value: _t.Any = ..., hasher_spec: _t.Any = ..., key_dtype: _t.Any = ..., name: _b.str | None = ..., key_column_index: _t.Any = ..., value_column_index: _t.Any = ..., delimiter: _b.str = ...) -> _t.Any: ...
+        @_b.staticmethod
+        def index_table_from_tensor(mapping: _t.Any, num_oov_buckets: _t.Any = ..., default_value: _t.Any = ..., hasher_spec: _t.Any = ..., dtype: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
+        @_b.staticmethod
+        def index_to_string(tensor: _t.Any, mapping: _t.Any, default_value: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
+        @_b.staticmethod
+        def index_to_string_table_from_file(vocabulary_file: _t.Any, vocab_size: _t.Any = ..., default_value: _t.Any = ..., name: _b.str | None = ..., key_column_index: _t.Any = ..., value_column_index: _t.Any = ..., delimiter: _b.str = ...) -> _lookup_StaticHashTable: ...
+        @_b.staticmethod
+        def index_to_string_table_from_tensor(mapping: _t.Any, default_value: _t.Any = ..., name: _b.str | None = ...) -> _lookup_StaticHashTable: ...
+        @_b.staticmethod
+        def string_to_index(tensor: _t.Any, mapping: _t.Any, default_value: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
+        @_b.staticmethod
+        def string_to_index_table_from_file(vocabulary_file: _t.Any = ..., num_oov_buckets: _t.Any = ..., vocab_size: _t.Any = ..., default_value: _t.Any = ..., hasher_spec: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
+        @_b.staticmethod
+        def string_to_index_table_from_tensor(mapping: _t.Any, num_oov_buckets: _t.Any = ..., default_value: _t.Any = ..., hasher_spec: _t.Any = ..., name: _b.str | None = ...) -> _t.Any: ...
     class losses:
         @_b.staticmethod
         def absolute_difference(predictions: _t.Any, labels: _t.Any = ..., weights: _t.Any = ..., scope: _b.str | None = ...) -> _t.Any: ...
@@ -4430,6 +4549,20 @@ class contrib:
         def should_record_summaries() -> _t.Any: ...
         @_b.staticmethod
         def summary_writer_initializer_op() -> _b.list[_t.Any]: ...
+    class testing:
+        FakeSummaryWriter: _t.TypeAlias = _contrib_testing_FakeSummaryWriter
+        @_b.staticmethod
+        def assert_summary(expected_tags: _t.Any, expected_simple_values: _t.Any, summary_proto: _t.Any) -> None: ...
+        @_b.staticmethod
+        def latest_event_file(base_dir: _t.Any) -> _b.str | None: ...
+        @_b.staticmethod
+        def latest_events(base_dir: _t.Any) -> _c.Iterable[_t.Any]: ...
+        @_b.staticmethod
+        def latest_summaries(base_dir: _t.Any) -> _b.list[_t.Any]: ...
+        @_b.staticmethod
+        def simple_values_from_events(events: _t.Any, tags: _t.Any) -> _b.dict[_b.str, _b.float]: ...
+        @_b.staticmethod
+        def to_summary_proto(summary_str: _t.Any) -> _t.Any: ...
     class training:
         GreedyLoadBalancingStrategy: _t.TypeAlias = _contrib_training_GreedyLoadBalancingStrategy
         HParams: _t.TypeAlias = _contrib_training_HParams
@@ -4446,8 +4579,84 @@ class contrib:
         @_b.staticmethod
         def parse_values(values: _b.str, type_map: _t.Any, ignore_unknown: _b.bool = ...) -> _b.dict[_b.str, _t.Any]: ...
 class data:
+    Dataset: _t.TypeAlias = _data_Dataset
+    DatasetSpec: _t.TypeAlias = _data_DatasetSpec
+    FixedLengthRecordDataset: _t.TypeAlias = _data_FixedLengthRecordDataset
+    Iterator: _t.TypeAlias = _data_Iterator
+    Options: _t.TypeAlias = _data_Options
+    TFRecordDataset: _t.TypeAlias = _data_TFRecordDataset
+    TextLineDataset: _t.TypeAlias = _data_TextLineDataset
+    @_b.staticmethod
+    def get_output_classes(dataset_or_iterator: _t.Any) -> _t.Any: ...
+    @_b.staticmethod
+    def get_output_shapes(dataset_or_iterator: _t.Any) -> _t.Any: ...
+    @_b.staticmethod
+    def get_output_types(dataset_or_iterator: _t.Any) -> _t.Any: ...
+    @_b.staticmethod
+    def make_initializable_iterator(dataset: _t.Any, shared_name: _b.str | None = ...) -> _data_Iterator: ...
+    @_b.staticmethod
+    def make_one_shot_iterator(dataset: _t.Any) -> _data_Iterator: ...
     class experimental:
+        AUTOTUNE: _b.int
+        AutoShardPolicy: _t.TypeAlias = _data_experimental_AutoShardPolicy
+        Counter = _contrib.data.Counter
+        CsvDataset: _t.TypeAlias = _contrib_data_CsvDataset
+        DatasetStructure: _t.TypeAlias = _data_DatasetSpec
+        DistributeOptions: _t.TypeAlias = _data_experimental_DistributeOptions
+        INFINITE_CARDINALITY: _b.int
+        MapVectorizationOptions: _t.TypeAlias = _data_experimental_MapVectorizationOptions
+        OptimizationOptions: _t.TypeAlias = _data_experimental_OptimizationOptions
+        Optional: _t.TypeAlias = _contrib_data_Optional
+        OptionalStructure: _t.TypeAlias = _OptionalSpec
+        @_b.staticmethod
+        def RaggedTensorStructure(dtype: _t.Any, shape: _t.Any, ragged_rank: _t.Any) -> RaggedTensorSpec: ...
+        RandomDataset = _contrib.data.RandomDataset
+        Reducer: _t.TypeAlias = _contrib_data_Reducer
+        @_b.staticmethod
+        def SparseTensorStructure(dtype: _t.Any, shape: _t.Any) -> SparseTensorSpec: ...
+        SqlDataset: _t.TypeAlias = _contrib_data_SqlDataset
+        StatsOptions: _t.TypeAlias = _data_experimental_StatsOptions
         Structure: _t.TypeAlias = _TypeSpec
+        TFRecordWriter: _t.TypeAlias = _contrib_data_TFRecordWriter
+        @_b.staticmethod
+        def TensorArrayStructure(dtype: _t.Any, element_shape: _t.Any, dynamic_size: _t.Any, infer_shape: _t.Any) -> _t.Any: ...
+        @_b.staticmethod
+        def TensorStructure(dtype: _t.Any, shape: _t.Any) -> TensorSpec: ...
+        ThreadingOptions: _t.TypeAlias = _data_experimental_ThreadingOptions
+        UNKNOWN_CARDINALITY: _b.int
+        bucket_by_sequence_length = _contrib.data.bucket_by_sequence_length
+        @_b.staticmethod
+        def cardinality(dataset: _t.Any) -> _t.Any: ...
+        choose_from_datasets = _contrib.data.choose_from_datasets
+        copy_to_device = _contrib.data.copy_to_device
+        dense_to_sparse_batch = _contrib.data.dense_to_sparse_batch
+        enumerate_dataset = _contrib.data.enumerate_dataset
+        @_b.staticmethod
+        def from_variant(variant: _t.Any, structure: _t.Any) -> _data_Dataset: ...
+        get_next_as_optional = _contrib.data.get_next_as_optional
+        get_single_element = _contrib.data.get_single_element
+        @_b.staticmethod
+        def get_structure(dataset_or_iterator: _t.Any) -> _t.Any: ...
+        group_by_reducer = _contrib.data.group_by_reducer
+        group_by_window = _contrib.data.group_by_window
+        ignore_errors = _contrib.data.ignore_errors
+        make_batched_features_dataset = _contrib.data.make_batched_features_dataset
+        make_csv_dataset = _contrib.data.make_csv_dataset
+        make_saveable_from_iterator = _contrib.data.make_saveable_from_iterator
+        map_and_batch = _contrib.data.map_and_batch
+        parallel_interleave = _contrib.data.parallel_interleave
+        parse_example_dataset = _contrib.data.parse_example_dataset
+        prefetch_to_device = _contrib.data.prefetch_to_device
+        rejection_resample = _contrib.data.rejection_resample
+        sample_from_datasets = _contrib.data.sample_from_datasets
+        scan = _contrib.data.scan
+        shuffle_and_repeat = _contrib.data.shuffle_and_repeat
+        @_b.staticmethod
+        def take_while(predicate: _t.Any) -> _c.Callable[[_data_Dataset], _data_Dataset]: ...
+        @_b.staticmethod
+        def to_variant(dataset: _t.Any) -> _t.Any: ...
+        unbatch = _contrib.data.unbatch
+        unique = _contrib.data.unique
 class debugging:
     @_b.staticmethod
     def Assert(condition: _t.Any, data: _t.Any, summarize: _t.Any = ..., name: _b.str | None = ...) -> Operation: ...
@@ -4509,6 +4718,15 @@ class debugging:
     def is_strictly_increasing(x: _t.Any, name: _b.str | None = ...) -> Tensor: ...
 class distribute:
     Server: _t.TypeAlias = _distribute_Server
+    class cluster_resolver:
+        ClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_ClusterResolver
+        GCEClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_GCEClusterResolver
+        KubernetesClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_KubernetesClusterResolver
+        SimpleClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_SimpleClusterResolver
+        SlurmClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_SlurmClusterResolver
+        TFConfigClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_TFConfigClusterResolver
+        TPUClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_TPUClusterResolver
+        UnionResolver: _t.TypeAlias = _contrib_cluster_resolver_UnionClusterResolver
 class dtypes:
     DType: _t.TypeAlias = _DType
     QUANTIZED_DTYPES: _t.Any
@@ -5045,6 +5263,14 @@ class logging:
     def warn(msg: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> None: ...
     @_b.staticmethod
     def warning(msg: _t.Any, *args: _t.Any, **kwargs: _t.Any) -> None: ...
+class lookup:
+    KeyValueTensorInitializer: _t.TypeAlias = _contrib_lookup_KeyValueTensorInitializer
+    StaticHashTable: _t.TypeAlias = _lookup_StaticHashTable
+    StaticVocabularyTable: _t.TypeAlias = _lookup_StaticVocabularyTable
+    TextFileIndex: _t.TypeAlias = _contrib_lookup_TextFileIndex
+    TextFileInitializer: _t.TypeAlias = _contrib_lookup_TextFileInitializer
+    class experimental:
+        DenseHashTable: _t.TypeAlias = _contrib_lookup_MutableDenseHashTable
 class losses:
     Reduction: _t.TypeAlias = _losses_Reduction
     @_b.staticmethod
@@ -6079,6 +6305,8 @@ class test:
     @_b.staticmethod
     def compute_gradient_error(x: _t.Any, x_shape: _t.Any, y: _t.Any, y_shape: _t.Any, x_init_value: _t.Any = ..., delta: _t.Any = ..., init_targets: _t.Any = ..., extra_feed_dict: _t.Any = ...) -> _b.float: ...
     @_b.staticmethod
+    def create_local_cluster(num_workers: _t.Any, num_ps: _t.Any, protocol: _b.str = ..., worker_config: _t.Any = ..., ps_config: _t.Any = ...) -> _b.tuple[_b.list[_t.Any], _b.list[_t.Any]]: ...
+    @_b.staticmethod
     def get_temp_dir() -> _b.str: ...
     @_b.staticmethod
     def gpu_device_name() -> _b.str: ...
@@ -6103,6 +6331,9 @@ class train:
     BytesList: _t.TypeAlias = _train_BytesList
     Checkpoint: _t.TypeAlias = _train_Checkpoint
     CheckpointManager: _t.TypeAlias = _train_CheckpointManager
+    CheckpointSaverHook: _t.TypeAlias = _train_CheckpointSaverHook
+    CheckpointSaverListener: _t.TypeAlias = _train_CheckpointSaverListener
+    ChiefSessionCreator: _t.TypeAlias = _train_ChiefSessionCreator
     ClusterDef: _t.TypeAlias = _train_ClusterDef
     ClusterSpec: _t.TypeAlias = _train_ClusterSpec
     Coordinator: _t.TypeAlias = _train_Coordinator
@@ -6112,29 +6343,56 @@ class train:
     FeatureList: _t.TypeAlias = _train_FeatureList
     FeatureLists: _t.TypeAlias = _train_FeatureLists
     Features: _t.TypeAlias = _train_Features
+    FeedFnHook: _t.TypeAlias = _train_FeedFnHook
+    FinalOpsHook: _t.TypeAlias = _train_FinalOpsHook
     FloatList: _t.TypeAlias = _train_FloatList
     FtrlOptimizer: _t.TypeAlias = _train_FtrlOptimizer
+    GlobalStepWaiterHook: _t.TypeAlias = _train_GlobalStepWaiterHook
     GradientDescentOptimizer: _t.TypeAlias = _train_GradientDescentOptimizer
     Int64List: _t.TypeAlias = _train_Int64List
     JobDef: _t.TypeAlias = _train_JobDef
+    LoggingTensorHook: _t.TypeAlias = _train_LoggingTensorHook
     LooperThread: _t.TypeAlias = _train_LooperThread
     MomentumOptimizer: _t.TypeAlias = _train_MomentumOptimizer
+    MonitoredSession: _t.TypeAlias = _train_MonitoredSession
+    @_b.staticmethod
+    def MonitoredTrainingSession(master: _b.str = ..., is_chief: _b.bool = ..., checkpoint_dir: _t.Any = ..., scaffold: _t.Any = ..., hooks: _t.Any = ..., chief_only_hooks: _t.Any = ..., save_checkpoint_secs: _t.Any = ..., save_summaries_steps: _t.Any = ..., save_summaries_secs: _t.Any = ..., config: _t.Any = ..., stop_grace_period_secs: _t.Any = ..., log_step_count_steps: _t.Any = ..., max_wait_secs: _t.Any = ..., save_checkpoint_steps: _t.Any = ..., summary_dir: _t.Any = ...) -> _train_MonitoredSession: ...
+    NanLossDuringTrainingError: _t.TypeAlias = _train_NanLossDuringTrainingError
+    NanTensorHook: _t.TypeAlias = _train_NanTensorHook
     @_b.staticmethod
     def NewCheckpointReader(filepattern: _t.Any) -> _t.Any: ...
     Optimizer: _t.TypeAlias = _train_Optimizer
+    ProfilerHook: _t.TypeAlias = _train_ProfilerHook
     ProximalAdagradOptimizer: _t.TypeAlias = _train_ProximalAdagradOptimizer
     ProximalGradientDescentOptimizer: _t.TypeAlias = _train_ProximalGradientDescentOptimizer
     QueueRunner: _t.TypeAlias = _train_QueueRunner
     RMSPropOptimizer: _t.TypeAlias = _train_RMSPropOptimizer
     Saver: _t.TypeAlias = _train_Saver
     SaverDef: _t.TypeAlias = _train_SaverDef
+    Scaffold: _t.TypeAlias = _train_Scaffold
+    SecondOrStepTimer: _t.TypeAlias = _train_SecondOrStepTimer
     SequenceExample: _t.TypeAlias = _train_SequenceExample
     Server: _t.TypeAlias = _distribute_Server
     ServerDef: _t.TypeAlias = _train_ServerDef
+    SessionCreator: _t.TypeAlias = _train_SessionCreator
+    SessionManager: _t.TypeAlias = _train_SessionManager
+    SessionRunArgs: _t.TypeAlias = _train_SessionRunArgs
+    SessionRunContext: _t.TypeAlias = _train_SessionRunContext
+    SessionRunHook: _t.TypeAlias = _train_SessionRunHook
+    SessionRunValues: _t.TypeAlias = _train_SessionRunValues
+    SingularMonitoredSession: _t.TypeAlias = _train_SingularMonitoredSession
+    StepCounterHook: _t.TypeAlias = _train_StepCounterHook
+    StopAtStepHook: _t.TypeAlias = _train_StopAtStepHook
+    SummarySaverHook: _t.TypeAlias = _train_SummarySaverHook
+    Supervisor: _t.TypeAlias = _train_Supervisor
+    SyncReplicasOptimizer: _t.TypeAlias = _train_SyncReplicasOptimizer
     VocabInfo: _t.TypeAlias = _train_VocabInfo
+    WorkerSessionCreator: _t.TypeAlias = _train_WorkerSessionCreator
     @_b.staticmethod
     def add_queue_runner(qr: _t.Any, collection: _b.str = ...) -> None: ...
     assert_global_step = _contrib.framework.assert_global_step
+    @_b.staticmethod
+    def basic_train_loop(supervisor: _t.Any, train_step_fn: _t.Any, args: _t.Any = ..., kwargs: _t.Any = ..., master: _b.str = ...) -> None: ...
     @_b.staticmethod
     def batch(tensors: _t.Any, batch_size: _t.Any, num_threads: _t.Any = ..., capacity: _t.Any = ..., enqueue_many: _b.bool = ..., shapes: _t.Any = ..., dynamic_pad: _b.bool = ..., allow_smaller_final_batch: _b.bool = ..., shared_name: _b.str | None = ..., name: _b.str | None = ...) -> _t.Any: ...
     @_b.staticmethod

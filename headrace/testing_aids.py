@@ -16,10 +16,15 @@ from unittest import mock
 
 import numpy as np
 
+from headrace.core.modules import late
 from headrace.formats import proto
 from headrace.ops.array.constant import const
 
 __all__ = ["mock"]
+
+ports = late("headrace.distributed.launch.ports")
+servers = late("headrace.distributed.server")
+specs = late("headrace.distributed.cluster.spec")
 
 
 def get_temp_dir() -> str:
@@ -75,6 +80,32 @@ def main(argv: Any = None) -> None:
 def benchmark_config() -> Any:
     """A ConfigProto for measurements."""
     return proto.ConfigProto()
+
+
+def create_local_cluster(
+    num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: Any = None, ps_config: Any = None
+) -> tuple[list[Any], list[Any]]:
+    """Tasks of a cluster in this process, which listen on ports of the loopback address.
+
+    Args:
+      num_workers: how many tasks of the job `worker`.
+      num_ps: how many tasks of the job `ps`.
+      protocol: of `tf.train.Server`.
+      worker_config: a ConfigProto for the workers.
+      ps_config: a ConfigProto for the others.
+
+    Returns:
+      (servers of `worker`, servers of `ps`).
+    """
+    chosen = iter(ports.choose(num_workers + num_ps))
+    jobs = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
+    addresses = {job: [f"localhost:{next(chosen)}" for _ in range(n)] for job, (n, _) in jobs.items()}
+    cluster = specs.ClusterSpec({job: tasks for job, tasks in addresses.items() if tasks})
+    workers, others = (
+        [servers.Server(cluster, job, index, protocol, config) for index in range(n)]
+        for job, (n, config) in jobs.items()
+    )
+    return workers, others
 
 
 def assert_equal_graph_def(

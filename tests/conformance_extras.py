@@ -2,17 +2,20 @@
 
 from headrace.formats import proto
 from headrace.functions.control import tensor_lists
-from headrace.functions.queues import record_input, staging
+from headrace.functions.queues import barrier, record_input, staging
 from headrace.functions.values import composite
 from headrace.layers.losses import weights_broadcast
 from headrace.nn import sampled_loss
 from headrace.ops.declaration import indexed_slices
 from headrace.train.checkpoints import saver_builder
+from headrace.train.hooks import step_hooks, timer
+from headrace.train.lookup import initializers, mutable_tables, static_tables, vocabularies
 from headrace.train.meta_graph import meta_graph_export
 from headrace.train.optimizers import slots
 from headrace.train.schedules import step_count
+from headrace.train.sessions import layers, monitored, training_session
 from headrace.train.summaries import plugin_asset, recorded_summary, summary_writer
-from headrace.variables import partitioned, slices, store
+from headrace.variables import partitioned, shared_resources, slices, store
 from headrace.variables.functions import defun
 from headrace.variables.initializers import initial_value
 from tests import test_only_ops
@@ -25,6 +28,7 @@ NAMES: dict[str, object] = {
     "ops.IndexedSlicesValue": indexed_slices.IndexedSlicesValue,
     "data_flow_ops.StagingArea": staging.StagingArea,
     "data_flow_ops.MapStagingArea": staging.MapStagingArea,
+    "data_flow_ops.Barrier": barrier.Barrier,
     "data_flow_ops.RecordInput": record_input.RecordInput,
     # messages that no public name leads to
     "queue_runner_pb2.QueueRunnerDef": proto.QueueRunnerDef,
@@ -54,10 +58,44 @@ NAMES: dict[str, object] = {
     "nn_impl._compute_sampled_logits": sampled_loss._sampled_logits,
     "training_util._get_or_create_global_step_read": step_count.global_step_read,
     "training_util._increment_global_step": step_count.increment_global_step,
+    "basic_session_run_hooks._HookTimer": timer.HookTimer,
+    "basic_session_run_hooks.NeverTriggerTimer": timer.NeverTriggerTimer,
+    "basic_session_run_hooks._MultiStepStopAtStepHook": step_hooks.MultiStepStopAtStepHook,
+    "basic_session_run_hooks.get_or_create_steps_per_run_variable": (
+        step_hooks.get_or_create_steps_per_run_variable
+    ),
+    "monitored_session._HookedSession": layers.HookedSession,
+    "monitored_session._CoordinatedSession": layers.CoordinatedSession,
+    "monitored_session._RecoverableSession": layers.RecoverableSession,
+    "monitored_session._WrappedSession": layers.WrappedSession,
+    "monitored_session._MonitoredSession": monitored.MonitoredSessionBase,
+    "monitored_session.USE_DEFAULT": training_session.USE_DEFAULT,
+    "resources.register_resource": shared_resources.register_resource,
+    "resources.shared_resources": shared_resources.shared_resources,
+    "resources.initialize_resources": shared_resources.initialize_resources,
 }
 NAMES |= {
     f"list_ops.{name}": value
     for name, value in vars(tensor_lists).items()
     if name.startswith(("tensor_list_", "empty_tensor_list"))
 }
+NAMES |= {
+    f"lookup_ops.{name}": getattr(module, name)
+    for module, names in (
+        (
+            initializers,
+            "KeyValueTensorInitializer TextFileInitializer TextFileIndex TextFileIdTableInitializer "
+            "TextFileStringTableInitializer",
+        ),
+        (static_tables, "IdTableWithHashBuckets FastHashSpec StrongHashSpec HasherSpec"),
+        (
+            vocabularies,
+            "index_table_from_file index_table_from_tensor index_to_string_table_from_file "
+            "index_to_string_table_from_tensor",
+        ),
+        (mutable_tables, "MutableHashTable DenseHashTable"),
+    )
+    for name in names.split()
+}
+NAMES["lookup_ops.HashTable"] = static_tables.StaticHashTable
 assert test_only_ops.older_graph is not None  # importing it declares the ops

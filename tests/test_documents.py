@@ -39,6 +39,19 @@ def run_as(filename: str, text: str) -> None:
     exec(compile(text, filename, "exec"), {"tf": tf})
 
 
+# -- README.md ------------------------------------------------------------------------------------
+def test_the_readme_says_how_large_the_source_is():
+    """Within a tenth: it is a figure for whoever wonders whether to read it."""
+    lines, files, longest = re.search(
+        r"some ([\d,]+) lines in ([\d,]+) files, none longer than (\d+) lines",
+        (ROOT / "README.md").read_text(),
+    ).groups()
+    found = [len(p.read_text().splitlines()) for p in (ROOT / "headrace").rglob("*.py")]
+    assert sum(found) == pytest.approx(int(lines.replace(",", "")), rel=0.1)
+    assert len(found) == pytest.approx(int(files.replace(",", "")), rel=0.1)
+    assert max(found) <= int(longest)
+
+
 # -- docs/ops.md ----------------------------------------------------------------------------------
 @pytest.fixture
 def example_op():

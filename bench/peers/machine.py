@@ -47,6 +47,7 @@ LIKE = {
     "dense": product,
     "images": product,
     "sequences": product,
+    "changing": product,
     "sparse": traffic,
     "kernels": traffic,
 }

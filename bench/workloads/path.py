@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,23 @@ def null_feed(tf: Any, size: Sizes) -> Step:
         y = x + 1.0
     run = program.start().run
     return Step(lambda: run(y, {x: 2.0}), close=program.session.close)
+
+
+def monitored(tf: Any, size: Sizes) -> Step:
+    """Count up by one in a training session that saves, sums up, counts steps and will stop at one."""
+    program, folder = Program(tf), tempfile.TemporaryDirectory()
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    with program.building():
+        count = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+        hooks = [tf.train.StopAtStepHook(last_step=10**12)]
+        session = tf.train.MonitoredTrainingSession(checkpoint_dir=folder.name, hooks=hooks)
+
+    def close() -> None:
+        with program.building():
+            session.close()
+        folder.cleanup()
+
+    return Step(lambda: session.run(count), close=close)
 
 
 def wide(tf: Any, size: Sizes) -> Step:

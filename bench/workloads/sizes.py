@@ -20,6 +20,7 @@ class Effort:
 WORKLOADS = {
     "null_step": Effort("path", 0.2, 20),
     "null_feed": Effort("path", 0.2, 20),
+    "monitored": Effort("path", 0.2, 20),
     "wide_1000": Effort("path", 0.2, 5),
     "chain_1000": Effort("path", 0.2, 5),
     "softmax_mnist": Effort("dense", 0.3, 8),
@@ -40,6 +41,7 @@ WORKLOADS = {
     "lstm_medium_dyn": Effort("sequences", 0.5, 4, 3),
     "word2vec": Effort("sparse", 0.3, 8),
     "embedding_sparse": Effort("sparse", 0.3, 8),
+    "vocabulary": Effort("sparse", 0.3, 3),
     "elementwise": Effort("kernels", 0.3, 3),
     "softmax_4096": Effort("kernels", 0.3, 3),
     "layernorm_4096": Effort("kernels", 0.3, 3),
@@ -47,6 +49,16 @@ WORKLOADS = {
     "reduce_cols": Effort("kernels", 0.3, 3),
     "matmul_1024": Effort("kernels", 0.3, 3),
     "while_loop": Effort("control", 0.4, 2),
+    "seq2seq_random_lengths": Effort("changing", 0.6, 8),
+    "bert_base_random_lengths": Effort("changing", 1.0, 3, 4),
+    "bert_base_infer_random_lengths": Effort("changing", 1.0, 3, 6),
+    "resnet101_random_batches": Effort("changing", 1.0, 3, 4),
+    "masked_loss": Effort("changing", 0.4, 8),
+    "sampled_softmax": Effort("changing", 0.4, 20),
+    "ctc": Effort("changing", 0.4, 8),
+    "gather_in_loop": Effort("control", 0.3, 4),
+    "gpt2_sampler": Effort("control", 0.6, 3),
+    "jpeg_decode": Effort("images", 0.3, 3),
 }
 
 # Peers have one form of a recurrent network: its times stand beside both of ours.
@@ -97,6 +109,44 @@ class Transformer:
 
 
 @dataclass(frozen=True)
+class Changing:
+    """Networks whose shapes change from step to step."""
+
+    batch: int = 16
+    width: int = 64
+    vocabulary: int = 1000
+    longest: int = 40
+    layers: int = 12  # from here on BERT-base
+    wide: int = 768
+    heads: int = 12
+    tokens: int = 30_000
+    sentences: int = 4
+    shortest: int = 16
+    most: int = 128
+    side: int = 224  # from here on ResNet-101
+    channels: int = 64
+    pictures: int = 6
+
+
+@dataclass(frozen=True)
+class Firsts:
+    """What costs at its first run, or stays on the host; see workloads/first_runs.py."""
+
+    conds: int = 400
+    turns: int = 1_000_000
+    steps: int = 500  # of an unrolled network of 28,000 nodes
+    batch: int = 8
+    width: int = 32
+    rows: int = 1000
+    gathers: int = 200
+    vocabulary: int = 5000  # from here on the sampler
+    wide: int = 128
+    layers: int = 4
+    said: int = 64
+    side: int = 512
+
+
+@dataclass(frozen=True)
 class Sizes:
     images: dict[str, Images]
     lstm_small: Sequences
@@ -114,6 +164,8 @@ class Sizes:
     turns: int = 10_000  # of the loop
     lengths: Sequences = Sequences(256, 64, 32)  # padded; see workloads/loops.py
     long: Sequences = Sequences(512, 200, 32)  # for the memory of a loop's backward pass
+    changing: Changing = Changing()
+    firsts: Firsts = Firsts()
 
 
 FULL = Sizes(
@@ -160,5 +212,7 @@ TINY = replace(
     turns=20,
     lengths=Sequences(8, 8, 4),
     long=Sequences(8, 10, 4),
+    changing=Changing(4, 8, 50, 12, 1, 16, 2, 200, 2, 4, 9, 32, 4, 4),
+    firsts=Firsts(4, 50, 4, 2, 4, 10, 5, 20, 8, 2, 6, 24),
 )
 BY_NAME = {"full": FULL, "tiny": TINY}

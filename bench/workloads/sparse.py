@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from bench.workloads import values
 from bench.workloads.program import Program, Step
 from bench.workloads.sizes import Sizes
@@ -62,3 +64,18 @@ def embedding_sparse(tf: Any, size: Sizes) -> Step:
         train = tf.train.GradientDescentOptimizer(TABLE_RATE).minimize(loss)
     batch = values.forever(values.table_ids(size))
     return program.training(loss, train, lambda: {ids: batch()})
+
+
+def vocabulary(tf: Any, size: Sizes) -> Step:
+    """The sum of the ids of many words, by a table of a million of them; the words are fed."""
+    program, count = Program(tf), size.table_rows
+    words = np.array([b"word%d" % n for n in range(count)], object)
+    asked = words[np.random.RandomState(0).randint(0, count, max(count // 10, 1))]
+    with program.building():
+        keys, texts = tf.placeholder(tf.string, [None]), tf.placeholder(tf.string, [None])
+        init = tf.lookup.KeyValueTensorInitializer(keys, tf.range(count, dtype=tf.int64))
+        table = tf.lookup.StaticHashTable(init, -1)
+        total = tf.reduce_sum(tf.cast(table.lookup(texts), tf.float32))
+    session = program.start()
+    session.run(table._init_op, {keys: words})
+    return Step(lambda: session.run(total, {texts: asked}), close=session.close)

@@ -23,6 +23,7 @@ from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import snake_case
 
 proto = late("headrace.formats.proto")
+raw_ops = late("headrace.api.raw_ops")
 
 
 class InternalModule(ModuleType):
@@ -48,6 +49,8 @@ class InternalModule(ModuleType):
         child = f"{self._place}.{name}"
         if find(child) is not None:
             return importlib.import_module(f"headrace.{child}")
+        if self._is_generated and name[:1].isupper() and recorded.is_name(child):
+            return getattr(raw_ops, name)
         if name.lstrip("_") in self._ops:
             return _generated(self.__name__, name, self._ops[name.lstrip("_")])
         if not recorded.is_name(child):  # what the module defines itself hides what it includes
@@ -55,6 +58,11 @@ class InternalModule(ModuleType):
                 if name in dir(included := find(place)):
                     return getattr(included, name)
         raise absent.error(self, self._place, name)
+
+    @property
+    def _is_generated(self) -> bool:
+        """Made from the ops' declarations: each is there as a function, and as the one of tf.raw_ops."""
+        return self._place.rpartition(".")[2].startswith("gen_")
 
     @property
     def _ops(self) -> dict[str, str]:

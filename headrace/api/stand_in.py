@@ -59,6 +59,8 @@ class _Alias:
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._spec
+        # `import tensorflow.a.b as c` looks for an attribute of a, then for a's own name and "b" here.
+        sys.modules.setdefault(module.__name__, module)
 
 
 class OwnPlaces:

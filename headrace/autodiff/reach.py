@@ -20,12 +20,14 @@ class Reach:
         self.xs = xs
         self.graphs: list[Any] = [graph]
         self._outside: dict[Tensor, Tensor] = {}  # argument of a body -> tensor that it stands for
+        self._arguments: dict[Tensor, list[Tensor]] = {}  # the same, backwards
         wanted = set(xs)
         while isinstance(self.graphs[-1], FunctionGraph):
             body = self.graphs[-1]
             for tensor, argument in body._captured.items():
                 if argument not in wanted:
                     self._outside[argument] = tensor
+                    self._arguments.setdefault(tensor, []).append(argument)
             self.graphs.append(body.outer_graph)
 
     def inputs_of(self, node: Node) -> Sequence[Tensor]:
@@ -71,19 +73,25 @@ class Reach:
         reached = {x.op for x in self.xs}
         stack = list(reached)
         while stack:
-            for tensor in stack.pop().outputs:
-                if has_gradient_type(tensor):
-                    new = [n for n in self._users(tensor) if n not in reached]
-                    reached.update(new)
-                    stack += new
+            for node in self._users(stack.pop()):
+                if node not in reached:
+                    reached.add(node)
+                    stack.append(node)
         return reached
 
-    def _users(self, tensor: Tensor) -> Iterator[Node]:
-        """The nodes that take a tensor, in its graph or inside of a function's body."""
-        yield from tensor.consumers()
-        for argument, outer in self._outside.items():
-            if outer is tensor:
-                yield from self._users(argument)
+    def _users(self, node: Node) -> Iterator[Node]:
+        """The nodes that take such a value, in its graph or inside of a function's body."""
+        pending = [t for t in node.outputs if has_gradient_type(t)]
+        while pending:
+            tensor = pending.pop()
+            yield from _uses(tensor)
+            pending += self._arguments.get(tensor, ())
+
+
+def _uses(tensor: Tensor) -> Iterator[Node]:
+    """Tensor.consumers, without a look at each of the many inputs that a user may have."""
+    users = tensor.op.users
+    yield from users if len(tensor.op.outputs) == 1 else tensor.consumers()
 
 
 def has_gradient_type(tensor: Tensor) -> bool:

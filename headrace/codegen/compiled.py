@@ -6,19 +6,21 @@ When to ask for one is decided elsewhere (devices/adaptive.py)."""
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from headrace.codegen import open_region
 from headrace.codegen.machine import faults, target
-from headrace.codegen.machine.refusals import NEVER, Declined
-from headrace.codegen.regions.regions import Cutter, Key, Region
-from headrace.core import forks
+from headrace.codegen.machine.notice import telling
+from headrace.codegen.machine.refusals import NEVER, Cancel, Declined
+from headrace.codegen.open_region import Given, Held, OpenRegion
+from headrace.codegen.open_region import Shapes as Shapes
+from headrace.codegen.regions.regions import Cutter, Region
+from headrace.core import forks, options
 from headrace.core.collecting import paused
-from headrace.core.dtypes import DType
-from headrace.core.later import call_later
+from headrace.core.dtypes import NDArray
 from headrace.core.modules import late
 from headrace.plan.plan import Plan
 
@@ -28,10 +30,6 @@ specialize = late("headrace.codegen.lowering.specialize")
 if TYPE_CHECKING:
     from headrace.codegen.program.program import Specialized
 
-PATIENCE = 1.0  # seconds of compilation after which the user is told
-Shapes = tuple[tuple[int, ...], ...]
-
-
 # Numbers that go into a region; one with fewer is interpreted when it first runs, since many never
 # run again.  The first limit is for regions with matrix products and the like.
 FEW, MANY = 1 << 18, 1 << 22
@@ -40,7 +38,7 @@ FEW, MANY = 1 << 18, 1 << 22
 def warm_up(region: Region) -> int:
     """How many numbers may go in, at most, for the first run to be interpreted.
     HEADRACE_COMPILE=always: it never is."""
-    if os.environ.get("HEADRACE_COMPILE") == "always":
+    if os.environ.get("HEADRACE_COMPILE") in ("always", "open"):
         return -1
     return FEW if any(n.op.library_rules for n in region.nodes) else MANY
 
@@ -64,14 +62,8 @@ def _renew() -> None:
 forks.guard(forks.COMPILER, _quiet, _renew)
 
 
-def _say(text: str) -> None:
-    """To somebody who waits at a terminal; a log is not told."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(text, file=sys.stderr, flush=True)
-
-
 @contextmanager
-def compiling(cancel: Any = NEVER) -> Iterator[None]:
+def compiling(cancel: Cancel = NEVER) -> Iterator[None]:
     """One at a time.  Who waits is ended by the token of its step."""
     lock = _compiling
     while not lock.acquire(timeout=_GLANCE):
@@ -89,37 +81,85 @@ class CompiledRegion:
     def __init__(self, plan: Plan, region: Region, cutter: Cutter) -> None:
         self.plan, self.region, self.keys = plan, region, cutter.keys
         self.failed = False
+        self.before: list[Given] = []  # what came, and no open program fitted, the last first
+        self.open: list[OpenRegion] = []  # programs with open sizes, the last that fitted first
+        self.is_closed = False  # it does not compile with open sizes
+        self.opens_unknown = False  # its first program has open sizes where the graph knows none
 
     def compile(
-        self,
-        shapes: Shapes,
-        held: dict[Key, tuple[tuple[int, ...], DType]],
-        cancel: Any,
-        values: dict[int, Any],
+        self, shapes: Shapes, held: Held, cancel: Cancel, values: dict[int, NDArray]
     ) -> Specialized | None:
         """A program for these shapes (the values of inputs that are known stand behind them), or None
         where the reference must do.  A fault of the compiler is reported and costs speed, not the
         step; a refusal (`Declined`) and the step's own cancellation go on to the caller."""
         if not target.is_available():
             return None  # installed, and broken: said once
-        notice = call_later(PATIENCE, lambda: _say(f"headrace: compiling a {self.region.name}"))
+        found = self._opened(shapes, held, cancel, values)
+        if found is not None:
+            return found
         try:
-            with paused:
+            with paused, telling(self.region.name):
                 return self._found_or_made(shapes, held, cancel, values)
         except Exception as error:  # a fault of the compiler must not be one of the user's program
             if isinstance(error, Declined) or error is cancel.reason:
                 raise
             self._report(error)
             return None
-        finally:
-            notice.cancel()
+
+    def is_other_size(self, shapes: Shapes, values: dict[int, NDArray]) -> bool:
+        """Whether these differ from earlier ones in sizes alone, and a program with open sizes may be."""
+        given = Given(shapes, values)
+        return not self.is_closed and any(open_region.differ_in_sizes(given, b) for b in self.before)
+
+    def note(self, shapes: Shapes, values: dict[int, NDArray]) -> None:
+        """These came, and were interpreted."""
+        self.before = [Given(shapes, dict(values)), *self.before][: open_region.EARLIER]
+
+    def _opened(
+        self, shapes: Shapes, held: Held, cancel: Cancel, values: dict[int, NDArray]
+    ) -> Specialized | None:
+        """By a program with open sizes: one that there is, or one that is made now, since the shapes differ
+        from earlier ones in sizes alone.  None: by one for these sizes."""
+        given = Given(shapes[: len(self.region.inputs)], values)
+        for candidate in self.open:
+            found = candidate.find(given, held)
+            if found is not None:
+                self.open.remove(candidate)
+                self.open.insert(0, candidate)
+                return found
+        before = [b for b in self.before if open_region.differ_in_sizes(given, b)]
+        if not self.before and os.environ.get("HEADRACE_COMPILE") == "open":
+            before = [open_region.others(given)]
+        elif not self.before and self.opens_unknown:
+            known = [self.plan.shape(e)._sizes for e in self.region.inputs]
+            varied = open_region.where_unknown(given, known)
+            before = [varied] if open_region.differ_in_sizes(varied, given) else []
+        self.before = [given, *self.before][: open_region.EARLIER]
+        if not before or self.is_closed or options.bounds():
+            return None
+        return self._open(OpenRegion(given, before, held), cancel)
+
+    def _open(self, made: OpenRegion, cancel: Cancel) -> Specialized | None:
+        """Make a program with open sizes.  Where that does not work, another attempt would not either."""
+        try:
+            with paused, telling(self.region.name):
+                maker = specialize.Specializer(self.plan, self.region, dict(self.keys), cancel, made.trace)
+                made.made = maker.run(made.shapes, made.held, made.values)
+            found = made.now()
+        except Exception as error:  # a fault of the compiler must not be one of the user's program
+            if error is cancel.reason:
+                raise
+            if not isinstance(error, Declined):
+                self._report(error)
+            self.is_closed = True  # with sizes as they are it may be another matter
+            return None
+        self.is_closed = bool(made.trace.pins)  # it is for its own sizes alone, and others would be too
+        self.open.insert(0, made)
+        del self.open[open_region.MOST :]
+        return found
 
     def _found_or_made(
-        self,
-        shapes: Shapes,
-        held: dict[Key, tuple[tuple[int, ...], DType]],
-        cancel: Any,
-        values: dict[int, Any],
+        self, shapes: Shapes, held: Held, cancel: Cancel, values: dict[int, NDArray]
     ) -> Specialized:
         """From disk, where an earlier process made it; the planner is loaded only if it is needed."""
         shelf = kept.Shelf(self.plan, self.region, self.keys, shapes, held, values)
@@ -131,7 +171,7 @@ class CompiledRegion:
             made: Specialized = maker.run(shapes[: len(self.region.inputs)], held, values)
         except Declined as refusal:
             if not refusal.is_fault:
-                shelf.keep(refusal.reasons)
+                shelf.keep(refusal)
             raise
         shelf.keep(made)
         return made

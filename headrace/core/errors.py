@@ -241,7 +241,7 @@ KERNEL_ERRORS: tuple[type[Exception], ...] = (OpError, *(foreign for foreign, _ 
 
 
 # NumPy's words for an array whose bytes cannot be counted; its other ValueErrors are the user's.
-_TOO_LARGE = ("array is too big", "Maximum allowed size exceeded")
+_TOO_LARGE = ("array is too big", "Maximum allowed size exceeded", "Maximum allowed dimension exceeded")
 
 
 def at(error: BaseException, node: Any) -> BaseException:

@@ -79,6 +79,24 @@ def _annotation(name: str, default: Any) -> str:
     return type(default).__name__ if isinstance(default, (bool, str)) else "Any"
 
 
+def bound(name: str, signature: inspect.Signature, /, *args: Any, **kwargs: Any) -> inspect.BoundArguments:
+    """The arguments of a call by their names, defaults too; a call that does not fit names the function, as
+    Python does.
+
+    Args:
+      name: the function as its caller knows it.
+      signature: what it takes.
+      *args: what it is called with.
+      **kwargs: likewise.
+    """
+    try:
+        given = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None
+    given.apply_defaults()
+    return given
+
+
 def takes(
     template: Callable[..., Any], *without: str, first: First = "", **defaults: Any
 ) -> Callable[[T], Callable[..., Any]]:
@@ -99,9 +117,7 @@ def takes(
 
         @functools.wraps(function)
         def taking(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            return function(**given.arguments)
+            return function(**bound(function.__name__, signature, *args, **kwargs).arguments)
 
         taking.__signature__ = signature  # type: ignore[attr-defined]
         return taking
@@ -121,8 +137,7 @@ def arguments_of(template: type, *without: str, **defaults: Any) -> Callable[[C]
 
     def decorate(cls: Any) -> Any:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-            given = signature.bind(self, *args, **kwargs)
-            given.apply_defaults()
+            given = bound(__init__.__qualname__, signature, self, *args, **kwargs)
             _, *named = given.arguments.items()
             words = dict(named)
             words |= words.pop("kwargs", {})

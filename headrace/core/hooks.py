@@ -54,6 +54,21 @@ native_log32: Hook[Callable[[Any], Any] | None] = Hook(
 native_truncated32: Hook[Callable[[Any, int], Any] | None] = Hook(
     None, "codegen.accelerate", "ops.random.sampling", "normal numbers within limits: generator, groups"
 )
+native_key_rows: Hook[Callable[[Any], Any] | None] = Hook(
+    None, "codegen.accelerate", "ops.lookup.table", "which row a key has, for many keys: type of the keys"
+)
+native_unfilter: Hook[Callable[[Any, int], Any] | None] = Hook(
+    None,
+    "codegen.accelerate",
+    "formats.images.png",
+    "lines of a PNG without filters: lines, bytes of a pixel",
+)
+native_jpeg_colors: Hook[Callable[[Any, int], Any] | None] = Hook(
+    None,
+    "codegen.accelerate",
+    "formats.images.jpeg",
+    "YCbCr as interpolated RGB: image, how many times rows of colours are repeated",
+)
 cached_reads: Hook[Callable[[], AbstractContextManager[Any]]] = Hook(
     nullcontext, "variables.scope", "functions.control", "inside, `get_variable` reads a variable once"
 )

@@ -4,12 +4,16 @@ HEADRACE_SHOW     words of: plan passes place pieces regions stages kernels llvm
 HEADRACE_VERIFY   words of: 1: verify every stage and run the reference beside the compiled program
                   bounds: check every load and store of compiled code, and fences around what libraries
                   write (codegen.assembly.bounds); a step takes many times as long
-HEADRACE_COMPILE  0: never compile, run the NumPy reference
+HEADRACE_COMPILE  0: never compile, run the NumPy reference; always: interpret nothing first;
+                  open: the same, with all sizes open from the start (for tests)
 HEADRACE_FAULTS   raise: a fault of the compiler ends the step, where else it is a warning
-HEADRACE_WITHOUT  words of: llvm onednn gomp winograd; as if these were not there.
+HEADRACE_WITHOUT  words of: llvm onednn gomp winograd pillow; as if these were not there.
                   kept: programs on disk are neither read nor written
+HEADRACE_TRANSPORTS  words of: memory local grpc; how our tasks may reach each other; default: all
+HEADRACE_PROGRESS 0: no bars of progress where somebody watches a terminal
 HEADRACE_DATA     a directory with data sets
 HEADRACE_CACHE    where compiled kernels, programs and downloaded data sets are kept
+Those of clusters (HEADRACE_CLUSTER_SECRET, HEADRACE_TLS_*, ...): distributed/security/settings.py
 """
 
 from __future__ import annotations
@@ -35,6 +39,12 @@ def show(word: str, text: str) -> None:
     """Print a stage if the user asked for it."""
     if word in shown():
         print(f"--- {word}\n{text}", file=sys.stderr, flush=True)
+
+
+def is_watched() -> bool:
+    """Whether somebody at a terminal sees bars of progress on standard error."""
+    wanted = os.environ.get("HEADRACE_PROGRESS", "1") not in ("", "0")
+    return wanted and sys.stderr is not None and sys.stderr.isatty()
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from headrace.core.fields import reads
+from headrace.core.sizes import Size
 
 Dim = int | None
 
@@ -148,8 +149,8 @@ def _arithmetic(a: Any, b: Any, combine: Any) -> Any:
 
 
 def _as_dim(value: Any) -> Dim:
-    if value is None:
-        return None
+    if value is None or type(value) is Size:
+        return value  # type: ignore[return-value]
     if isinstance(value, Dimension):
         return value._value
     if isinstance(value, (bool, np.bool_)) or hasattr(value, "as_datatype_enum"):

@@ -20,7 +20,6 @@ piece has learnt (`Lessons`) stays.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -28,9 +27,10 @@ from typing import Any
 
 from headrace.devices import known
 from headrace.devices.known import KnownInputs
+from headrace.devices.programs import Programs
 from headrace.plan.plan import Edge
 
-LIMIT = 32  # programs per region, and shapes that came once
+LIMIT = 256  # shapes that came once, of a region
 MOST_REFUSALS = 8  # of a program's checks, one after the other; then it is hardly tried again:
 SELDOM = 64  # once in so many runs
 
@@ -78,11 +78,12 @@ class Adaptive:
 
     def __init__(self, lessons: Lessons, inputs: Sequence[Edge], light: int) -> None:
         self.lessons, self.inputs, self.light = lessons, inputs, light
-        self.programs: OrderedDict[Key, Any] = OrderedDict()  # None: the compiler broke
+        self.programs = Programs()  # None: the compiler broke
         self.seen: dict[Key, None] = {}  # keys that have come
         self.doubtful: dict[str, str] = {}  # declined, while knowing more may still help
         self.refusals = 0  # of checks, one after the other, that were none of the user's errors
         self.is_refused = False  # this run was: it is the reference's turn
+        self.is_open = False  # there is a program with open sizes: one for new shapes costs little
         self._places: tuple[frozenset[Edge], list[int]] | None = None
 
     # -- which program ---------------------------------------------------------------------------
@@ -101,8 +102,9 @@ class Adaptive:
             return None
         return Do.INTERPRET if program is None else Run(program)
 
-    def asked(self, key: Key, numbers: int) -> Action:
-        """The region is about to run; `numbers` go in."""
+    def asked(self, key: Key, numbers: int, is_ready: bool = False) -> Action:
+        """The region is about to run; `numbers` go in.  `is_ready`: one program may do for all shapes that
+        come, and it will be needed, since they have come in other sizes, or the piece has run."""
         found = self.found(key)
         if found is not None:
             return found
@@ -111,13 +113,14 @@ class Adaptive:
         is_new = key not in self.seen
         self.seen[key] = None
         _forget(self.seen)
-        return Do.INTERPRET if is_new and numbers <= self.light else Compile(key)
+        is_light = numbers <= self.light and not (self.is_open or is_ready)
+        return Do.INTERPRET if is_new and is_light else Compile(key)
 
     def _gives_up(self) -> bool:
         """Programs for values that are different in every step would never be used again."""
         lessons = self.lessons
         asked = {self.inputs[i] for i in self.known_places()} - lessons.known.certain
-        if not asked or (len(self.programs) < known.VARIANTS and len(self.seen) < known.MANY):
+        if not asked or self.is_open or (len(self.programs) < known.VARIANTS and len(self.seen) < known.MANY):
             return False
         lessons.declined |= lessons.known.give_up(asked)
         return True
@@ -127,20 +130,18 @@ class Adaptive:
         self.doubtful.clear()
         for edge in few:
             self.lessons.known.follows(edge)
-        self.programs[key] = program
-        _forget(self.programs)
+        self.programs.add(key, program)
         return Run(program)
 
     def broken(self, key: Key) -> Action:
         """A fault of the compiler: another attempt would end like this one."""
         self.doubtful.clear()
-        self.programs[key] = None
-        _forget(self.programs)
+        self.programs.add(key, None)
         return Do.INTERPRET
 
-    def declined(self, reasons: Mapping[str, str], deciding: Mapping[str, list[Edge]]) -> Action:
-        """Nodes do not compile; `deciding` are the small inputs that each depends on.  A node is helped
-        once: so this ends, though helping one node may be what another one needs."""
+    def declined(self, reasons: Mapping[str, str], deciding: Mapping[str, Sequence[list[Edge]]]) -> Action:
+        """Nodes do not compile; `deciding` are choices of small inputs that each depends on.  A node is
+        helped once by each: so this ends, though helping one node may be what another one needs."""
         is_hopeful = False
         for name, reason in reasons.items():
             if name not in self.doubtful and self.lessons.known.ask(name, deciding[name]):
@@ -176,6 +177,6 @@ class Adaptive:
         self.refusals = 0
 
 
-def _forget(table: Any) -> None:
+def _forget(table: dict[Key, None]) -> None:
     while len(table) > LIMIT:
         table.pop(next(iter(table)))

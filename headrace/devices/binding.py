@@ -43,6 +43,7 @@ class Binding:
         self.variables = [keys.index(k) for k in found.variables]
         self.updated = [keys.index(k) for k in found.updated]
         self.keys = keys
+        self.nbytes = self.program.nbytes
 
     def run(
         self, arrays: list[Any], slots: list[Slot], shapes: Shapes, cancel: Any, ticks: Any = None

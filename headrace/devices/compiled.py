@@ -20,15 +20,16 @@ from headrace.core.modules import late
 from headrace.devices.adaptive import Lessons
 from headrace.devices.binding import Quick
 from headrace.devices.region_unit import RegionUnit
-from headrace.ops.declaration.resources import Slot, waiting
-from headrace.plan.plan import Edge, Plan, PlanNode
+from headrace.ops.declaration.resources import waiting
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 from headrace.runtime.kernel import Call, kernel_of
 from headrace.runtime.step import Step
-from headrace.runtime.straight import inner_program
+from headrace.runtime.straight import read_references
 from headrace.runtime.units import unit_call
 
 growing = late("headrace.devices.growing")
+loop_rest = late("headrace.devices.loop_rest")
 
 
 class MixedProgram:
@@ -83,14 +84,18 @@ class MixedProgram:
         if len(self.units) != 1 or not isinstance(self.units[0], RegionUnit):
             return None
         unit = self.units[0]
-        gives_references = self.is_inner and any(self.plan.dtype(e).is_ref for e in self.plan.fetches)
-        if unit.slots.handles or gives_references:
+        if unit.slots.handles or any(map(self._is_led_on, self.plan.fetches)):
             return None
         try:
             inputs = [self.arguments.index(r) for r in unit.inputs]
             return unit, inputs, [unit.outputs.index(r) for r in self.results]
         except ValueError:
             return None  # a fed tensor is fetched
+
+    def _is_led_on(self, edge: Edge) -> bool:
+        """Whether a result leads to a variable; a user who fetches a reference gets its value."""
+        dtype = self.plan.dtype(edge)
+        return is_handle(dtype) and (self.is_inner or not dtype.is_ref)
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
         """One step.  Three ways, the shortest first: `quick` (same shapes, same variables: nothing
@@ -143,21 +148,16 @@ class MixedProgram:
                 unit.run(registers, step)
             for index in unit.dead:
                 registers[index] = None
-        return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
-
-    def _result(self, value: Any, edge: Edge) -> Any:
-        if isinstance(value, Slot) and not self.is_inner:
-            try:
-                return value.read()
-            except Exception as error:
-                raise at(error, self.plan.nodes[edge.node]) from None
-        return value
+        found = [registers[i] for i in self.results]
+        return found if self.is_inner else read_references(self.plan, found)
 
     def kernel(self, node: PlanNode) -> Call:
         found = self.kernels.get(node.name)
         if found is None:
             if is_unit(node):
-                found = unit_call(node, inner_program, inner_mixed_program, growing.GrowingProgram)
+                rest = None if node.name in self.declined else loop_rest.rest_of
+                cold = loop_rest.cold_program()
+                found = unit_call(node, cold, inner_mixed_program, growing.GrowingProgram, rest)
             else:
                 found = kernel_of(node, [self.plan.dtype(e) for e in node.inputs])
             self.kernels[node.name] = found

@@ -14,7 +14,13 @@ from headrace.plan.plan import Plan
 from headrace.plan.segments import segmented
 from headrace.plan.structure import partly_structured, structured
 from headrace.runtime.executor import DataflowProgram
-from headrace.runtime.straight import StraightProgram, has_control_flow, inner_program, is_straight
+from headrace.runtime.straight import (
+    StraightProgram,
+    has_control_flow,
+    inner_program,
+    is_straight,
+    waiting_last,
+)
 from headrace.runtime.units import Prepare
 
 boosts = late("headrace.codegen.accelerate.boosts")
@@ -39,7 +45,7 @@ def prepare(piece: Plan) -> Program:
     whole, inner = _makers()
     found = _structured(piece)
     if found is not None and is_straight(found):
-        program: Program = whole(found)
+        program: Program = whole(waiting_last(found))
         return program
     parts = None if found is None else segmented(found)
     if parts is None:

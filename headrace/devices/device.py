@@ -2,7 +2,9 @@
 
 A device prepares pieces (plans of which every node is on it) and runs them.  Its memory may be the
 host's (`HostMemory`: cpu, reference, null) or its own: then values are copied where they enter the
-piece (feeds, Recv) and where they leave it (fetches, Send); see `separate.py`.
+piece (feeds, Recv) and where they leave it (fetches, Send), from device to device by `copy_to`; see
+`separate.py`.  Who calls what: placement asks `can_run`; `prepare` is called once for a signature, a
+program's `run` once for a step, and `wait` at its end; `release` and `wait` when a session ends.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from headrace.core.device_name import parse
 from headrace.core.dtypes import DType
 from headrace.core.modules import late
 from headrace.plan.plan import Plan, PlanNode
@@ -37,10 +40,21 @@ class Memory:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a device says of itself where devices are listed (TF's DeviceAttributes)."""
+
+    kind: str  # CPU
+    memory_limit: int  # bytes
+    description: str = ""
+
+
 class Device(Protocol):
     """One device of a session."""
 
     name: str  # in full: /job:localhost/replica:0/task:0/device:CPU:0
+
+    def attributes(self) -> Attributes: ...
 
     def can_run(self, node: PlanNode) -> bool:
         """Has a kernel for the node's op and types: what placement asks."""
@@ -72,11 +86,17 @@ class Device(Protocol):
         """A session has ended: give back the memory that is kept for further steps."""
 
 
+HOST_LIMIT = 256 << 20  # the number that TF gives for a CPU, whose memory it does not limit
+
+
 class HostMemory:
     """A device that computes in the host's memory, before its calls return."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def attributes(self) -> Attributes:
+        return Attributes(parse(self.name).device_type or "", HOST_LIMIT)
 
     def can_run(self, node: PlanNode) -> bool:
         return True  # an op without a kernel says so when it runs, as in TF

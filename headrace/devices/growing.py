@@ -52,7 +52,7 @@ class GrowingProgram(MixedProgram):
         if not self.looks:
             self.lessons.decline((n.name for n in nodes if self.is_changing(n)), CHANGES)
             self.cut()
-        return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
+        return [registers[i] for i in self.results]
 
     def is_changing(self, node: PlanNode) -> bool:
         made = (Edge(node.name, i) for i in range(len(node.outputs)))

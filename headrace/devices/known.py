@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headrace.plan.plan import Edge
 
 VARIANTS = 16  # programs of a region for different values of its inputs
@@ -14,6 +16,7 @@ class KnownInputs:
 
     def __init__(self) -> None:
         self.asked: dict[str, list[Edge]] = {}  # a node -> the edges that might decide
+        self.tried: dict[str, int] = {}  # a node -> how many choices of such edges were tried
         self.certain: set[Edge] = set()  # their values follow from shapes
         self.edges: frozenset[Edge] = frozenset()
 
@@ -22,14 +25,19 @@ class KnownInputs:
             self.certain.add(edge)
             self._changed()
 
-    def ask(self, node: str, edges: list[Edge]) -> bool:
-        """Whether knowing these may help the node: it was not tried yet."""
-        before = self.asked.pop(node, None)
-        is_new = before is None and not set(edges) <= self.edges
-        if is_new:
-            self.asked[node] = edges
+    def ask(self, node: str, choices: Sequence[list[Edge]]) -> bool:
+        """Whether knowing more may help the node: there is a choice of edges that was not tried yet, which is
+        taken in place of the one before."""
+        self.asked.pop(node, None)
         self._changed()
-        return is_new
+        tried = self.tried.get(node, 0)
+        for number in range(tried, len(choices)):
+            self.tried[node] = number + 1
+            if not set(choices[number]) <= self.edges:
+                self.asked[node] = choices[number]
+                self._changed()
+                return True
+        return False
 
     def give_up(self, edges: set[Edge]) -> dict[str, str]:
         """These values change too often: the nodes that depend on them go to the host."""

@@ -20,7 +20,7 @@ from headrace.devices.binding import HANDLE, Binding, plain
 from headrace.devices.region_slots import Given, RegionSlots
 from headrace.devices.verify import Change, verify_region, verifying
 from headrace.ops.declaration.resources import Slot
-from headrace.plan.plan import Edge, is_handle
+from headrace.plan.plan import Edge
 from headrace.runtime.step import Step
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class RegionUnit:
         self.writes = [registers[e] for e in made]
         self.dead: list[int] = []
         self._last: tuple[Key, Binding] | None = None
+        self.is_second = bool(program.declined)  # the piece has run: what is left of it need not be tried out
 
     @property
     def binding(self) -> Binding | None:
@@ -111,6 +112,7 @@ class RegionUnit:
         if not isinstance(action, Run):
             return None
         binding: Binding = action.program
+        self.machine.programs.used(key)
         self._last = key, binding
         return binding
 
@@ -119,8 +121,13 @@ class RegionUnit:
         numbers = sum(map(prod, sizes))
         while True:
             key, values = self._key(arrays, sizes)
-            action = self.machine.asked(key, numbers)
-            if isinstance(action, Compile):
+            asked = sizes[: len(self.inputs)], values
+            self.compiled.opens_unknown = self.is_second and numbers <= self.machine.light
+            is_ready = self.compiled.opens_unknown or self.compiled.is_other_size(*asked)
+            action = self.machine.asked(key, numbers, is_ready)
+            if action is Do.INTERPRET:
+                self.compiled.note(*asked)
+            elif isinstance(action, Compile):
                 action = self._make(key, sizes, values, slots, cancel)
             if action is not Do.LOOK:
                 return key, action
@@ -142,10 +149,12 @@ class RegionUnit:
         try:
             found = self.compiled.compile(key, types, cancel, values)
         except Declined as refusal:
-            deciding = {n: region.deciding(n, self.program.plan, sizes) for n in refusal.reasons}
+            plan, asked = self.program.plan, refusal.asked
+            deciding = {n: region.deciding(n, asked.get(n, ()), plan, sizes) for n in refusal.reasons}
             return self.machine.declined(refusal.reasons, deciding)
         if found is None:
             return self.machine.broken(key)
+        self.machine.is_open = bool(self.compiled.open) and not self.compiled.is_closed
         results = found.program.results
         places = zip(region.outputs, found.outputs)
         few = [e for e, place in places if isinstance(place, int) and results[place].is_few]
@@ -178,27 +187,17 @@ class RegionUnit:
         return slots.slots[self.slots.keys.index(key)].value
 
     def deliver(self, outputs: list[Any], registers: list[Any], step: Step) -> None:
-        for edge, register, value in zip(self.region.outputs, self.outputs, outputs):
-            if value is not HANDLE:
-                registers[register] = value
-                continue
-            node = self.program.plan.nodes[edge.node]
-            if node.inputs:  # a reference passed on
-                source = next(e for e in node.inputs if is_handle(self.program.plan.dtype(e)))
-                registers[register] = self._reference(source, registers, step)
-            else:
-                registers[register] = self.program.kernel(node)([], step)[0]
+        for place, (register, value) in enumerate(zip(self.outputs, outputs)):
+            registers[register] = value if value is not HANDLE else self._reference(place, registers, step)
 
-    def _reference(self, edge: Edge, registers: list[Any], step: Step) -> Any:
-        """What a reference that is passed on inside of the region leads to."""
-        node = self.program.plan.nodes[edge.node]
-        register = self.program.registers[edge]
-        if registers[register] is not None:
-            return registers[register]
-        if not node.inputs:
-            return self.program.kernel(node)([], step)[0]
-        source = next(e for e in node.inputs if is_handle(self.program.plan.dtype(e)))
-        return self._reference(source, registers, step)
+    def _reference(self, place: int, registers: list[Any], step: Step) -> Any:
+        """The reference or handle that is this output: that of the variable which the program names."""
+        assert self.binding is not None
+        key: Any = self.binding.outputs[place]
+        source = self.slots.sources[self.slots.keys.index(key)]
+        if isinstance(source, Edge):
+            return registers[self.program.registers[source]]
+        return self.program.kernel(source)([], step)[0]
 
     # -- the reference -----------------------------------------------------------------------
     def interpret(self, registers: list[Any], step: Step, change: Change | None = None) -> None:

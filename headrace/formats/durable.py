@@ -14,7 +14,7 @@ import re
 import socket
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO, Any
 
@@ -93,7 +93,7 @@ def make_folder(path: str) -> None:
     """Make the folder of `path` where it is missing; the one around it must exist, as in TF."""
     folder = os.path.dirname(path)
     if folder and not os.path.exists(folder):
-        with files.translated(path):
+        with files.translated(path), suppress(FileExistsError):  # tasks that save shards make it at once
             os.mkdir(folder)
 
 

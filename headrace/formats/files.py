@@ -14,9 +14,23 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from headrace.core import errors
+
+fence: ContextVar[tuple[str, ...]] = ContextVar("fence", default=())  # the only folders to touch, if any
+
+
+@contextmanager
+def fenced(folders: tuple[str, ...]) -> Iterator[None]:
+    """Inside, paths that do not lead into one of the folders are refused; none means: no fence."""
+    before = fence.set(folders)
+    try:
+        yield
+    finally:
+        fence.reset(before)
+
 
 _KINDS: dict[int, type[Any]] = {
     errno.ENOENT: errors.NotFoundError,
@@ -50,13 +64,24 @@ def local(path: Any) -> str:
     """A path as the system understands it."""
     text = _text(path)
     if text.startswith("file://"):
-        return text[len("file://") :]
+        return _inside(text[len("file://") :])
     scheme, separator, _ = text.partition("://")
     if separator and scheme.isalnum():
         raise errors.UnimplementedError(
             None, None, f"File system scheme '{scheme}' not implemented (file: '{text}')"
         )
-    return text
+    return _inside(text)
+
+
+def _inside(path: str) -> str:
+    folders = fence.get()
+    if folders:
+        real = os.path.realpath(path)
+        if not any(real == folder or real.startswith(folder.rstrip("/") + "/") for folder in folders):
+            raise errors.PermissionDeniedError(
+                None, None, f"{path}; only files in {', '.join(folders)} may be used here"
+            )
+    return path
 
 
 class FileStatistics:

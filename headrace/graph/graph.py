@@ -58,6 +58,7 @@ class Graph(Collections, Contexts):
         self._functions: dict[str, Any] = {}
         self._container = ""
         self._seed: int | None = None
+        self._seed_used = False  # stood in for that of an op
         self._finalized = False
         self._mutations = 0
         self._scoped: dict[Any, Any] = {}  # objects that live as long as the graph
@@ -126,7 +127,7 @@ class Graph(Collections, Contexts):
     def _settle(self, node: Node, stacks: Stacks, own: Local) -> None:
         """What scopes around a new node ask of it."""
         if own.context is not None:
-            node._control_flow_context = own.context
+            node._set_control_flow_context(own.context)
             own.context.AddOp(node)
         if stacks.colocation:
             self._colocate(node, stacks.colocation)
@@ -218,6 +219,10 @@ class Graph(Collections, Contexts):
     @property
     def building_function(self) -> bool:
         return False
+
+    @property
+    def _building_function(self) -> bool:
+        return self.building_function
 
     def as_default(self) -> Any:
         return defaults.default_graph(self)

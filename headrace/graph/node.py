@@ -52,6 +52,9 @@ class Node:
         self.attrs, self.origin, self.number = attrs, origin, number
         self._inputs = InputList(inputs, input_types)
         self._control_inputs = list(control_inputs)
+        self._waiters: dict[Node, None] = {}  # nodes that have this one as a control input
+        for source in self._control_inputs:
+            source._waiters[self] = None
         self.users: dict[Node, None] = {}  # nodes that take an output of this one, in order
         self._device = ""
         self._control_flow_context: Any = None
@@ -88,7 +91,7 @@ class Node:
 
     @property
     def _control_outputs(self) -> list[Node]:
-        return [n for n in self.graph.get_operations() if self in n._control_inputs]
+        return sorted((n for n in self._waiters if self in n._control_inputs), key=lambda n: n.number)
 
     @property
     def traceback(self) -> list[tuple[str, int, str, str]]:
@@ -131,6 +134,8 @@ class Node:
 
     def _set_control_flow_context(self, context: Any) -> None:
         self._control_flow_context = context
+        if context is not None:
+            context.has_nodes()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
         """Redirect one input: the back edge of a loop is made this way."""
@@ -162,12 +167,17 @@ class Node:
         self._add_control_inputs([node])
 
     def _add_control_inputs(self, nodes: Sequence[Node]) -> None:
+        known = set(self._control_inputs)
         for node in nodes:
-            if node not in self._control_inputs:
+            if node not in known:
+                known.add(node)
                 self._control_inputs.append(node)
+                node._waiters[self] = None
         self.graph.touch()
 
     def _remove_all_control_inputs(self) -> None:
+        for node in self._control_inputs:
+            node._waiters.pop(self, None)
         self._control_inputs.clear()
         self.graph.touch()
 

@@ -95,7 +95,7 @@ def _lookup_in_parts(
     count = len(parts)
     graph = get_default_graph()
     flat: Any = array.reshape(ids, [-1])
-    places = range_(0, array.size(flat), 1)
+    places = range_(0, array.size(flat), 1, name="range")
     owners, local = _owners(parts, flat, strategy)
     owners = cast(owners, dtypes.int32)
     ids_of = partition.dynamic_partition(local, owners, num_partitions=count)

@@ -94,6 +94,8 @@ def zero_states(state_size: Any, batch_size: Any, dtype: Any) -> Any:
 
     def make(size: Any) -> Tensor:
         state = zeros(joined_sizes(batch_size, size), dtype=dtype)
+        for sizes, word in ((batch_size, "prefix"), (size, "suffix")):
+            _vector(sizes, word)  # 1.15 makes these nodes twice, and later names count them
         state.set_shape(static_sizes(batch_size, size))
         return state
 

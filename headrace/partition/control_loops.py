@@ -87,6 +87,7 @@ class Loop:
 
 
 def loops_of(plan: Plan, frames: Frames) -> dict[Path, Loop]:
+    """The loops of a plan by frame: condition, one of the Enters, and whether they repeat at all."""
     found: dict[Path, Loop] = {}
     for node in plan.nodes.values():
         path = frames.gives[node.name]
@@ -138,6 +139,8 @@ class ControlLoops:
         return self._make(path, device) if found is None else found
 
     def _make(self, path: Path, device: str) -> str:
+        """A control loop: a truth goes around, driven by the condition that is received from the device that
+        has it. A frame that does not repeat needs only its Enter."""
         loop = self.loops[path]
         assert loop.entrance is not None, "a frame is entered"
         name = f"{'/'.join(path)}/_control_{slug(device)}"
@@ -181,6 +184,7 @@ class ControlLoops:
         outputs: tuple[Output, ...] = (_TRUTH,),
         typed: bool = True,
     ) -> Edge:
+        """Add a node of the control loop, at the place of `like`."""
         own = {"T": dtypes.bool_} if typed else {}
         types = tuple(dtypes.bool_ for _ in inputs)
         node = PlanNode(

@@ -17,13 +17,15 @@ import numpy as np
 
 from headrace.core import dtypes, options
 from headrace.core.dtypes import DType
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import Shape, make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
 from headrace.ops.control.transfer import as_attribute, recv, send
+from headrace.ops.declaration.traits import BLOCKING, CONSTANT, CONTROL_FLOW, DEFERRED, ENTER
+from headrace.ops.math.cast import cast
 from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug
 from headrace.plan.frames import Path, frames_of
-from headrace.plan.guards import ALIVE_IF, SAME_AS, Guard, Guards, to_text
+from headrace.plan.guards import ALIVE_IF, AT_ONCE, SAME_AS, Guard, Guards, to_text
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 
@@ -37,10 +39,11 @@ class Piece:
     fetches: tuple[int, ...]
 
 
-def split(plan: Plan, incarnations: Mapping[str, int] | None = None) -> list[Piece]:
+def split(plan: Plan, incarnations: Mapping[str, int] | None = None, halves: bool = False) -> list[Piece]:
     """One piece per device; a plan on one device is the only piece, as it is.  `incarnations` of devices in
-    other processes are part of the keys: a value for a task that has gone reaches nobody else."""
-    pieces = _pieces(plan, incarnations or {})
+    other processes are part of the keys: a value for a task that has gone reaches nobody else.  `halves`:
+    float32 goes from task to task as bfloat16, its lower bits cut off, as in TF."""
+    pieces = _pieces(plan, incarnations or {}, halves)
     if "pieces" in options.shown():
         options.show("pieces", describe(pieces))
     return pieces
@@ -56,18 +59,18 @@ def describe(pieces: list[Piece]) -> str:
     return "\n".join(lines)
 
 
-def _pieces(plan: Plan, incarnations: Mapping[str, int]) -> list[Piece]:
+def _pieces(plan: Plan, incarnations: Mapping[str, int], halves: bool) -> list[Piece]:
     devices = list(dict.fromkeys(n.device for n in plan.nodes.values()))
     if len(devices) <= 1:
         device = devices[0] if devices else ""
         everything = tuple(range(len(plan.feeds))), tuple(range(len(plan.fetches)))
         return [Piece(device, plan, *everything)]
-    return _Cutter(localized(plan), incarnations).pieces()
+    return _Cutter(localized(plan), incarnations, halves).pieces()
 
 
 class _Cutter:
-    def __init__(self, plan: Plan, incarnations: Mapping[str, int]) -> None:
-        self.plan, self.incarnations = plan, incarnations
+    def __init__(self, plan: Plan, incarnations: Mapping[str, int], halves: bool) -> None:
+        self.plan, self.incarnations, self.halves = plan, incarnations, halves
         self.frames = frames_of(plan)
         self.guards = Guards(is_lenient=True)
         for node in plan.nodes.values():
@@ -77,6 +80,8 @@ class _Cutter:
         self.signals: dict[tuple[str, str], str] = {}  # (node, device) -> Recv of its signal
         self.sends: dict[str, list[str]] = {}
         self.loops = loops_of(plan, self.frames)
+        self.origins = _origins(plan)
+        self.carriers = _carriers(plan)
         self.control = ControlLoops(self.loops, self._add, self._local)
 
     def pieces(self) -> list[Piece]:
@@ -115,16 +120,29 @@ class _Cutter:
         source = self.plan.nodes[edge.node]
         if source.device == device:
             return edge
+        if _is_copied(source):
+            return self._copy(source, device)
         waits = self._beat(edge.node, device)
         if (edge, device) not in self.received:
             guard = self.guards.of_edge(edge)
             self.received[edge, device] = self._transfer(edge, source, device, waits, guard)
         return self.received[edge, device]
 
+    def _copy(self, constant: PlanNode, device: str) -> Edge:
+        """A small constant has no need to travel."""
+        name = f"{constant.name}/_on_{slug(device)}"
+        self._add(replace(constant, name=name, device=device))
+        return Edge(name, 0)
+
     def _signal(self, name: str, device: str) -> str:
+        """The node on `device` for whose end a node there waits: an empty value travels.  A value that
+        travels anyway (a carrier) says it as well."""
         source = self.plan.nodes[name]
         if source.device == device:
             return name
+        carrier = self.carriers.get((name, device))
+        if carrier is not None:
+            return self._local(carrier, device).node
         if (name, device) not in self.signals:
             empty = Literal(np.zeros(0, np.float32), dtypes.float32)
             marker = PlanNode(
@@ -140,6 +158,7 @@ class _Cutter:
                 source.number,
             )
             self._add(marker)
+            self.origins[marker.name] = self.origins[name]
             waits = self._beat(name, device)
             guard = self.guards.of[name]
             arrived = self._transfer(Edge(marker.name, 0), marker, device, waits, guard)
@@ -151,6 +170,16 @@ class _Cutter:
         path = self.frames.gives[name]
         return (self.control.beat(path, device),) if path else ()
 
+    def _beat_of_entrance(self, source: PlanNode) -> tuple[str, ...]:
+        """What makes the iterations exist in which a Send repeats the reference that entered a loop:
+        that value needs none of them."""
+        if ENTER not in source.op.traits:
+            return ()
+        condition = self.loops[self.frames.gives[source.name]].condition
+        if condition is not None and condition.device == source.device:
+            return ()
+        return self._beat(source.name, source.device)
+
     def _transfer(
         self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...], guard: Guard
     ) -> Edge:
@@ -158,6 +187,10 @@ class _Cutter:
         output = source.outputs[edge.index]
         dtype = output.dtype.base
         label = f"{edge.node}_{edge.index}/_to_{slug(device)}"
+        is_value = edge.node in self.plan.nodes and ENTER not in source.op.traits
+        if self.halves and dtype is dtypes.float32 and is_value:
+            if _task(source.device) != _task(device):
+                return self._halved(edge, source, device, waits, guard, label)
         ends = {
             "tensor_name": f"edge_{edge.node}_{edge.index}",
             "send_device": source.device,
@@ -169,7 +202,7 @@ class _Cutter:
             f"{label}_send",
             send,
             (edge,),
-            (),
+            self._beat_of_entrance(source),
             {"T": dtype} | ends,
             (),
             (dtype,),
@@ -182,7 +215,10 @@ class _Cutter:
             recv,
             (),
             waits,
-            {"tensor_type": dtype, ALIVE_IF: to_text(guard)} | self._same(edge, dtype) | ends,
+            {"tensor_type": dtype, ALIVE_IF: to_text(guard)}
+            | self._same(edge, dtype)
+            | self._promptness(edge, source, device, waits, guard)
+            | ends,
             (Output(dtype, output.shape),),
             (),
             device,
@@ -193,6 +229,39 @@ class _Cutter:
         self._add(receiver)
         self.sends.setdefault(source.device, []).append(sender.name)
         return Edge(receiver.name, 0)
+
+    def _halved(
+        self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...], guard: Guard, label: str
+    ) -> Edge:
+        """The same by way of bfloat16."""
+        shape = source.outputs[edge.index].shape
+        narrow = self._cast(f"{label}_narrow", edge, shape, dtypes.float32, dtypes.bfloat16, source)
+        self.origins[narrow.name] = self.origins[edge.node]
+        arrived = self._transfer(Edge(narrow.name, 0), narrow, device, waits, guard)
+        there = replace(source, device=device)
+        wide = self._cast(f"{label}_wide", arrived, shape, dtypes.bfloat16, dtypes.float32, there)
+        return Edge(wide.name, 0)
+
+    def _cast(self, name: str, edge: Edge, shape: Shape, old: DType, new: DType, like: PlanNode) -> PlanNode:
+        attrs = {"SrcT": old, "DstT": new, "Truncate": new is dtypes.bfloat16}
+        outputs = (Output(new, shape),)
+        node = PlanNode(
+            name, cast, (edge,), (), attrs, outputs, (old,), like.device, like.origins, like.number
+        )
+        self._add(node)
+        return node
+
+    def _promptness(
+        self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...], guard: Guard
+    ) -> dict[str, bool]:
+        """Whether a value of another task waits for nothing, and needs no task but its own.  One that needs a
+        third task may come to wait for the receiver: what waits for several such values waits for all of
+        them, and two tasks that send each other what they have after the first would never begin (a sharded
+        restore)."""
+        sender = _task(source.device)
+        if waits or guard or sender == _task(device) or self.origins.get(edge.node, _LATER) != {sender}:
+            return {}
+        return {AT_ONCE: True}
 
     def _same(self, edge: Edge, dtype: DType) -> dict[str, str]:
         """Which predicate a truth value is, past identities."""
@@ -214,3 +283,41 @@ class _Cutter:
             functions=plan.functions,
         )
         return Piece(device, part, feeds, fetches)
+
+
+def _task(device: str) -> str:
+    return device.partition("/device:")[0]
+
+
+def _is_copied(node: PlanNode) -> bool:
+    if CONSTANT not in node.op.traits or node.inputs or node.control:
+        return False
+    value = node.attrs.get("value")
+    return isinstance(value, Literal) and value.array.nbytes <= COPIED and value.array.dtype.kind != "O"
+
+
+def _carriers(plan: Plan) -> dict[tuple[str, str], Edge]:
+    """(node, device) -> a value of the node that goes there: who waits there for the node waits for that."""
+    found: dict[tuple[str, str], Edge] = {}
+    for node in plan.nodes.values():
+        for edge in node.inputs:
+            source = plan.nodes[edge.node]
+            crosses = source.device != node.device and not _is_copied(source)
+            if crosses and CONTROL_FLOW not in source.op.traits:
+                found.setdefault((edge.node, node.device), edge)
+    return found
+
+
+def _origins(plan: Plan) -> dict[str, frozenset[str | None]]:
+    """The tasks that each node depends on; None among them: it may wait, or be dead, or come again."""
+    found: dict[str, frozenset[str | None]] = {}
+    for node in plan.nodes.values():
+        sources = {*(e.node for e in node.inputs), *node.control}
+        own = {_task(node.device)} | ({None} if node.op.traits & _UNSURE else set())
+        found[node.name] = frozenset(own).union(*(found.get(s, _LATER) for s in sources))
+    return found
+
+
+COPIED = 1024  # bytes of a constant that is rather copied than sent
+_UNSURE = frozenset({BLOCKING, DEFERRED, CONTROL_FLOW})
+_LATER: frozenset[str | None] = frozenset({None})  # the end of a loop, which its beginning needs

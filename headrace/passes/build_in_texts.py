@@ -26,6 +26,7 @@ def build_in_texts(plan: Plan) -> Plan:
 
 
 def _said(plan: Plan, node: PlanNode) -> PlanNode:
+    """The assertion with its constant texts built in; only what changes stays an input."""
     limit = node.attrs["summarize"]
     sources = [_constant(plan, e) for e in node.inputs]
     # The condition stays, even a known one: it is an edge that says whether the node runs at all.

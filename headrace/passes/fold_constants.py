@@ -24,6 +24,8 @@ LIMIT = 10 << 20  # bytes of one folded value
 
 @flushing
 def fold_constants(plan: Plan) -> Plan:
+    """Replace nodes whose inputs are all constants by their values, in the plan's order, so that one folded
+    node folds the next."""
     known: dict[Edge, Any] = {}
     nodes: list[PlanNode] = []
     replaced: dict[Edge, Edge] = {}
@@ -80,6 +82,8 @@ def _constant(node: PlanNode, name: str, value: Any, index: int) -> PlanNode:
 
 
 def _values(plan: Plan, node: PlanNode, known: dict[Edge, Any]) -> list[Any] | None:
+    """What the node gives, or None: it may not be folded, fails (in its own place, when it runs), or is too
+    large to be kept in a plan."""
     op = node.op
     if (
         op.reference is None

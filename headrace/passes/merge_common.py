@@ -12,6 +12,7 @@ _NEVER = frozenset({CONTROL_FLOW, DIFFERENT_EACH_TIME, HOST, SOURCE})
 
 
 def merge_common(plan: Plan) -> Plan:
+    """Let the first of equal nodes stand for the others."""
     waited_for = {name for n in plan.nodes.values() for name in n.control}
     first: dict[Any, str] = {}
 

@@ -90,6 +90,7 @@ class _Merger:
         return [] if shape.rank is None else list(shape.as_list())
 
     def merged(self, total: PlanNode, products: list[PlanNode]) -> PlanNode:
+        """One product in place of a sum of them: left operands side by side, right ones too."""
         axis = f"{total.name}/_axis"
         zero = np.zeros((), np.int32)
         self.nodes[axis] = replace(

@@ -44,6 +44,7 @@ class _Guards:
                 self.users.setdefault(name, set()).add(node.name)
 
     def visit(self, merge: PlanNode) -> None:
+        """Open the conditional that ends in this Merge, if it only guards assertions: they run anyway."""
         pred = self._merged_pred(merge)
         if pred is None:
             return

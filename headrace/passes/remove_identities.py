@@ -15,6 +15,7 @@ _STARTS = frozenset({SWITCH, MERGE, ENTER})
 
 
 def remove_identities(plan: Plan) -> Plan:
+    """Let the users of an identity use its input, where nobody waits for the identity itself."""
     waited_for = {name for n in plan.nodes.values() for name in n.control}
 
     @rule()

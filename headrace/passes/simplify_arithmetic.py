@@ -85,8 +85,8 @@ def double_negation(match: Match) -> Any:
 
 @rule(reshape)
 def reshape_to_itself(match: Match) -> Any:
-    """reshape(x, shape of x) -> x"""
-    return _plain(match, 0)
+    """reshape(x, shape of x) -> x   (a shape that is computed may turn out to be another one: an error)"""
+    return _plain(match, 0) if match.constant(match.inputs[1]) is not None else None
 
 
 @rule(transpose)

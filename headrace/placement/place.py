@@ -104,6 +104,7 @@ def _impossible(
     devices: Sequence[str],
     able: Sequence[tuple[str, DeviceSpec]] | None = None,
 ) -> InvalidArgumentError:
+    """The error: no such device, or none of its kind that can run the op."""
     node = next((n for n in members if n.device), members[0])
     if able is not None and any(request.matches(parse(name)) for name in devices):
         kinds = ", ".join(sorted({spec.device_type or "" for _, spec in able})) or "none"

@@ -18,6 +18,7 @@ from headrace.plan.plan import Edge, PlanNode
 Guard = tuple[tuple[Edge, int], ...]
 
 ALIVE_IF = "_alive_if"  # of a Recv: the guard of what it receives: "cond/pred_id:0=1 ..."
+AT_ONCE = "_at_once"  # of a Recv: what it receives waits for nothing; it is on its way when the step begins
 SAME_AS = "_same_as"  # of a Recv: the predicate that it receives: "cond/pred_id:0"
 _UNKNOWN = -1  # the output that stands for a node's own, unknown condition
 

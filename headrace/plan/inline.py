@@ -36,7 +36,7 @@ from headrace.plan.prune import prune
 
 function_gradient = late("headrace.autodiff.function_gradient")  # few plans need it
 
-_CALLS = frozenset({calls.partitioned_call, calls.stateful_partitioned_call, calls.remote_call})
+_CALLS = frozenset({calls.partitioned_call, calls.stateful_partitioned_call})
 _IFS = frozenset({calls.if_, calls.stateless_if})
 _WHILES = frozenset({calls.while_, calls.stateless_while})
 _EXPANDED = _CALLS | _IFS | _WHILES | {calls.case, calls.symbolic_gradient}
@@ -65,6 +65,8 @@ class _Inliner:
         self.targets: list[str] = []
         self.outputs: dict[Edge, Output] = {}
         self.names = set(plan.nodes)
+        self.number = 0  # of the user's node that is replaced
+        self.numbers: dict[str, int] = {}  # of every node: a body stands in the place of its call
 
     def run(self) -> Plan:
         """Every call replaced by the body of its function, until none is left that can be."""
@@ -73,10 +75,11 @@ class _Inliner:
             self._note(node)
         strict = any(CONTROL_FLOW in n.op.traits for n in plan.nodes.values())
         for node in plan.nodes.values():
+            self.number = node.number
             self._visit(node, (), strict)
+        made = sorted(self.nodes.values(), key=lambda n: self.numbers[n.name])
         nodes = [
-            replace(n, inputs=tuple(map(self._resolved, n.inputs)), number=i)
-            for i, n in enumerate(self.nodes.values())
+            replace(n, inputs=tuple(map(self._resolved, n.inputs)), number=i) for i, n in enumerate(made)
         ]
         return plan.rebuilt(
             nodes,
@@ -96,7 +99,7 @@ class _Inliner:
 
     def _add(self, node: PlanNode) -> None:
         self._note(node)
-        self.nodes[node.name] = node
+        self.nodes[node.name], self.numbers[node.name] = node, self.number
 
     def _output(self, edge: Edge) -> Output:
         return self.outputs[self._resolved(edge)]
@@ -130,7 +133,6 @@ class _Inliner:
         if function is None:
             f = node.attrs["f"]
             function, attrs = self._function(f.name), dict(f.attrs)
-            inputs = inputs[1:] if node.op is calls.remote_call else inputs
         if function.name in chain or not function.is_inlined or node.attrs.get("_noinline"):
             return False
         body = function.body_graph(attrs)

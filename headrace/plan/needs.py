@@ -6,8 +6,9 @@ same iteration of the same frame, and are dead or alive together: they may run a
 
 A source is a node that may wait (Recv, a queue), a side of a condition, what enters a frame, and every
 Merge, Exit and NextIteration: behind these three stands their own bit alone, since they are alive
-where some of what they depend on is dead.  A set that goes through a source always gets a bit that it
-did not have: so no path leads from a group of equal sets through a source back into it.
+where some of what they depend on is dead.  Recvs whose values wait for nothing are one
+source.  A set that goes through a source always gets a bit that it did not have: so no path leads from a
+group of equal sets through a source back into it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED, ENTER, SWITCH
+from headrace.plan.guards import AT_ONCE
 from headrace.plan.plan import Edge, Plan, PlanNode
 
 WAITS = frozenset({BLOCKING, DEFERRED})
@@ -53,6 +55,8 @@ class Needs:
         if ENTER in traits:
             # Values that enter a frame together are one source.
             return self._bit((ENTER, node.attrs["frame_name"], node.attrs["is_constant"], need))
+        if node.attrs.get(AT_ONCE) and not node.control:
+            return self._bit(AT_ONCE)  # these come together: what needs some of them may wait for all
         if SWITCH in traits or traits & WAITS:
             return need | self._bit(node.name)
         return self._bit(node.name) if CONTROL_FLOW in traits else need

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from headrace.ops.array.source import placeholder
 from headrace.ops.control.transfer import SENDS
-from headrace.ops.declaration.traits import CONSTANT, CONTROL_FLOW, VARIABLE
+from headrace.ops.declaration.traits import CONSTANT, CONTROL_FLOW, IDENTITY, READS, VARIABLE
 from headrace.plan.delays import delayed, is_heavy
 from headrace.plan.needs import WAITS, Needs
 from headrace.plan.plan import Edge, Output, Plan, PlanNode
@@ -65,8 +65,12 @@ class _Segments:
             for source in {*(e.node for e in node.inputs), *node.control}:
                 users.setdefault(source, set()).add(group.get(node.name))
         kept = {*self.plan.targets, *(e.node for e in self.plan.fetches)}
+        sent = {n.inputs[0].node for n in self.alone.values() if n.op in SENDS}
         for node in self.members.pop(0, []):
             used = users.get(node.name, set())
+            if node.name in sent and used == {None} and self._gives_on(node):
+                self.alone[node.name] = node
+                continue
             needs = used | self._others(node, group) if self._is_read(node) else {0}
             need = needs.pop() if len(needs) == 1 and node.name not in kept else 0
             self.members.setdefault(need or 0, []).append(node)
@@ -75,6 +79,10 @@ class _Segments:
 
     def _is_read(self, node: PlanNode) -> bool:
         return not node.control and [e.node in self.free for e in node.inputs] == [True]
+
+    def _gives_on(self, node: PlanNode) -> bool:
+        """Reads a variable, for transfers alone: a program would copy what a kernel only passes on."""
+        return self._is_read(node) and bool(node.op.traits & {IDENTITY, READS})
 
     def _others(self, read: PlanNode, group: dict[str, int]) -> set[int | None]:
         """The segments of the other nodes that touch the variable, but for reads."""

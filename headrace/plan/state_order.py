@@ -6,9 +6,8 @@ A straight plan on one device runs in its order anyway and is left alone.  Elsew
 another, nodes that wait for a queue) the result would depend on who is quicker.
 
 A loop or a branch is one access of all that is touched inside: others wait for what comes out of it, and
-what goes into it waits for others.  A pair stays open where an edge would make a cycle, and where the
-first waits for a queue while the second leads to one: it may be what the first waits for, unless it is
-behind the same wait itself.
+what goes into it waits for others.  A pair stays open where an edge would make a cycle, or could make the
+step wait for itself (plan.deadlocks).
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from headrace.ops.array.source import identity
-from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, DEFERRED, ENTER, EXIT, SWITCH, VARIABLE
+from headrace.ops.declaration.traits import CONTROL_FLOW, ENTER, EXIT, SWITCH, VARIABLE
+from headrace.plan.deadlocks import WAITS, Deadlocks
 from headrace.plan.frames import frames_of
 from headrace.plan.guards import Guards, Unstructured
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_handle
 
 Variable = tuple[str, ...]  # names what a reference or a handle leads to
 _IS_VARIABLE = 3  # device, container, name; of a queue, say, it is the node alone
-_WAITS = frozenset({BLOCKING, DEFERRED})
 
 
 def variables_of(plan: Plan) -> dict[Edge, Variable]:
@@ -48,13 +47,23 @@ def order_state(plan: Plan) -> Plan:
     free to choose: with several devices, or where something waits.  Only nodes that certainly
     run are ordered: waiting for one on an untaken branch would make its follower dead."""
     several = len({n.device for n in plan.nodes.values()}) > 1
-    if not several and not any(n.op.traits & _WAITS for n in plan.nodes.values()):
+    if not several and not any(n.op.traits & WAITS for n in plan.nodes.values()):
         return plan
     try:
         accesses = _accesses(plan)
     except Unstructured:
         return plan  # primitives that are no loops and branches: who is quicker is first
     return _Order(plan).run(accesses)
+
+
+def is_open_inside(plan: Plan) -> bool:
+    """Whether loops or branches touch, inside, a variable that the plan writes: no edge orders that."""
+    try:
+        accesses = _accesses(plan)
+    except Unstructured:
+        return True
+    written = {v for a in accesses for v, writes in a.writes.items() if writes}
+    return any(a.is_unit and not written.isdisjoint(a.writes) for a in accesses)
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +74,7 @@ class _Access:
     exits: list[str] = field(default_factory=list)  # nodes that others may wait for
     writes: dict[Variable, bool] = field(default_factory=dict)
     hides: dict[Variable, list[_Access]] = field(default_factory=dict)  # whoever waits for it, for these
+    is_unit: bool = False  # a loop or a branch
 
 
 def _accesses(plan: Plan) -> list[_Access]:
@@ -78,7 +88,7 @@ def _accesses(plan: Plan) -> list[_Access]:
         access = _Access([node.name], [node.name]) if unit is None else units.get(unit.key)
         if access is None:
             assert unit is not None
-            access = units[unit.key] = _Access(unit.entries, unit.exits)
+            access = units[unit.key] = _Access(unit.entries, unit.exits, is_unit=True)
             found.append(access)  # in the place of its first node: the last may stand anywhere
         touched = {variables[e] for e in node.inputs if e in variables}
         for variable in touched if VARIABLE not in node.op.traits else ():
@@ -135,11 +145,11 @@ class _Order:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.waits, self.early = _around_waits(plan)
         self.users: dict[str, set[str]] = {}
         for node in plan.nodes.values():
             for name in _sources(node):
                 self.users.setdefault(name, set()).add(node.name)
+        self.deadlocks = Deadlocks(plan, self.users, variables_of(plan))
         self.news: dict[str, list[str]] = {}
         self.markers: dict[str, PlanNode] = {}
 
@@ -212,10 +222,10 @@ class _Order:
         if any(self._leads(name, source) for source, name in pairs):
             return False
         for source, name in pairs:
-            is_risky = name in self.early and self.waits[source] & ~self.waits[name]
-            if not is_risky and source not in _sources(self.plan.nodes[name]):
+            is_there = source in _sources(self.plan.nodes[name])
+            if not is_there and not self.deadlocks.is_risky(source, name):
                 self.news.setdefault(name, []).append(source)
-                self.users.setdefault(source, set()).add(name)
+                self.deadlocks.add(source, name)
         return True
 
     def _leads(self, name: str, to: str) -> bool:
@@ -229,26 +239,6 @@ class _Order:
             seen |= news
             stack += news
         return False
-
-
-def _around_waits(plan: Plan) -> tuple[dict[str, int], set[str]]:
-    """For every node, those that may wait and that it is or is behind, as bits; and the nodes that lead to
-    one."""
-    waits: dict[str, int] = {}
-    count = 0
-    for node in plan.nodes.values():
-        bits = 0
-        for name in _sources(node):
-            bits |= waits.get(name, 0)  # a loop's back edge comes from a node that is not there yet
-        if node.op.traits & _WAITS:
-            bits |= 1 << count
-            count += 1
-        waits[node.name] = bits
-    early: set[str] = set()
-    for node in reversed(list(plan.nodes.values())):
-        if node.op.traits & _WAITS or node.name in early:
-            early |= _sources(node)
-    return waits, early
 
 
 def _sources(node: PlanNode) -> set[str]:

@@ -95,6 +95,18 @@ class _Structure:
         self.guards = Guards(self.is_partial)
         for node in self.sorted(self.nodes.values()):
             self.guards.add(node)
+        self.inside: dict[Path, dict[str, None]] = {}  # the nodes of each frame
+        self.ends: dict[Path, list[str]] = {}  # its Exits
+        self.users: dict[str, dict[str, None]] = {}  # who needs a node, as data or as control
+        for node in self.nodes.values():
+            self.inside.setdefault(self.gives[node.name], {})[node.name] = None
+            if EXIT in node.op.traits:
+                self.ends.setdefault(self.takes[node.name], []).append(node.name)
+            self._note_users(node)
+
+    def _note_users(self, node: PlanNode) -> None:
+        for source in (*(e.node for e in node.inputs), *node.control):
+            self.users.setdefault(source, {})[node.name] = None
 
     def _prepare(self, node: PlanNode) -> None:
         """Variables are outside of all loops: a name is not computed. Primitives that are given a
@@ -226,8 +238,8 @@ class _Structure:
     # -- one loop ----------------------------------------------------------------------------
     def fold(self, path: Path) -> None:
         """Put a node in the place of a frame."""
-        inside = self.sorted(n for n in self.nodes.values() if self.gives[n.name] == path)
-        exits = [n for n in self.nodes.values() if EXIT in n.op.traits and self.takes[n.name] == path]
+        inside = self.sorted(self.nodes[name] for name in self.inside.get(path, ()))
+        exits = [self.nodes[name] for name in self.ends.get(path, ())]
         variables = self._variables(inside)
         condition = self._condition(inside)
         guards, merges = self.guards, {v.merge.name for v in variables}
@@ -298,7 +310,7 @@ class _Structure:
         nothing is computed twice.  Constants are copied into the body instead: they are cheaper
         to have twice than to pass."""
         pred = Edge(condition.name, 0)
-        block.alias[pred] = condition.inputs[0]
+        block.rename(pred, condition.inputs[0])
         first = self._before(block, names, condition, pred, base)
         head = block.straight([n for n in names if n in first], base)
         tail = block.straight([n for n in names if n not in first], base | {(pred, 1)})
@@ -393,15 +405,19 @@ class _Structure:
         self.position[node.name] = min(self.position[name] for name in gone)
         self.takes[node.name] = self.gives[node.name] = path[:-1]
         self.renamed |= renamed
-        left = {name: n for name, n in self.nodes.items() if name not in gone}
-        changed = {node.name: node}
-        for n in left.values():
-            if not (renamed.keys().isdisjoint(n.inputs) and gone.isdisjoint(n.control)):
-                inputs = tuple(renamed.get(e, e) for e in n.inputs)
-                control = tuple(dict.fromkeys(node.name if c in gone else c for c in n.control))
-                changed[n.name] = replace(n, inputs=inputs, control=control)
-        self.nodes = left | changed
-        self.known |= changed
+        users = dict.fromkeys(user for name in gone for user in self.users.pop(name, ()))
+        changed = [node]
+        for n in (self.nodes[user] for user in users if user in self.nodes and user not in gone):
+            inputs = tuple(renamed.get(e, e) for e in n.inputs)
+            control = tuple(dict.fromkeys(node.name if c in gone else c for c in n.control))
+            changed.append(replace(n, inputs=inputs, control=control))
+        for name in gone:
+            del self.nodes[name]
+            self.inside[self.gives[name]].pop(name)
+        self.inside.setdefault(path[:-1], {})[node.name] = None
+        for n in changed:
+            self.nodes[n.name] = self.known[n.name] = n
+            self._note_users(n)
         self.fetches = tuple(renamed.get(e, e) for e in self.fetches)
         self.targets = tuple(dict.fromkeys(node.name if t in gone else t for t in self.targets))
 

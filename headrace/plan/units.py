@@ -12,15 +12,15 @@ An output that only one side gives has no value where the other one runs: who us
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.shape_rules import none
 from headrace.ops.declaration.signature import parse
-from headrace.ops.declaration.traits import STATEFUL
-from headrace.plan.plan import Plan, PlanNode
+from headrace.ops.declaration.traits import IDENTITY, STATEFUL
+from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 
 LOOP = Op("_Loop", parse("->", {}), None, none, frozenset({STATEFUL}))
 BRANCH = Op("_Branch", parse("->", {}), None, none, frozenset({STATEFUL}))
@@ -90,3 +90,36 @@ def has_units(plan: Plan) -> bool:
 
 def unit_attrs(unit: Loop | Branch | Segment) -> dict[str, Any]:
     return {type(unit).__name__.lower(): unit}
+
+
+def handed_on(node: PlanNode, index: int) -> Edge | None:
+    """The reference or handle that comes out of a unit as this output, where all of its sides hand on the
+    same one; None where that is not certain."""
+    if node.op is SEGMENT:
+        parts = [(segment_of(node).plan, index, node.inputs)]
+    elif node.op is BRANCH:
+        branch = branch_of(node)
+        middle = 1 + len(branch.sides[0].feeds)
+        captured = node.inputs[1:middle], node.inputs[middle:]
+        places = [gives[index] for gives in branch.gives]
+        parts = [(s, p, c) for s, p, c in zip(branch.sides, places, captured) if p is not None]
+    else:
+        return None
+    found = {_source(plan, plan.fetches[place], inputs) for plan, place, inputs in parts}
+    return found.pop() if len(found) == 1 else None
+
+
+def _source(plan: Plan, edge: Edge, inputs: Sequence[Edge]) -> Edge | None:
+    """Which of a unit's inputs an edge of the plan inside leads back to."""
+    while edge.node not in plan.feeds:
+        node = plan.nodes[edge.node]
+        if is_unit(node):
+            source = handed_on(node, edge.index)
+        elif IDENTITY in node.op.traits or node.outputs[edge.index].dtype.is_ref:
+            source = next((e for e in node.inputs if is_handle(plan.dtype(e))), None)
+        else:
+            source = None
+        if source is None:
+            return None
+        edge = source
+    return inputs[plan.feeds.index(edge.node)]

@@ -47,6 +47,10 @@ class Containers:
             if containers is None:
                 self.node_state.clear()
 
+    def with_own_nodes(self) -> SessionContainers:
+        """The same resources, with states of nodes of its own."""
+        return SessionContainers(self)
+
     def state_of(self, node: str) -> tuple[dict[Any, Any], Any]:
         """The state of a stateful node, and its lock: kept from step to step."""
         found = self.node_state.get(node)

@@ -10,21 +10,30 @@ cycle.
 from __future__ import annotations
 
 import os
-import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
-from headrace.ops.control.transfer import RECEIVES, SENDS, rendezvous_key
+from headrace.ops.control.transfer import RECEIVES, SENDS, labelled, rendezvous_key, unlabelled
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Slot
-from headrace.ops.declaration.traits import BLOCKING, CONTROL_FLOW, ENTER, EXIT, MERGE, NEXT_ITERATION, SWITCH
+from headrace.ops.declaration.traits import (
+    BLOCKING,
+    COLLECTIVE,
+    CONTROL_FLOW,
+    ENTER,
+    EXIT,
+    MERGE,
+    NEXT_ITERATION,
+    SWITCH,
+)
 from headrace.plan.frames import frames_of
 from headrace.plan.plan import Plan, PlanNode
 from headrace.plan.units import SEGMENT, is_unit, segment_of
@@ -53,8 +62,21 @@ def kind_of(op: Op) -> Kind:
 class Border(Protocol):
     """Between the host's memory and a device's (devices.device.Device)."""
 
+    name: str
+
     def from_host(self, value: Any) -> Any: ...
     def to_host(self, value: Any) -> Any: ...
+    def copy_to(self, value: Any, peer: Any) -> Any: ...
+    def wait(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Distant:
+    """A value on its way, still in the memory of the device that sent it: who receives it knows whether to
+    copy it to the host or to another device."""
+
+    value: Any
+    device: Border
 
 
 class DataflowProgram:
@@ -84,6 +106,7 @@ class DataflowProgram:
             for i, (item, node) in enumerate(zip(self.items, self.nodes))
         ]
         self.blocking = [BLOCKING in n.op.traits for n in self.nodes]
+        self.tagged = {i for i, n in enumerate(self.nodes) if COLLECTIVE in n.op.traits}
         self.transfers = {i for i, n in enumerate(self.nodes) if n.op in SENDS | RECEIVES}
         # Not what sends a variable: it is read where edges and the plan's order say.
         self.urgent = {
@@ -98,7 +121,14 @@ class DataflowProgram:
 
     @flushing
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
-        return _Run(self, step, arguments).run()
+        results = Run(self, step, arguments).run()
+        if self.border is not None:  # a step has ended when all that it launched has
+            self.border.wait()
+        return results
+
+
+def _task(device: str) -> str:
+    return device.rpartition("/device:")[0]
 
 
 def _call(plan: Plan, node: PlanNode, prepare: Prepare) -> Call:
@@ -136,7 +166,7 @@ def _items(plan: Plan) -> list[Item]:
     return items
 
 
-class _Run:
+class Run:
     """One run of a DataflowProgram."""
 
     def __init__(self, program: DataflowProgram, step: Step, arguments: Sequence[Any]) -> None:
@@ -144,25 +174,25 @@ class _Run:
         self.state = StepState(program.items)
         self.results: list[Any] = [None] * len(program.plan.fetches)
         self.seen = [False] * len(self.results)
-        self.answers: queue.SimpleQueue[tuple[Ready | None, Any]] = queue.SimpleQueue()
+        self.answers: Any = step.rendezvous.inbox()  # of (Ready | None, answer)
         self.waiting = 0
 
     def run(self) -> list[Any]:
         ready: deque[Ready] = deque()
-        self._enqueue(self.state.start(), ready)
+        self.enqueue(self.state.start(), ready)
         forget = self.step.cancel.on_cancel(lambda: self.answers.put((None, None)))
         try:
             while ready or self.waiting:
                 if ready:
-                    self._launch(ready.popleft(), ready)
+                    self.launch(ready.popleft(), ready)
                 else:
                     self._collect(ready)
         finally:
             forget()
-        self._check_results()
+        self.check_results()
         return self.results
 
-    def _launch(self, item: Ready, ready: deque[Ready]) -> None:
+    def launch(self, item: Ready, ready: deque[Ready]) -> None:
         """Run one item, or hand it to somebody who answers later.  A dead item computes nothing,
         but a Send tells the other side that the value is dead: that side waits for it."""
         cancel = self.step.cancel
@@ -195,12 +225,15 @@ class _Run:
                     return [self._entering(self.arguments[self.program.feed_of[number]])]
                 call = self.program.calls[number]
                 assert call is not None
-                trace = self.step.trace
+                step = (
+                    self.step if number not in self.program.tagged else self.step.inside(item.iteration.tag)
+                )
+                trace = step.trace
                 try:
                     if trace is not None and not is_unit(node):
                         with trace.kernel(node):
-                            return call(item.values, self.step)
-                    return call(item.values, self.step)
+                            return call(item.values, step)
+                    return call(item.values, step)
                 except BaseException as error:
                     raise at(error, node) from error.__cause__
             case Kind.SWITCH:
@@ -210,7 +243,7 @@ class _Run:
                 return [DEAD, data] if choice else [data, DEAD]
             case Kind.MERGE:
                 value, position = item.values
-                return [self._followed(value, node), _index(position)]
+                return [self._followed(value, node), self._entering(_index(position))]
             case Kind.TRIGGER:
                 return []
             case _:
@@ -245,14 +278,25 @@ class _Run:
             value = value.read() if isinstance(value, Slot) else value
         except OpError as error:
             raise at(error, node) from None
-        return self._leaving(value)
+        border = self.program.border
+        if border is not None and _task(node.attrs["recv_device"]) == _task(border.name):
+            return Distant(value, border)
+        return labelled(self._leaving(value), node.attrs["T"])
 
     def _received(self, item: Ready, value: Any, ready: deque[Ready]) -> None:
         item.dead = value is DEAD
-        self._done(item, [value if item.dead else self._entering(value)], ready)
+        if not item.dead:
+            if not isinstance(value, Distant):
+                value = unlabelled(value, self.program.nodes[item.item.number].attrs["tensor_type"])
+            value = self._entering(value)
+        self._done(item, [value], ready)
 
     def _entering(self, value: Any) -> Any:
-        return value if self.program.border is None else self.program.border.from_host(value)
+        border = self.program.border
+        if isinstance(value, Distant):
+            source = value.device
+            return source.to_host(value.value) if border is None else source.copy_to(value.value, border)
+        return value if border is None else border.from_host(value)
 
     def _leaving(self, value: Any) -> Any:
         return value if self.program.border is None else self.program.border.to_host(value)
@@ -285,11 +329,14 @@ class _Run:
 
     def _collect(self, ready: deque[Ready]) -> None:
         """Wait for one answer.  Before it waits, the rendezvous is told that this piece is idle: if
-        all pieces are, nobody will ever send, and the step ends with an error.  An answer
-        without an item is a cancellation."""
+        all pieces are, nobody will ever send, and the step ends with an error."""
         if self.program.receives_on is not None and self.answers.empty():
             self.step.rendezvous.idle(self.program.receives_on, self.waiting)
         item, answer = self.answers.get()
+        self.collected(item, answer, ready)
+
+    def collected(self, item: Ready | None, answer: Any, ready: deque[Ready]) -> None:
+        """What an answer makes possible.  One without an item is a cancellation."""
         if item is None:
             self.step.cancel.check()
             return
@@ -316,9 +363,9 @@ class _Run:
                 if value is DEAD and self.seen[place]:
                     continue
                 self.results[place], self.seen[place] = value, True
-        self._enqueue(self.state.finish(item, outputs), ready)
+        self.enqueue(self.state.finish(item, outputs), ready)
 
-    def _enqueue(self, items: Iterable[Ready], ready: deque[Ready]) -> None:
+    def enqueue(self, items: Iterable[Ready], ready: deque[Ready]) -> None:
         """In order, but transfers go first: they take no time, and another device may wait."""
         for item in items:
             if item.item.number in self.program.urgent:
@@ -326,7 +373,7 @@ class _Run:
             else:
                 ready.append(item)
 
-    def _check_results(self) -> None:
+    def check_results(self) -> None:
         """Every fetch has a value; a reference is read now, at the end of the step."""
         plan = self.program.plan
         for place, edge in enumerate(plan.fetches):

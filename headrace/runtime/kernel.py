@@ -10,10 +10,11 @@ import numpy as np
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import UnimplementedError, require
+from headrace.formats import files
 from headrace.ops.declaration.building.build import group
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Handle, Slot
-from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED
+from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED, FILES
 from headrace.plan.plan import PlanNode
 from headrace.runtime.step import KernelContext, Step
 
@@ -76,7 +77,17 @@ def kernel_of(node: PlanNode, source_types: Sequence[DType]) -> Call:
             return finish(reference(KernelContext(node, step), *arguments, **attrs))
         return finish(reference(*arguments, **attrs))
 
-    return call
+    return _fenced(call) if FILES in op.traits else call
+
+
+def _fenced(call: Call) -> Call:
+    """The same for an op that touches files: in the folders that the step may use."""
+
+    def inside(values: Sequence[Any], step: Step) -> Sequence[Any]:
+        with files.fenced(step.folders):
+            return call(values, step)
+
+    return inside
 
 
 def _opened(values: Sequence[Any], i: int) -> list[Any]:

@@ -9,6 +9,7 @@ with a broken loop ends with an error then.
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -28,6 +29,13 @@ class Rendezvous:
         self._ended: set[str] = set()
         self._lock = threading.Lock()
         self._error: BaseException | None = None
+
+    def inbox(self) -> Any:
+        """Where a thread waits for answers that it needs to go on: a queue."""
+        return queue.SimpleQueue()
+
+    def close(self) -> None:
+        """All pieces of the step that run here have ended."""
 
     def send(self, key: str, value: Any) -> None:
         with self._lock:
@@ -56,6 +64,15 @@ class Rendezvous:
                 return future
         future.set_exception(error)
         return future
+
+    def forget(self, key: str, future: Future[Any]) -> None:
+        """Who waits with this future has gone."""
+        with self._lock:
+            waiting = self._awaited.get(key, [])
+            if future in waiting:
+                waiting.remove(future)
+                if not waiting:
+                    del self._awaited[key]
 
     def ended(self, device: str) -> None:
         """Nothing will be sent from this device any more: who waits for it gets an error."""

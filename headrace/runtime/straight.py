@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from headrace.core.denormals import flushing
@@ -40,17 +41,16 @@ class StraightProgram:
         for node in plan.nodes.values():
             if node.name in feeds:
                 continue
-            call = (
-                unit_call(node, inner_program)
-                if is_unit(node)
-                else kernel_of(node, [plan.dtype(e) for e in node.inputs])
-            )
+            call = self.unit(node) if is_unit(node) else kernel_of(node, [plan.dtype(e) for e in node.inputs])
             outputs = tuple(registers[Edge(node.name, i)] for i in range(len(node.outputs)))
             dead = {registers[e] for e in last.get(node.name, ())}
             dead |= {r for i, r in enumerate(outputs) if Edge(node.name, i) not in used}
             self.calls.append(
                 (call, tuple(registers[e] for e in node.inputs), outputs, tuple(dead - kept), node)
             )
+
+    def unit(self, node: PlanNode) -> Call:
+        return unit_call(node, inner_program)
 
     @flushing
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
@@ -78,15 +78,20 @@ class StraightProgram:
                 raise at(error, node) from error.__cause__
             for index in dead:
                 registers[index] = None
-        return [self._result(registers[i], e) for i, e in zip(self.results, self.plan.fetches)]
+        found = [registers[i] for i in self.results]
+        return found if self.is_inner else read_references(self.plan, found)
 
-    def _result(self, value: Any, edge: Edge) -> Any:
-        if isinstance(value, Slot) and not self.is_inner:
+
+def read_references(plan: Plan, fetched: list[Any]) -> list[Any]:
+    """What is fetched, with the values of variables where references to them were: as all of the step left
+    them."""
+    for place, value in enumerate(fetched):
+        if isinstance(value, Slot):
             try:
-                return value.read()
+                fetched[place] = value.read()
             except Exception as error:
-                raise at(error, self.plan.nodes[edge.node]) from None
-        return value
+                raise at(error, plan.nodes[plan.fetches[place].node]) from None
+    return fetched
 
 
 def inner_program(plan: Plan) -> StraightProgram:
@@ -132,3 +137,17 @@ def is_straight(plan: Plan) -> bool:
         elif follows and followers is not None:
             followers.add(node.name)
     return True
+
+
+def waiting_last(plan: Plan) -> Plan:
+    """The same plan; what does not need the answer of a node that answers later comes before that node, and
+    so has happened even where no answer comes.  (Where something waits, edges say which order matters.)"""
+    followers: set[str] = set()
+    for node in plan.nodes.values():
+        sources = {*(e.node for e in node.inputs), *node.control}
+        if DEFERRED in node.op.traits or not followers.isdisjoint(sources):
+            followers.add(node.name)
+    if not followers:
+        return plan
+    nodes = sorted(plan.nodes.values(), key=lambda n: n.name in followers)
+    return replace(plan, nodes={n.name: n for n in nodes})

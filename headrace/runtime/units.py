@@ -11,6 +11,7 @@ from headrace.runtime.kernel import Call
 from headrace.runtime.step import Step
 
 Prepare = Callable[[Plan], Any]  # a plan -> what runs it
+PrepareRest = Callable[[PlanNode], Any]  # a loop -> what runs it to its end, or None
 HOT = 32  # iterations, of all runs, after which compiling the body pays
 
 
@@ -19,12 +20,13 @@ def unit_call(
     prepare: Prepare,
     prepare_hot: Prepare | None = None,
     prepare_growing: Prepare | None = None,
+    prepare_rest: PrepareRest | None = None,
 ) -> Call:
     """`prepare_hot`: for a loop that turns out to be long; `prepare_growing`: for the body of one whose
-    arrays change their shapes from turn to turn."""
+    arrays change their shapes from turn to turn; `prepare_rest`: for what is left of a long one."""
     if node.op is LOOP:
         hot = prepare_hot or prepare
-        return _LoopCall(node, prepare, hot, prepare_growing or hot)
+        return _LoopCall(node, prepare, hot, prepare_growing or hot, prepare_rest)
     if node.op is SEGMENT:
         program = _Lazy(segment_of(node).plan, prepare_hot or prepare)
         return lambda values, step: program.run(step, values)
@@ -47,9 +49,17 @@ class _Lazy:
 
 class _LoopCall:
     def __init__(
-        self, node: PlanNode, prepare: Prepare, prepare_hot: Prepare, prepare_growing: Prepare
+        self,
+        node: PlanNode,
+        prepare: Prepare,
+        prepare_hot: Prepare,
+        prepare_growing: Prepare,
+        prepare_rest: PrepareRest | None,
     ) -> None:
+        """Nothing is prepared before the loop runs: many branches never do."""
         loop = loop_of(node)
+        self.node, self.prepare_rest = node, prepare_rest
+        self.rest: Any = None
         self.carried = loop.carried
         self.cold = _Lazy(loop.condition, prepare), _Lazy(loop.body, prepare)
         self.hot = _Lazy(loop.condition, prepare_hot), _Lazy(loop.body, prepare_hot)
@@ -58,8 +68,10 @@ class _LoopCall:
         self.turns = 0
 
     def __call__(self, values: Sequence[Any], step: Step) -> Sequence[Any]:
-        """Iterate.  A loop that proves long (HOT turns) is compiled: with `growing` where shapes
-        change from turn to turn."""
+        """Iterate.  A loop that proves long (HOT turns) is compiled, and goes on
+        natively from where it is; with `growing` where shapes change from turn to turn."""
+        if self.rest is not None and self.rest.is_native:
+            return self._finished(step, values)
         carried, invariants = list(values[: self.carried]), list(values[self.carried :])
         condition, body = self.best
         while True:
@@ -73,8 +85,18 @@ class _LoopCall:
             if self.best is self.cold:
                 self.turns += 1
                 if self.turns >= HOT:
-                    self.best = self.hot if _shapes(carried) == before else self.growing
+                    is_steady = _shapes(carried) == before
+                    self.best = self.hot if is_steady else self.growing
+                    if is_steady and self.prepare_rest is not None:
+                        self.rest = self.prepare_rest(self.node)
+                        if self.rest is not None:
+                            return self._finished(step, [*carried, *invariants])
             condition, body = self.best
+
+    def _finished(self, step: Step, values: Sequence[Any]) -> list[Any]:
+        """All turns that are left, from these values on."""
+        found: list[Any] = self.rest.run(step, values)
+        return found
 
 
 def _shapes(values: Sequence[Any]) -> list[Any]:

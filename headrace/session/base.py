@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any
 
 from headrace.core.collecting import paused
@@ -19,12 +20,14 @@ from headrace.graph import defaults
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
+from headrace.ops.state.session_tensor import get_session_handle
 from headrace.placement.place import check_requests
 from headrace.runtime.cancel import Cancel
 from headrace.runtime.containers import Containers
 from headrace.runtime.step import Step
 from headrace.session import feeds as feeding
 from headrace.session.fetches import Fetches
+from headrace.session.handles import DeadHandles, TensorHandle
 from headrace.session.hints import add_hint
 from headrace.session.library import Library
 from headrace.session.results import to_user
@@ -32,6 +35,7 @@ from headrace.session.run_cache import Prepared, RunCache, prepare
 from headrace.session.settings import Configuration, DeviceAttributes, configuration
 from headrace.session.targets import Remote, connect
 
+callables = late("headrace.session.callables")
 import_export = late("headrace.ops.graphdef.import_export")
 partial = late("headrace.session.partial")
 profile = late("headrace.runtime.profile")
@@ -40,16 +44,27 @@ profile = late("headrace.runtime.profile")
 class _Signature:
     """One prepared signature with its fetch structure."""
 
-    __slots__ = ("prepared", "only", "feeds", "dtypes", "rebuild", "returned")
+    __slots__ = ("prepared", "only", "feeds", "dtypes", "rebuild", "returned", "handles")
 
     def __init__(self, prepared: Prepared, feeds: list[Tensor], fetches: Fetches) -> None:
         self.prepared, self.feeds, self.rebuild = prepared, feeds, fetches.rebuild
         self.dtypes = [t.dtype.base for t in fetches.tensors]
+        self.handles = [  # places of values that stay in the session, and their types
+            (i, t.op.inputs[0].dtype.base)
+            for i, t in enumerate(fetches.tensors)
+            if t.op.declaration is get_session_handle
+        ]
         # Places of what is fed and fetched: in the fetches, in the feeds.
         places = {t: i for i, t in enumerate(feeds) if t.dtype.kind not in "rv"}
         self.returned = [(i, places[t]) for i, t in enumerate(fetches.tensors) if t in places]
         has_quick = hasattr(prepared.only, "quick") and not self.returned
         self.only: Any = prepared.only if has_quick else _Slow
+
+    def watched(self, options: Any, run_metadata: Any) -> _Signature:
+        """The same at a master, which gets the options and gives what it recorded."""
+        made = copy(self)
+        made.prepared = self.prepared.watched(options, run_metadata)  # type: ignore[attr-defined]
+        return made
 
 
 class _Slow:
@@ -84,6 +99,7 @@ class BaseSession:
         self._closed = False
         self._library = Library(self._graph, self._settings.run)
         self._partial: dict[str, Any] = {}
+        self._dead_handles = DeadHandles()
         self._checked_nodes = self._watched_steps = 0
         live.add(self)
 
@@ -97,8 +113,11 @@ class BaseSession:
     sess_str: str | bytes = reads("_target")
 
     def list_devices(self) -> list[Any]:
-        devices = self._settings.run.devices if self._remote is None else self._remote.list_devices()
-        return [DeviceAttributes(device) for device in devices]
+        if self._remote is not None:
+            told = self._remote.list_devices()
+            return [DeviceAttributes(d.name, d.memory_limit, d.incarnation) for d in told]
+        own = self._settings.run.devices
+        return [DeviceAttributes(d.name, d.attributes().memory_limit) for d in own]
 
     def as_default(self) -> AbstractContextManager[Any]:
         return defaults.default_session(self)  # type: ignore[no-any-return]
@@ -150,6 +169,8 @@ class BaseSession:
         return self._execute(signature, arguments, None, None, fed)
 
     def _run_new(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """A call whose fetches and feeds were not seen together before: check them, make the signature, and
+        remember it for the next call where that is safe."""
         self._check_usable()
         structure = Fetches(self._graph, fetches)
         tensors: list[Tensor] = []
@@ -159,7 +180,7 @@ class BaseSession:
         for key, value in self._feed_pairs(feed_dict):
             tensor = feeding.feed_tensor(self._graph, key)
             fed.append(value)
-            value = self._feed_value(tensor, value)
+            value = feeding.to_value(tensor, value)
             plain = plain and (key is tensor or _stands_for(key, tensor))
             if tensor in tensors:
                 raise ValueError(f"Tensor {tensor} is fed twice")
@@ -174,12 +195,6 @@ class BaseSession:
         if not feed_dict:
             return []
         return feeding.expanded(feed_dict)
-
-    def _feed_value(self, tensor: Tensor, value: Any) -> Any:
-        handle = getattr(value, "session_handle_value", None)
-        if handle is not None:
-            return handle()
-        return feeding.to_value(tensor, value)
 
     def _remember(self, fetches: Any, feed_dict: Any, signature: _Signature) -> None:
         if not feed_dict and type(fetches) in (Tensor, Node):
@@ -220,6 +235,8 @@ class BaseSession:
         run_metadata: Any,
         fed: Sequence[Any] = (),
     ) -> Any:
+        """Run a prepared signature and hand out its values as the user's own.  Without options, deadline or
+        metadata there is nothing to watch, which is the short way."""
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         step = Step(self._containers, self)
@@ -231,6 +248,9 @@ class BaseSession:
             values = self._run_step(signature, step, arguments)
         for place, dtype in enumerate(signature.dtypes):
             values[place] = to_user(values, place, dtype)
+        for place, dtype in signature.handles:
+            self._dead_handles.sweep(self)
+            values[place] = TensorHandle(values[place], dtype, self)
         for place, source in signature.returned if fed else ():
             values[place] = feeding.as_fed(arguments[source], fed[source])
         return signature.rebuild(values)
@@ -269,7 +289,9 @@ class BaseSession:
         run_metadata: Any,
     ) -> list[Any]:
         """With a deadline, a trace, or both."""
-        if options is not None and options.trace_level and run_metadata is not None:
+        if self._remote is not None:
+            signature = signature.watched(options, run_metadata)
+        elif options is not None and options.trace_level and run_metadata is not None:
             step.trace = profile.Trace()
         timer = None
         if timeout:
@@ -280,7 +302,7 @@ class BaseSession:
         finally:
             if timer is not None:
                 timer.cancel()
-        if run_metadata is not None:
+        if run_metadata is not None and self._remote is None:
             run_metadata.Clear()
             if step.trace is not None:
                 step.trace.fill(run_metadata)
@@ -318,27 +340,23 @@ class BaseSession:
         """A function of the values of `feed_list` that runs `fetches`."""
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("`feed_list` must be a list or tuple.")
-        self._check_usable()
-        structure = Fetches(self._graph, fetches)
-        tensors = [feeding.feed_tensor(self._graph, key) for key in feed_list or ()]
-        signature = self._prepare(tensors, structure)
-
-        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
-            if len(values) != len(tensors):
-                raise TypeError(
-                    f"Expected {len(tensors)} feed values, one per tensor of feed_list, but got {len(values)}"
-                )
-            arguments = [self._feed_value(t, v) for t, v in zip(tensors, values)]
-            return self._execute(signature, arguments, options, run_metadata)
-
+        call: Callable[..., Any] = callables.make(self, fetches, feed_list or ())
         if accept_options:
             return call
         return lambda *values: call(*values)
 
+    def _make_callable_from_options(self, callable_options: Any) -> Callable[..., Any]:
+        """The same by the names in a CallableOptions."""
+        return callables.from_options(self, callable_options)  # type: ignore[no-any-return]
+
+    def _register_dead_handle(self, handle: str) -> None:
+        """Nobody holds this handle of a value any more."""
+        self._dead_handles.add(self, handle)
+
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begin a run whose feeds arrive and whose fetches are taken bit by bit."""
         self._check_usable()
-        run = partial.PartialRun(self, fetches, feeds)
+        run = partial.begin(self, fetches, feeds)
         self._partial[run.handle] = run
         return str(run.handle)
 
@@ -349,14 +367,32 @@ class BaseSession:
             raise InvalidArgumentError(
                 None, None, f"Must run 'setup' before performing partial runs! ({handle!r})"
             )
-        return self._partial[handle].run(fetches, feed_dict)
+        run = self._partial[handle]
+        values = run.run(fetches, feed_dict)
+        if run.is_complete:
+            del self._partial[handle]
+        return values
 
     # -- end -----------------------------------------------------------------------------------
+    def cancel_steps(self, reason: OpError, threads: Container[int] | None = None) -> None:
+        """End the steps that run now; the session stays usable.
+
+        Args:
+          reason: the error that they end with.
+          threads: only those that these threads wait for, by their `threading.get_ident()`.
+        """
+        for step in list(self._steps):
+            if threads is None or step.thread in threads:
+                step.cancel.set(reason)
+
     def close(self) -> None:
         """Cancel what runs, and forget the state."""
         with self._lock:
             self._closed = True
-        reason = CancelledError(None, None, "Session has been closed.")
+        text = "Session has been closed."
+        if self._remote is not None:  # TF has another text for masters
+            text = "Step was cancelled by an explicit call to `Session::Close()`."
+        reason = CancelledError(None, None, text)
         self._ending.set(reason)
         for step in list(self._steps):
             step.cancel.set(reason)
@@ -366,6 +402,7 @@ class BaseSession:
         self._containers.clear()
         self._cache = RunCache()
         for device in self._settings.run.devices:
+            device.wait()
             device.release()
 
 

@@ -19,6 +19,7 @@ from headrace.graph.graph import Graph
 from headrace.graph.mixing import stranger
 from headrace.graph.tensor import Tensor
 from headrace.session.fetches import expand_feed
+from headrace.session.handles import TensorHandle
 
 _LARGE = 6e4  # fits every type of floats
 
@@ -81,6 +82,8 @@ def to_value(tensor: Tensor, value: Any) -> Any:
     dtype = tensor._dtype
     if dtype.kind in "rv":
         return value
+    if isinstance(value, TensorHandle):
+        return to_value(tensor, value.session_handle_value())
     if type(value) is np.ndarray and value.dtype == dtype.numpy and dtype.kind != "s":
         array = value.view()
         array.flags.writeable = False
@@ -94,7 +97,7 @@ def to_value(tensor: Tensor, value: Any) -> Any:
 
 def as_fed(array: Any, value: Any) -> Any:
     """What is fed and fetched comes back as TF gives it: text stays text, a number is an array."""
-    if array.dtype == object and not hasattr(value, "session_handle_value"):
+    if array.dtype == object and not isinstance(value, TensorHandle):
         array = np.asarray(value, dtype=object)
     return np.array(array)
 
@@ -137,6 +140,7 @@ class _Misfit(Exception):
 
 
 def _converted(tensor: Tensor, value: Any) -> Any:
+    """A fed value as the array of the tensor's type; TensorFlow's message where it does not fit."""
     dtype = tensor.dtype
     try:
         return _as_array(dtype, value)
@@ -154,6 +158,7 @@ def _converted(tensor: Tensor, value: Any) -> Any:
 
 
 def _as_array(dtype: DType, value: Any) -> Any:
+    """As NumPy converts it, but no Python integer wraps around.  A float, the commonest scalar, first."""
     kind = type(value)
     if kind is float and dtype.kind == "f" and -_LARGE < value < _LARGE:
         return np.array(value, dtype.numpy)
@@ -178,9 +183,10 @@ def _strings(value: Any) -> Any:
     if isinstance(value, (int, float)):
         raise _Misfit
     source = np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
-    out = np.empty(source.shape, dtype=object)
-    flat, items = out.reshape(-1), source.reshape(-1)
-    for i in range(flat.size):
-        item = items[i]
-        flat[i] = as_bytes(item if isinstance(item, (bytes, str)) else str(item))
+    out = np.array(source, dtype=object, order="C")
+    flat = out.reshape(-1)
+    items = flat.tolist()
+    if set(map(type, items)) - {bytes}:
+        for i, item in enumerate(items):
+            flat[i] = as_bytes(item if isinstance(item, (bytes, str)) else str(item))
     return out

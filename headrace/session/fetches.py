@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from headrace.core.errors import hinted
 from headrace.graph.graph import Graph
 from headrace.graph.mixing import stranger
 from headrace.graph.node import Node
@@ -54,8 +55,10 @@ class Fetches:
         self.rebuild: Rebuild = self._part(fetches)
 
     def _part(self, fetch: Any) -> Rebuild:
+        """How a part of the fetched structure is made of the values; notes the tensors that it needs."""
         if fetch is None:
-            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}")
+            message = f"Fetch argument {fetch!r} has invalid type {type(fetch)!r}"
+            raise TypeError(hinted(message, "tf.gradients gives None for what its result does not depend on"))
         if isinstance(fetch, (list, tuple)):
             return self._sequence(fetch)
         if isinstance(fetch, Mapping):
@@ -104,6 +107,7 @@ class Fetches:
         return lambda values: assemble([p(values) for p in parts])
 
     def _element(self, fetch: Any) -> Rebuild:
+        """A tensor or node, or the name of one; TensorFlow's messages for anything else."""
         try:
             element = self.graph.as_graph_element(fetch)
         except TypeError as error:

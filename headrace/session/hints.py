@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.errors import FailedPreconditionError, OpError
+from headrace.core.errors import FailedPreconditionError, InternalError, NotFoundError, OpError
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 
-_UNINITIALISED = ("Attempting to use uninitialized", "Error while reading resource variable")
+# What the messages of TF's classes for a variable without a value have in common with nothing else.
+_UNINITIALISED: dict[type[OpError], tuple[str, ...]] = {
+    FailedPreconditionError: ("Attempting to use uninitialized", "Error while reading resource variable"),
+    NotFoundError: ("The variable is uninitialized.",),  # an update of a resource variable
+    InternalError: ("Invalid variable reference.",),  # an optimizer's
+}
 
 
 def add_hint(error: OpError, graph: Graph) -> None:
     """Give the error a hint, if there is one."""
-    if error.hint is None and isinstance(error, FailedPreconditionError):
-        if error.message.startswith(_UNINITIALISED):
-            error.hint = _initialise(error.op, graph)
+    texts = _UNINITIALISED.get(type(error), ())
+    if error.hint is None and any(text in error.message for text in texts):
+        error.hint = _initialise(error.op, graph)
 
 
 def _initialise(node: Any, graph: Graph) -> str | None:
@@ -31,4 +36,4 @@ def _initialise(node: Any, graph: Graph) -> str | None:
 
 def _is_read_by(node: Any, variable: Any) -> bool:
     element = getattr(variable, "op", None)
-    return element is node or any(tensor.op is element for tensor in node.inputs)
+    return element is node or any(getattr(tensor, "op", None) is element for tensor in node.inputs)

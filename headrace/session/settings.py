@@ -22,6 +22,8 @@ class Configuration:
 
 
 def configuration(config: Any) -> Configuration:
+    """A ConfigProto as the session's settings.  Optimization level -1 (L0) interprets: CPUs become
+    references."""
     if config is None:
         return Configuration(Settings(local_devices({})))
     if not hasattr(config, "device_count"):
@@ -34,6 +36,7 @@ def configuration(config: Any) -> Configuration:
         soft_placement=config.allow_soft_placement,
         optimize=optimize,
         log_placement=config.log_device_placement,
+        halves=config.graph_options.enable_bfloat16_sendrecv,
     )
     graph_options = config.graph_options
     return Configuration(
@@ -52,11 +55,8 @@ def _interpreted(device: Device) -> Device:
 class DeviceAttributes:
     """One device of a session, as `Session.list_devices` shows it."""
 
-    def __init__(self, device: Any) -> None:
-        """`device`: a Device, or what a task says of one."""
-        self.name: str = device.name
-        self.memory_limit_bytes: int = getattr(device, "memory_limit", 256 << 20)
-        self.incarnation: int = getattr(device, "incarnation", 1)
+    def __init__(self, name: str, memory_limit_bytes: int, incarnation: int = 1) -> None:
+        self.name, self.memory_limit_bytes, self.incarnation = name, memory_limit_bytes, incarnation
 
     @property
     def device_type(self) -> str:

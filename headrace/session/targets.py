@@ -16,7 +16,11 @@ class Remote(Protocol):
     """A session at a master, as its client sees it."""
 
     def prepare(self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Node]) -> Any:
-        """A run_cache.Prepared: `run` sends values and brings others."""
+        """A run_cache.Prepared: `run` sends values and brings others, `watched(options, run_metadata)` is the
+        same with a RunOptions, `pinned(run_options)` is for many calls."""
+
+    def partial(self, feeds: Sequence[Tensor], fetches: Sequence[Tensor], targets: Sequence[Node]) -> Any:
+        """A run that takes feeds and gives fetches bit by bit: `run(values by tensor, tensors)`."""
 
     def list_devices(self) -> list[Any]: ...
 

@@ -21,21 +21,25 @@ from headrace.runtime.profile import Trace
 from headrace.tools import run
 
 attribution = late("headrace.codegen.attribution")
+open_sizes = late("headrace.tools.open_sizes")
 regions = late("headrace.codegen.regions.regions")
 
 TOP = 12  # kernels shown per region
 KINDS = 8  # sums of them, where not all are shown
+SIZES, GUARDS = 4, 4  # of a program with open sizes
 
 
 @dataclass(eq=False)
 class Seen:
-    """One program of a region: what its entries took, summed over its runs."""
+    """One program of a region, or all that come from one with open sizes: what its entries took, summed over
+    its runs."""
 
     region: Any
     program: Any
     ticks: Any
     runs: int = 0
     seconds: float = 0.0
+    sizes: Counter[tuple[int, ...]] = field(default_factory=Counter)  # that were open, and how often they ran
 
 
 @dataclass(eq=False)
@@ -67,10 +71,13 @@ class Report(Trace):
     def region(self, region: Any, program: Any, ticks: Any, start: float, end: float) -> None:
         with self._lock:
             programs = self._current.piece.programs
-            seen = programs.setdefault(id(program), Seen(region, program, ticks * 0))
+            key = id(program) if program.pattern is None else id(program.pattern)
+            seen = programs.setdefault(key, Seen(region, program, ticks * 0))
             seen.ticks = seen.ticks + ticks
             seen.runs += 1
             seen.seconds += end - start
+            if program.pattern is not None:
+                seen.sizes[program.sizes] += 1
 
     @contextmanager
     def kernel(self, node: Any) -> Iterator[None]:
@@ -123,10 +130,14 @@ def describe(number: int, piece: Piece, top: int) -> list[str]:
 def _region(seen: Seen, top: int) -> list[str]:
     program, total = seen.program, max(float(seen.ticks.sum()), 1.0)
     shapes = ", ".join(str(list(shape)) for shape, _ in program.inputs[:4])
+    shapes += " ..." if len(program.inputs) > 4 else ""
+    if program.pattern is not None:
+        shapes = open_sizes.shapes(program.pattern)
     lines = [
         f"  {seen.region.name}",
         f"    {len(program.entries)} kernels and calls, {_time(seen.seconds / seen.runs)} a run, "
-        f"{seen.runs} runs, for inputs {shapes or 'none'}{' ...' if len(program.inputs) > 4 else ''}",
+        f"{seen.runs} runs, for inputs {shapes or 'none'}",
+        *_open_sizes(seen),
         f"    arena of {_size(program.arena_bytes)}"
         + (f"; largest: {program.largest}" if program.arena_bytes else ""),
     ]
@@ -144,6 +155,21 @@ def _region(seen: Seen, top: int) -> list[str]:
     rest = sum(float(seen.ticks[i]) for i in order[top:]) / total
     if len(order) > top:
         lines.append(f"    {rest:6.1%}  in {len(order) - top} more")
+    return lines
+
+
+def _open_sizes(seen: Seen) -> list[str]:
+    """Of a program with open sizes: which sizes it ran for, and what it demands of others."""
+    if not seen.sizes:
+        return []
+    most = ", ".join(f"{open_sizes.numbers(n)} ({runs})" for n, runs in seen.sizes.most_common(SIZES))
+    more = len(seen.sizes) - SIZES
+    lines = [f"    ran for {len(seen.sizes)} sizes: {most}{f' and {more} more' if more > 0 else ''}"]
+    guards = open_sizes.guards(seen.program.pattern)
+    if guards:
+        rest = len(guards) - GUARDS
+        shown = "; ".join(guards[:GUARDS])
+        lines.append(f"    as long as {shown}{f'; and {rest} more' if rest > 0 else ''}")
     return lines
 
 

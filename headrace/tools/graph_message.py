@@ -23,7 +23,7 @@ def read_message(path: Any, message: Any, is_binary: bool, what: str) -> Any:
         if is_binary:
             message.ParseFromString(data)
         else:
-            text_format.Parse(data.decode(), message)
+            proto.from_text(data.decode(), message)
     except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
         raise OSError(f"Cannot parse file {path}: {error}.") from None
     return message

@@ -145,7 +145,7 @@ def _text(path: str, limit: int) -> Described | None:
     for name, what, describe_it in _MESSAGES:
         message = getattr(proto, name)()
         try:
-            text_format.Parse(text, message)
+            proto.from_text(text, message)
         except (text_format.ParseError, RecursionError):
             continue
         if message.ByteSize():

@@ -24,6 +24,8 @@ class Word(NamedTuple):
 WORDS = {
     "run": Word("run", "run an unmodified TensorFlow 1.x program"),
     "explain": Word("explain", "run it, then say what was compiled, what was not, and the times"),
+    "launch": Word("launch", "start the tasks of a cluster, each with the same program"),
+    "cluster": Word("cluster", "how the tasks of a running cluster are"),
     "doctor": Word("doctor", "what is in use on this machine, and why"),
     "ops": Word("coverage", "the declared ops and what each has; the declaration of one"),
     "inspect": Word("inspect", "what is in a graph, checkpoint, SavedModel, record or event file"),
@@ -34,7 +36,7 @@ WORDS = {
     "mnist": Word("mnist", "train softmax regression on MNIST and print its accuracy"),
     "version": Word("version", "this version, and the TensorFlow that it speaks"),
 }
-PROGRAMS = ("run", "explain")  # what happens in them is the program's own affair
+PROGRAMS = ("run", "explain", "launch")  # what happens in them is the program's own affair
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         prog="headrace",
         description="TensorFlow 1.15's language, compiled to native code.",
         epilog="headrace WORD --help says more.  Exit codes: 0 done, 1 failed, 2 misused; "
-        "`run` and `explain` end as their program ends.",
+        "`run`, `explain` and `launch` end as their program ends.",
     )
     made.add_argument(
         "--version", action="version", version=f"headrace {__version__} (speaks TensorFlow {TF_VERSION})"

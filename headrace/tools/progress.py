@@ -6,6 +6,8 @@ import sys
 import time
 from types import TracebackType
 
+from headrace.core import options
+
 _EVERY = 0.1  # seconds between two pictures
 _WIDTH = 30
 
@@ -16,7 +18,7 @@ class Progress:
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total = what, total
         self._next = time.monotonic() + 3 * _EVERY  # short work needs no bar
-        self._seen = sys.stderr.isatty() and total > 0
+        self._seen = options.is_watched() and total > 0
         self._drawn = False
 
     def at(self, done: int) -> None:

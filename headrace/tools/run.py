@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from headrace.core.modules import late
+from headrace.distributed.launch import lifeline
 
 stand_in = late("headrace.api.stand_in")
 
@@ -95,6 +96,7 @@ def _module_problem(name: str) -> str | None:
 # -- running -------------------------------------------------------------------------------------
 def run(words: Sequence[str]) -> int:
     """Run the program, or the module behind -m."""
+    lifeline.hold()
     stand_in.install()
     _hide_launcher()
     if words[0] == MODULE:

@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array import array
 from headrace.functions.array.stacking import concat, stack
@@ -143,17 +144,10 @@ class Generator:
         draw = random_state.stateful_standard_normal_v2
         return self._scaled(draw, "stateful_normal", shape, mean, stddev, dtype, name)
 
-    def truncated_normal(
-        self,
-        shape: Any,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
-        name: str | None = None,
-    ) -> Any:
+    @takes(normal)
+    def truncated_normal(self, **options: Any) -> Any:
         """Normal numbers within two standard deviations; arguments as for `normal`."""
-        draw = random_state.stateful_truncated_normal
-        return self._scaled(draw, "truncated_normal", shape, mean, stddev, dtype, name)
+        return self._scaled(random_state.stateful_truncated_normal, "truncated_normal", **options)
 
     def _scaled(
         self, op: Any, default: str, shape: Any, mean: Any, stddev: Any, dtype: Any, name: Any

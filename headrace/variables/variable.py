@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.families import bound
 from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape
@@ -44,8 +45,7 @@ class VariableType(type):
 
 
 def _create(*args: Any, **kwargs: Any) -> Any:
-    given = _SIGNATURE.bind(None, *args, **kwargs)
-    given.apply_defaults()
+    given = bound(Variable.__name__, _SIGNATURE, None, *args, **kwargs)
     arguments = dict(given.arguments)
     del arguments["self"]
     if arguments["aggregation"] is None:

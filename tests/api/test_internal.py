@@ -9,6 +9,7 @@ import pickle
 import pytest
 
 import headrace as tf
+from headrace import api
 from headrace.api import internal, modules, recorded
 from headrace.ops.declaration import catalog
 from headrace.python.layers import convolutional, core
@@ -91,3 +92,76 @@ def test_messages_are_where_protoc_puts_them():
 
     assert graph_pb2.GraphDef is tf.GraphDef and ConfigProto is tf.ConfigProto
     assert types_pb2.DT_FLOAT == 1
+
+
+# -- what a reader of TensorFlow's modules looks for ------------------------------------------------
+# Names of TensorFlow's modules that are here under the same word somewhere, and are something else there.
+OTHERS = {
+    "contrib": "image quantize text",  # modules
+    "contrib.learn.python.learn": "utils",
+    "python": "debug",
+    "python.eager": "function wrap_function",
+    "python.eager.context": "VirtualDeviceConfiguration",
+    "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
+    "python.ops.control_flow_ops": "merge",  # of a branch's sides
+    "python.ops.image_ops_impl": "ResizeMethod",  # TF 2's words
+    "python.ops.math_ops": "bincount",  # TF 2's arguments, as in the next one
+    "python.ops.parsing_ops": "decode_raw",
+    "python.ops.ragged.ragged_math_ops": (  # of ragged tensors
+        "segment_max segment_mean segment_min segment_prod segment_sqrt_n segment_sum"
+    ),
+    "python.ops.ragged.ragged_string_ops": "reduce_join",
+    "python.ops.state_ops": "is_variable_initialized",  # of a reference
+    "python.profiler": "model_analyzer",
+    "python.tools.inspect_checkpoint": "main",
+    "python.training.tracking.util": "Checkpoint",  # TF 2's
+}
+
+
+def test_what_is_public_is_in_its_module_too():
+    """A name of a module that is present here, public under the same word: it is in the module, unless that
+    has another thing of this word."""
+    public = api.public_places()
+    missing: dict[str, list[str]] = {}
+    for place, names in recorded.names("internal").items():
+        module = modules.find(place)
+        for name in names if module is not None else ():
+            if name in public and not hasattr(module, name):
+                missing.setdefault(place, []).append(name)
+    assert {place: " ".join(sorted(names)) for place, names in missing.items()} == OTHERS
+
+
+def test_modules_that_programs_use():
+    platform = tf.python.platform
+    assert platform.gfile.FastGFile is tf.gfile.FastGFile and platform.gfile.Exists is tf.gfile.Exists
+    assert platform.tf_logging.info is tf.logging.info
+    assert tf.python.framework.errors.OUT_OF_RANGE == tf.errors.OUT_OF_RANGE
+    assert tf.python.ops.gen_nn_ops.BiasAdd is tf.raw_ops.BiasAdd
+    nest = importlib.import_module("headrace.python.util.nest")
+    assert nest.flatten_up_to([0, 0], [[1, 2], [3]]) == [[1, 2], [3]]
+    shapes = importlib.import_module("headrace.python.framework.tensor_shape")
+    found = [shapes.unknown_shape(), shapes.unknown_shape(2), shapes.scalar(), shapes.vector(3)]
+    assert [str(shape) for shape in found] == ["<unknown>", "(?, ?)", "()", "(3,)"]
+    assert shapes.matrix(None, 2).as_list() == [None, 2]
+
+
+def test_moving_averages_of_programs():
+    averages = importlib.import_module("headrace.python.training.moving_averages")
+    v = tf.Variable(1.0)
+    step = averages.assign_moving_average(v, 3.0, 0.75, zero_debias=False)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(step) == 1.5
+
+
+def test_linear_of_old_recurrent_programs():
+    cells = importlib.import_module("headrace.contrib.rnn.python.ops.core_rnn_cell")
+    y = cells._linear(
+        [tf.ones([2, 3]), tf.ones([2, 1])], 5, True, tf.constant_initializer(1.0), tf.ones_initializer()
+    )
+    assert [v.op.name for v in tf.trainable_variables()] == ["kernel", "bias"]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(y).tolist() == [[5.0] * 5] * 2
+    with pytest.raises(ValueError, match="must be specified"):
+        cells._linear([], 5, True)

@@ -97,6 +97,18 @@ def test_an_op_is_a_function_to_its_user():
         (lambda: tf.multiply(1), "multiply() missing a required argument: 'y'"),
         (lambda: tf.exp(1.0, x=2.0), "exp() multiple values for argument 'x'"),
         (lambda: tf.exp(1.0, "e", 3), "exp() too many positional arguments"),
+        (lambda: tf.layers.dense([[1.0]], 2, act=None), "dense() got an unexpected keyword argument 'act'"),
+        (lambda: tf.Variable(1.0, value=2.0), "Variable() got an unexpected keyword argument 'value'"),
+        (
+            lambda: tf.losses.hinge_loss([1.0], [1.0], k=2),
+            "hinge_loss() got an unexpected keyword argument 'k'",
+        ),
+        (
+            lambda: tf.contrib.slim.conv2d(1, 2, 3, k=2),
+            "convolution2d() got an unexpected keyword argument 'k'",
+        ),
+        (lambda: tf.train.batch([[1.0]], 2, k=2), "batch() got an unexpected keyword argument 'k'"),
+        (lambda: tf.layers.dense([[1.0]]), "dense() missing a required argument: 'units'"),
         (lambda: tf.reduce_sum(1, axs=0), "reduce_sum() got an unexpected keyword argument 'axs'"),
         (lambda: tf.raw_ops.Add(x=1, z=2), "Add() got an unexpected keyword argument 'z'"),
     ],

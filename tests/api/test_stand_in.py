@@ -37,7 +37,7 @@ facts = dict(
     ops=ops.Graph is tf.Graph,
     messages=graph_pb2.GraphDef is GraphDef is tf.GraphDef,
     mnist=callable(input_data.read_data_sets),
-    gfile=gfile.Exists is tf.gfile.Exists,
+    gfile=gfile.Exists is tf.gfile.Exists and gfile.FastGFile is tf.gfile.FastGFile,
     compat=tf1.placeholder is tf.placeholder and tf.compat.v1.Session is tf.Session,
     tinyflow=tinyflow.placeholder is tf.placeholder,
     runs=tf.Session().run(tf.reduce_sum([1, 2])) == 3,
@@ -49,6 +49,11 @@ except ModuleNotFoundError as error:
     print(error)
 try:
     tf.no_such_name
+except AttributeError as error:
+    print(error)
+import tensorflow.contrib.tpu as tpu
+try:
+    tpu.TPUEstimator
 except AttributeError as error:
     print(error)
 try:
@@ -74,6 +79,7 @@ def test_what_is_not_there(lines):
     assert lines[1:] == [
         "No module named 'tensorflow.no_such_module'",
         "module 'headrace' has no attribute 'no_such_name'",
+        "tf.contrib.tpu.TPUEstimator is TensorFlow 1.15's and not in Headrace yet (docs/compatibility.md)",
         "module 'headrace.python.ops.math_ops' has no attribute 'no_such_name'",
     ]
 

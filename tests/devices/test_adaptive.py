@@ -48,16 +48,16 @@ def test_a_node_that_no_value_helps_goes_to_the_host():
 def test_a_node_is_helped_once():
     m = machine()
     assert m.known_places() == []
-    assert m.declined({"slice": "?"}, {"slice": [N]}) is Do.LOOK
+    assert m.declined({"slice": "?"}, {"slice": [[N]]}) is Do.LOOK
     assert m.known_places() == [1] and not m.lessons.declined
-    assert m.declined({"slice": "?"}, {"slice": [N]}) is Do.CUT
+    assert m.declined({"slice": "?"}, {"slice": [[N]]}) is Do.CUT
     assert m.known_places() == [] and m.lessons.declined == {"slice": "?"}
 
 
 def test_what_compiles_with_known_values_is_not_declined():
     """Values that one node asked for may be what another one lacked."""
     m = machine()
-    assert m.declined({"slice": "?", "reshape": "?"}, {"slice": [N], "reshape": []}) is Do.LOOK
+    assert m.declined({"slice": "?", "reshape": "?"}, {"slice": [[N]], "reshape": []}) is Do.LOOK
     m.compiled(((3,), (1, 7)), "program")
     assert not m.lessons.declined
 
@@ -65,15 +65,15 @@ def test_what_compiles_with_known_values_is_not_declined():
 def test_a_program_ends_the_doubts():
     """A node that failed beside another one, and compiled in the end, is helped again for other shapes."""
     m = machine()
-    assert m.declined({"slice": "?", "reshape": "?"}, {"slice": [N], "reshape": []}) is Do.LOOK
+    assert m.declined({"slice": "?", "reshape": "?"}, {"slice": [[N]], "reshape": []}) is Do.LOOK
     m.compiled(((3,), (1, 7)), "program")
-    assert m.declined({"reshape": "?"}, {"reshape": [M]}) is Do.LOOK
+    assert m.declined({"reshape": "?"}, {"reshape": [[M]]}) is Do.LOOK
 
 
 def test_two_nodes_that_never_compile_do_not_take_turns():
     m = machine()
     rounds = 0
-    while m.declined({"a": "?", "b": "?"}, {"a": [N], "b": [M] if rounds else []}) is Do.LOOK:
+    while m.declined({"a": "?", "b": "?"}, {"a": [[N]], "b": [[M]] if rounds else []}) is Do.LOOK:
         rounds += 1
         assert rounds < 5
     assert set(m.lessons.declined) == {"a", "b"}
@@ -81,7 +81,7 @@ def test_two_nodes_that_never_compile_do_not_take_turns():
 
 def test_values_that_are_different_each_time_are_given_up():
     m = machine()
-    m.declined({"slice": "?"}, {"slice": [N]})
+    m.declined({"slice": "?"}, {"slice": [[N]]})
     for value in range(known.VARIANTS):
         key = ((3,), (), (1, value))
         assert m.asked(key, 3) == Compile(key)
@@ -137,7 +137,7 @@ def test_the_users_own_errors_are_no_refusals():
 def test_no_quick_way_while_values_must_be_looked_at():
     m = machine()
     assert m.has_quick_way(is_plain=True) and not m.has_quick_way(is_plain=False)
-    m.declined({"slice": "?"}, {"slice": [N]})
+    m.declined({"slice": "?"}, {"slice": [[N]]})
     assert not m.has_quick_way(is_plain=True)
 
 
@@ -167,7 +167,7 @@ class Compiler:
         if lacking:
             some = rng.sample(lacking, rng.randrange(1, len(lacking) + 1))
             anything = rng.sample(self.edges, rng.randrange(len(self.edges)))
-            return {n: [self.picky[n]] if n in self.picky else anything for n in some}
+            return {n: [[self.picky[n]]] if n in self.picky else [anything] for n in some}
         return None if size == self.breaks_at else ("program", size, tuple(sorted(values.items())))
 
 

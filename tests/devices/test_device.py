@@ -12,7 +12,7 @@ import pytest
 import headrace as tf
 from headrace.core.errors import InvalidArgumentError
 from headrace.devices import device as devices
-from headrace.devices.device import HostMemory, Memory, Program
+from headrace.devices.device import Attributes, HostMemory, Memory, Program
 from headrace.devices.null import Null
 from headrace.devices.separate import separate_program
 from headrace.ops.declaration.building.build import group
@@ -34,6 +34,10 @@ class Toy(HostMemory):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.crossings = {"in": 0, "out": 0}
+        self.waits = 0
+
+    def attributes(self) -> Attributes:
+        return Attributes("TOY", 1 << 30)
 
     def can_run(self, node: PlanNode) -> bool:
         return ELEMENTWISE in node.op.traits and STATEFUL not in node.op.traits
@@ -56,7 +60,10 @@ class Toy(HostMemory):
         return value.hidden
 
     def copy_to(self, value: Far, peer: Any) -> Any:
-        return peer.from_host(self.to_host(value))
+        return Far(value.hidden) if isinstance(peer, Toy) else peer.from_host(self.to_host(value))
+
+    def wait(self) -> None:
+        self.waits += 1
 
     def memory(self) -> Memory:
         return Memory(0, 1 << 30)
@@ -93,7 +100,8 @@ def test_takes_part_in_a_graph(toys):
         y = tf.tanh(x * w) + x
     total = tf.reduce_sum(y * 2.0)
     with tf.Session(config=config()) as session:
-        assert [d.device_type for d in session.list_devices()] == ["CPU", "TOY"]
+        listed = [(d.device_type, d.memory_limit_bytes) for d in session.list_devices()]
+        assert listed == [("CPU", 256 << 20), ("TOY", 1 << 30)]
         session.run(w.initializer)
         fed = np.array([0.1, 0.2, 0.3], np.float32)
         for _ in range(3):
@@ -104,6 +112,41 @@ def test_takes_part_in_a_graph(toys):
     (toy,) = toys
     # x (once for both of its users) and w go in; y comes out for the sum and, fetched, for the user
     assert toy.crossings == {"in": 6, "out": 6}
+    assert toy.waits == 4, "at the end of each of the three steps, and of the session"
+
+
+def test_a_value_goes_from_device_to_device(toys):
+    """Not through the host, unless that is where it goes; dead values and iterations too."""
+    x = tf.placeholder(tf.float32, [2])
+    with tf.device("/device:TOY:0"):
+        y = tf.tanh(x)
+    with tf.device("/device:TOY:1"):
+        z = tf.exp(y)
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 1, "TOY": 2})) as session:
+        found = session.run(z, {x: [0.1, 0.2]})
+    np.testing.assert_allclose(found, np.exp(np.tanh([0.1, 0.2])), rtol=1e-6)
+    assert [toy.crossings for toy in toys] == [{"in": 1, "out": 0}, {"in": 0, "out": 1}]
+
+
+def test_loops_and_branches_over_two_devices(toys):
+    x = tf.placeholder(tf.float32, [2])
+
+    def body(i, v):
+        with tf.device("/device:TOY:0"):
+            v = tf.tanh(v)
+        with tf.device("/device:TOY:1"):
+            v = v * 2.0
+        return i + 1, tf.cond(tf.equal(i, 1), lambda: v + 1.0, lambda: v)
+
+    _, y = tf.while_loop(lambda i, v: i < 3, body, [0, x])
+    with tf.Session(
+        config=tf.ConfigProto(device_count={"CPU": 1, "TOY": 2}, allow_soft_placement=True)
+    ) as session:
+        found = session.run(y, {x: [0.1, 0.2]})
+    wanted = np.array([0.1, 0.2], np.float32)
+    for i in range(3):
+        wanted = np.tanh(wanted) * 2 + (i == 1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
 ELEMENTWISE_SAMPLES = [

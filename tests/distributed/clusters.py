@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 from collections.abc import Iterator
 
 import headrace as tf
+from headrace.distributed.launch.ports import choose
+from headrace.distributed.server import here
 
 
 def free_port() -> int:
-    with contextlib.closing(socket.socket()) as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """One that no connection gets while a task is down."""
+    return choose(1)[0]
 
 
 def addresses(**jobs: int) -> dict[str, list[str]]:
@@ -34,3 +34,13 @@ def cluster(**jobs: int) -> Iterator[dict[str, list[tf.train.Server]]]:
         for made in servers.values():
             for server in made:
                 server.stop()
+
+
+@contextlib.contextmanager
+def elsewhere(server: tf.train.Server) -> Iterator[None]:
+    """As if the server were in another process: sessions reach it by its address alone."""
+    hidden = here.pop(server.target)
+    try:
+        yield
+    finally:
+        here[server.target] = hidden

@@ -93,6 +93,81 @@ print("done")
 """
 
 
+BREADTH = """
+import numpy as np
+with tf.device("/job:ps/task:0"):
+    a = tf.placeholder(tf.float32, [])
+    table = tf.get_variable("table", [100, 4], initializer=tf.zeros_initializer(), use_resource=True)
+    twice = a * 2.0
+with tf.device("/job:worker/task:0"):
+    b = tf.placeholder(tf.float32, [])
+    sum = twice + b
+    rows = tf.nn.embedding_lookup(table, [3, 7, 3])
+    loss = tf.reduce_sum(rows)
+    kinds = (tf.bool, tf.uint8, tf.int8, tf.uint16, tf.int16, tf.int32, tf.int64, tf.float16)
+    kinds += (tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128)
+    everything = [tf.cast(tf.constant([0, 1, 2]), kind) for kind in kinds]
+    everything += [tf.bitcast(tf.constant([1, 2], tf.uint8), tf.quint8), tf.zeros([0, 3])]
+    everything += [tf.zeros([2, 0], tf.string), tf.constant(["", "a" * 300])]
+    everything += [tf.constant(5.0), tf.constant("one")]
+with tf.device("/job:ps/task:0"):
+    there = [tf.identity(x) for x in everything]
+sparse = tf.train.AdagradOptimizer(1.0).minimize(loss)
+
+with tf.Session("grpc://{target}") as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(2):
+        run = session.partial_run_setup([twice, sum], [a, b])
+        assert session.partial_run(run, twice, feed_dict={{a: 3.0}}) == 6.0
+        assert session.partial_run(run, sum, feed_dict={{b: 1.0}}) == 7.0
+    run = session.partial_run_setup([twice, sum], [a, b])
+    try:
+        session.partial_run(run, sum, feed_dict={{a: 3.0}})
+    except tf.errors.InvalidArgumentError as error:
+        assert "can't be computed" in str(error)
+    else:
+        raise AssertionError("no error")
+    session.run(sparse)
+    changed = np.flatnonzero(np.any(session.run(table) != 0.0, axis=1))
+    assert changed.tolist() == [3, 7], changed
+    for x, y in zip(session.run(everything), session.run(there)):
+        x, y = np.asarray(x), np.asarray(y)
+        assert x.dtype == y.dtype and x.shape == y.shape and x.tolist() == y.tolist(), (x, y)
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, output_partition_graphs=True)
+    metadata = tf.RunMetadata()
+    session.run(sum, {{a: 1.0, b: 2.0}}, options=options, run_metadata=metadata)
+    seen = [(d.device, n.node_name) for d in metadata.step_stats.dev_stats for n in d.node_stats]
+    for task, node in (("/job:ps/", twice), ("/job:worker/", sum)):
+        assert any(task in device and node.op.name in name for device, name in seen), (node.name, seen)
+    assert len(metadata.partition_graphs) == 2
+    call = session.make_callable(sum, [a, b])
+    assert call(1.0, 2.0) == 4.0 and call(2.0, 2.0) == 6.0
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]])
+        blocked = queue.dequeue()
+    try:
+        session.run(blocked, options=tf.RunOptions(timeout_in_ms=300))
+    except tf.errors.DeadlineExceededError:
+        pass
+    else:
+        raise AssertionError("no error")
+    with tf.device("/job:ps/task:0"):
+        kept = tf.get_variable("kept", [], initializer=tf.ones_initializer(), use_resource=True)
+    session.run(kept.initializer)
+    assert session.run(kept) == 1.0
+tf.Session.reset("grpc://{target}")
+with tf.Session("grpc://{target}") as session:
+    try:
+        session.run(kept)
+    except (tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
+        pass
+    else:
+        raise AssertionError("no error")
+print("done")
+"""
+PROGRAMS = {"training": CLIENT, "breadth": BREADTH}
+
+
 def start(kind: str, program: str, **more: object) -> subprocess.Popen[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT) if kind == OURS else "", "TF_CPP_MIN_LOG_LEVEL": "3"}
     python = sys.executable if kind == OURS else str(TF_PYTHON)
@@ -102,20 +177,60 @@ def start(kind: str, program: str, **more: object) -> subprocess.Popen[str]:
 
 @needs_tensorflow
 @pytest.mark.process
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize(
     ("client", "ps", "worker"), [c for c in itertools.product([OURS, THEIRS], repeat=3) if len(set(c)) > 1]
 )
-def test_they_train_together(client, ps, worker):
+def test_they_work_together(client, ps, worker, program):
     cluster = addresses(ps=1, worker=1)
     tasks = {"ps": ps, "worker": worker}
     running = [start(kind, SERVER.format(cluster=cluster, job=job)) for job, kind in tasks.items()]
     try:
-        program = CLIENT.format(target=cluster["worker"][0])
-        asking = start(client, program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text = PROGRAMS[program].format(target=cluster["worker"][0])
+        asking = start(client, text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         running.append(asking)
         said = asking.communicate(timeout=PATIENCE)[0]
         assert said.endswith("done\n"), said
     finally:
         for process in running:
+            process.kill()
+            process.wait()
+
+
+TWO = """
+def model(index):
+    with tf.Graph().as_default() as graph:
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(0., name="v")
+        with tf.device(f"/job:worker/task:{index}"):
+            u = v + 1.
+        with tf.device("/job:ps/task:0"):
+            return graph, v, tf.assign_add(v, u * 0. + 1.).op
+
+
+servers = [tf.train.Server(CLUSTER, job_name="worker", task_index=i) for i in range(2)]
+models = [model(i) for i in range(2)]
+sessions = [tf.Session(s.target, graph=m[0]) for s, m in zip(servers, models)]
+sessions[0].run(models[0][1].initializer)
+for _ in range(3):
+    for session, (_, v, add) in zip(sessions, models):
+        session.run(add, options=tf.RunOptions(timeout_in_ms=60_000))
+assert sessions[0].run(models[0][1]) == 6.
+print("done")
+"""
+
+
+@needs_tensorflow
+@pytest.mark.process
+def test_two_masters_of_ours_at_a_task_of_tensorflow():
+    """Graphs of two masters have nodes of the same names; TensorFlow's task keeps them apart by session."""
+    cluster = addresses(ps=1, worker=2)
+    ps = start(THEIRS, SERVER.format(cluster=cluster, job="ps"))
+    try:
+        asking = start(OURS, f"CLUSTER = {cluster}\n{TWO}", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said = asking.communicate(timeout=PATIENCE)[0]
+        assert said.endswith("done\n"), said
+    finally:
+        for process in (ps, asking):
             process.kill()
             process.wait()

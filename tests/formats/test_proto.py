@@ -8,6 +8,7 @@ import sys
 from functools import cache
 
 import pytest
+from google.protobuf import text_format
 
 from headrace.formats import proto
 from headrace.formats.proto import notation
@@ -299,3 +300,24 @@ def test_fields_are_tensorflows():
             absent.add(ours.file.name)
     assert set(found) == CHANGED_SINCE
     assert absent == {notation.full_path(stem) for stem in WITHOUT_MODULE}
+
+
+def test_fields_of_newer_versions():
+    """Those that TensorFlow 2 writes into graphs are known; others are skipped."""
+    text = """
+    node { name: "x" op: "NoOp" experimental_type { type_id: TFT_PRODUCT args { type_id: TFT_FLOAT } } }
+    library {
+      function {
+        signature { name: "f" input_arg { name: "a" experimental_full_type { type_id: TFT_ITERATOR } } }
+      }
+      registered_gradients { gradient_func: "g" registered_op_type: "f" }
+    }
+    debug_info { files: "a.py" name_to_trace_id { key: "x" value: 7 } }
+    """
+    graph = proto.from_text(text, proto.GraphDef())
+    assert graph.node[0].experimental_type.args[0].type_id == proto.FullTypeId.TFT_FLOAT
+    assert graph.debug_info.name_to_trace_id["x"] == 7
+    newer = proto.from_text(text + 'of_tomorrow { deep: 1 also: ["a", "b"] }', proto.GraphDef())
+    assert newer == graph
+    with pytest.raises(text_format.ParseError, match="of_tomorrow"):
+        proto.from_text("of_tomorrow: 1", proto.GraphDef())

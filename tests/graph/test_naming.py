@@ -209,9 +209,46 @@ CASES = {
         "name='i')",
         "import/a i/a",
     ),
+    "zero states of an LSTM": (
+        "tf.nn.rnn_cell.BasicLSTMCell(4).zero_state(tf.placeholder(tf.int32, []), tf.float32)",
+        "Placeholder "
+        + " ".join(
+            f"BasicLSTMCellZeroState/{name}"
+            for name in (
+                "ExpandDims/dim ExpandDims Const concat/axis concat zeros/Const zeros "
+                "ExpandDims_1/dim ExpandDims_1 Const_1 ExpandDims_2/dim ExpandDims_2 Const_2 concat_1/axis "
+                "concat_1 zeros_1/Const zeros_1 ExpandDims_3/dim ExpandDims_3 Const_3"
+            ).split()
+        ),
+    ),
+    "clipping by the global norm": (
+        "a = tf.constant([1.0]); b = tf.constant([3.0])\ntf.clip_by_global_norm([a, b], 5.0, use_norm=b[0])",
+        "Const Const_1 strided_slice/stack strided_slice/stack_1 strided_slice/stack_2 strided_slice "
+        + " ".join(
+            f"clip_by_global_norm/{name}"
+            for name in (
+                "truediv/x truediv Const truediv_1/y truediv_1 Minimum mul/x mul IsFinite Const_1 Select "
+                "mul_1 clip_by_global_norm/_0 mul_2 clip_by_global_norm/_1"
+            ).split()
+        ),
+    ),
+    "an embedding's gradient": (
+        "v = tf.placeholder(tf.float32, [3, 2]); y = tf.gather(v, [0, 1])\ntf.gradients(y, v, y)",
+        "Placeholder GatherV2/indices GatherV2/axis GatherV2 gradients/grad_ys_0 "
+        + " ".join(
+            f"gradients/GatherV2_grad/{name}"
+            for name in (
+                "Shape Cast Size ExpandDims/dim ExpandDims strided_slice/stack strided_slice/stack_1 "
+                "strided_slice/stack_2 strided_slice concat/axis concat Reshape Reshape_1"
+            ).split()
+        ),
+    ),
 }
 # Programs of which TensorFlow 2 makes other nodes than 1.15 did.
-CHANGED_LATER = {"random", "split", "gradients", "gradients twice", "gradients named"}
+CHANGED_LATER = {
+    *("random", "split", "gradients", "gradients twice", "gradients named"),
+    *("zero states of an LSTM", "clipping by the global norm", "an embedding's gradient"),
+}
 
 
 def names_of(program):
@@ -260,3 +297,15 @@ def test_bad_names(name):
             return
         with pytest.raises(ValueError, match="is not a valid scope name|is not a valid node name"):
             tf.no_op(name=name)
+
+
+def test_a_graph_seed_counts_nodes():
+    """Under a graph seed alone, the seed of an op is the number of nodes made before it: constants too."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(42)
+        tf.random_normal([3])
+        tf.get_variable("v", [2, 3])
+        tf.random_uniform([3], maxval=5, dtype=tf.int32)
+        drawn = [n for n in graph.get_operations() if "seed2" in n.node_def.attr]
+        assert [n.get_attr("seed2") for n in drawn] == [3, 9, 19]
+        assert {n.get_attr("seed") for n in drawn} == {42}

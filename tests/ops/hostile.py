@@ -132,6 +132,7 @@ def _plain(value: Any) -> np.ndarray[Any, Any]:
     return array.astype(object) if array.dtype.kind in "SU" else array
 
 
+MANY = 20  # operands in a list, whatever the attribute says
 SHAPES = [(), (0,), (1,), (2,), (3,), (2, 2), (1, 3), (0, 2), (2, 0), (1, 2, 2, 1), (2, 3, 4)]
 
 
@@ -175,7 +176,7 @@ def _attr(rng: np.random.Generator, attr: Attr) -> Any:
 
 def _types(arg: Arg, attrs: dict[str, Any], op: Op) -> list[DType]:
     if arg.dtype is not None:
-        return [arg.dtype] * (int(attrs.setdefault(arg.number_attr, 2)) if arg.number_attr else 1)
+        return [arg.dtype] * (min(int(attrs.setdefault(arg.number_attr, 2)), MANY) if arg.number_attr else 1)
     if arg.list_attr:
         types: list[DType] = attrs.setdefault(arg.list_attr, [tf.float32, tf.int32])
         return types

@@ -18,7 +18,8 @@ from headrace.ops.declaration.traits import Trait
 from headrace.ops.math import arithmetic
 from headrace.plan.text import from_text
 from headrace.plan.verify import verify_origins
-from tests.ops import checks, trait_checks
+from tests.ops import checks
+from tests.ops.declaration import trait_checks
 
 X = np.array([[0.5, -1.25, 2.0], [3.0, 0.1, -0.7]])
 

@@ -73,3 +73,9 @@ def test_gradients_do_not_broadcast(name, mode, monkeypatch):
             with pytest.raises(tf.errors.InvalidArgumentError):
                 sess.run(z, {x: np.ones((2, 1)), y: np.ones((2, 3))})
             assert sess.run(z, {x: np.ones((2, 3)), y: np.ones((2, 3))}).shape == (2, 3)
+
+
+def test_a_merged_summary_holds_values_alone():
+    """Fields that nobody knows are dropped, as TensorFlow's kernel drops them."""
+    with tf.Session() as session:
+        assert session.run(tf.raw_ops.MergeSummary(inputs=[b" x |"])) == b""

@@ -15,12 +15,12 @@ import pytest
 
 from headrace.core.dtypes import as_dtype
 from headrace.ops.declaration.declare import REGISTRY, Op
-from tests.ops import tensorflow_calls
-from tests.ops.answers import Answer, answer, difference, differences
-from tests.ops.conditions import Case, is_known
+from tests.ops.calls import tensorflow_calls
+from tests.ops.calls.answers import Answer, answer, difference, differences
+from tests.ops.calls.conditions import Case, is_known
+from tests.ops.calls.known_differences import entries, is_listed
+from tests.ops.calls.random_calls import Call, calls, is_callable, refused_calls
 from tests.ops.declared import ops
-from tests.ops.known_differences import entries, is_listed
-from tests.ops.random_calls import Call, calls, is_callable, refused_calls
 from tests.tensorflow_peer import needs_tensorflow
 
 pytestmark = pytest.mark.native

@@ -80,3 +80,69 @@ def test_a_failure_on_one_device_ends_the_other():
     with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="not a number here"):
             session.run(out)
+
+
+TASKS = tuple(f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker"))
+
+
+def over_tasks(fetches):
+    """Pieces of a parameter server and of a worker."""
+    found = split(place(prune(tf.get_default_graph(), [], fetches, []), TASKS))
+    return [next(p for p in found if p.device == device) for device in TASKS]
+
+
+def test_a_small_constant_does_not_travel():
+    with tf.device("/job:ps"):
+        small, large = tf.constant(2.0), tf.constant(np.zeros(1000))
+        v = tf.placeholder_with_default([1.0], [1])
+    with tf.device("/job:worker"):
+        used = v * small, tf.cast(large, tf.float32) + small
+    ps, worker = over_tasks(list(used))
+    assert len(kinds(worker, "_Recv")) == len(kinds(ps, "_Send")) == 2  # v, and what is large
+
+
+def test_who_waits_for_a_node_whose_value_comes_anyway_waits_for_that():
+    with tf.device("/job:ps"):
+        v = tf.placeholder_with_default([1.0], [1]) + 1.0
+    with tf.device("/job:worker"), tf.control_dependencies([v]):
+        after = tf.constant(5.0) + tf.random_uniform([])
+        used = v * after
+    ps, worker = over_tasks([used])
+    (recv,) = kinds(worker, "_Recv")
+    assert recv.name in {c for n in worker.plan.nodes.values() for c in n.control}
+
+
+def test_values_that_wait_for_nothing_say_so():
+    with tf.device("/job:ps"):
+        v, w = tf.placeholder_with_default([1.0], [1]), tf.placeholder_with_default([2.0], [1])
+        waits = tf.FIFOQueue(1, tf.float32, [[1]]).dequeue()
+    with tf.device("/job:worker"):
+        there = tf.negative(v)
+    with tf.device("/job:ps"):
+        back = there * w
+    with tf.device("/job:worker"):
+        result = back + w + waits
+    ps, worker = over_tasks([result])
+    at_once = {n.attrs["tensor_name"] for n in kinds(worker, "_Recv") if n.attrs.get("_at_once")}
+    assert at_once == {f"edge_{t.op.name}_0" for t in (v, w)}  # `back` needs the worker, a queue may wait
+    assert not any(n.attrs.get("_at_once") for n in kinds(ps, "_Recv"))
+
+
+def test_a_value_that_needs_a_third_task_is_not_at_once():
+    """Two servers restore from a file that the worker names, and each waits for the other before it assigns:
+    a segment that held both a server's read and its assignment would wait for itself by way of the other."""
+    tasks = [*TASKS, TASKS[0].replace("task:0", "task:1")]
+    with tf.device("/job:worker"):
+        name = tf.placeholder_with_default([1.0], [1]) + 1.0
+    read = []
+    for i in range(2):
+        with tf.device(f"/job:ps/task:{i}"):
+            read.append(tf.negative(name))
+    written = []
+    for i in range(2):
+        with tf.device(f"/job:ps/task:{i}"), tf.control_dependencies(read):
+            written.append(tf.exp(read[i]))
+    found = split(place(prune(tf.get_default_graph(), [], written, []), tasks))
+    for piece in found:
+        at_once = [n.attrs["send_device"] for n in kinds(piece, "_Recv") if n.attrs.get("_at_once")]
+        assert at_once == ([TASKS[1]] if "ps" in piece.device else [])

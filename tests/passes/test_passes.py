@@ -240,3 +240,19 @@ def test_only_plain_padding_is_absorbed():
     )
     plan = from_text(text)
     assert to_text(absorb_paddings(plan)) == to_text(plan)
+
+
+SHAPE = "s = Placeholder() {dtype=i64; shape=[1]} : i64[1]\n"
+
+
+def test_a_reshape_to_the_same_shape_disappears():
+    known = "s = Const() {value=i64[2]; dtype=i64} : i64[1]\n"
+    before = X + known + "r = Reshape(x, s) : f32[2]\ny = Neg(r) : f32[2]\nfeed x\nreturn y"
+    plan = simplify_arithmetic(from_text(before))
+    assert "y = Neg(x)" in to_text(plan)
+
+
+def test_a_reshape_to_a_shape_that_is_computed_stays():
+    """It may be another one, which is an error."""
+    text = X + SHAPE + "r = Reshape(x, s) : f32[2]\ny = Neg(r) : f32[2]\nfeed x, s\nreturn y"
+    rewrites(simplify_arithmetic, text, text)

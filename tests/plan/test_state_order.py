@@ -60,3 +60,19 @@ def test_what_a_wait_may_need_does_not_wait_for_it():
 
 def test_a_wait_that_both_are_behind_leaves_nothing_open():
     rewrites(order_state, accesses_around_a_queue("d"), accesses_around_a_queue("d", " ^a"))
+
+
+def test_a_wait_at_another_queue_leaves_nothing_open():
+    """b's value goes into another queue than that where a's wait is."""
+    other = f"p = FIFOQueueV2() {{component_types=(f32)}} {ONE} : resource[]\n"
+
+    def text(waits: str, more: str = "") -> str:
+        found = accesses_around_a_queue("x", waits).replace("QueueEnqueueV2(q,", "QueueEnqueueV2(p,")
+        return found.replace("q = FIFO", other + "q = FIFO").replace("feed x", more + "feed x")
+
+    rewrites(order_state, text(""), text(" ^a"))
+    # But if somebody waits there and then fills the first queue, it is risky again.
+    between = f"g = QueueDequeueV2(p) {{component_types=(f32)}} {ONE} : f32[2]\n"
+    filled = f"h = QueueEnqueueV2(q, g) {{Tcomponents=(f32)}} {ONE}\n"
+    risky = text("", between + filled).replace("target a", "target h, a")
+    rewrites(order_state, risky, risky)

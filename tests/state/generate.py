@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.state.programs import Program
-from tests.state.statements import KINDS, Author
+from tests.state.bodies import KINDS, Author
+from tests.state.programs import HOWS, Program
 
 REPEATS = 3  # a signature's first step is interpreted, the second compiles, the third has compiled
 
@@ -27,7 +27,7 @@ def program(seed: int) -> Program:
     sessions = 2 if rng.random() < 0.2 else 1
     signatures = [author.run() for _ in range(rng.randrange(1, 4))]
     runs = [
-        replace(signature, session=session)
+        replace(signature, session=session, how=rng.choice(HOWS))
         for signature in signatures
         for session in range(sessions)
         for _ in range(REPEATS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tests.state.programs import Run, Statement
 
-SHAPES: tuple[tuple[int, ...], ...] = ((), (4,), (4,), (2, 2), (3,), (40,))
+SHAPES: tuple[tuple[int, ...], ...] = ((), (), (4,), (4,), (4,), (2, 2), (2, 2), (3,), (3,), (40,), (48, 48))
 TYPES = ("float32", "float32", "float32", "float64", "int32", "int64")
 
 
@@ -50,10 +50,13 @@ class Maker:
         """A statement that binds `names`, under control inputs and perhaps on a device."""
         first = self.control() if waits is None else tuple(waits)
         device = ""
-        if self.devices and placed and self.random.random() < 0.3:
+        if placed and self.is_placed():
             device = f"/cpu:{self.random.randrange(3)}"
         self.statements.append(Statement(text, names, first, device))
         self.waits += names
+
+    def is_placed(self) -> bool:
+        return self.devices and self.random.random() < 0.3
 
     def plain(self, text: str) -> None:
         self.statements.append(Statement(text))
@@ -88,6 +91,8 @@ class Maker:
         return f"({value} - np.arange({size(like)}) % 3).astype(np.{like.dtype}).reshape({like.shape})"
 
     def read(self, variable: Known) -> str:
+        if variable not in self.variables:
+            return variable.text
         ways = ("{}", "{}", "{}", "{}.value()", "{}.read_value()", "tf.identity({})")
         return self.random.choice(ways).format(variable.text)
 
@@ -123,6 +128,19 @@ class Maker:
     def like(self) -> Known:
         return self.random.choice(self.variables)
 
+    def target(self) -> Known:
+        """What is written: a variable, or the reference that another writer gave."""
+        refs = [t for t in self.tensors if t.is_ref]
+        return self.random.choice(refs) if refs and self.random.random() < 0.15 else self.like()
+
+    def update(self, target: Known) -> str:
+        """A writer, as an expression."""
+        method = self.random.choice(("assign", "assign_add", "assign_sub"))
+        value = self.operand(target)
+        if target in self.variables:
+            return f"{target.text}.{method}({value})"
+        return f"tf.{method}({target.text}, {value})"
+
     # -- variables -------------------------------------------------------------------------------
     def variable(self) -> None:
         is_ref = self.random.random() < 0.6
@@ -144,7 +162,8 @@ class Maker:
     # -- runs ------------------------------------------------------------------------------------
     def run(self) -> Run:
         choices = [t.text for t in self.tensors] + self.waits
-        choices += [v.text for v in self.variables]
+        choices += [v.text for v in self.variables] + [f"{t.text}.op" for t in self.tensors]
+        choices += [f"{v.text}.initializer" for v in self.variables if v.text.startswith("v")]
         choices += [f"{v.text}.value()" for v in self.variables if v.is_ref]
         count = self.random.choice((1, 2, 2, 3, 4))
         fetches = {self.random.choice(choices) for _ in range(count)}

@@ -19,7 +19,14 @@ logging.disable(logging.WARNING)
 v1.disable_v2_behavior()
 v1.disable_resource_variables()
 from tensorflow.python.framework.function import Defun
+NOTES = []
+
+def note(x):
+    NOTES.append(None)
+    return np.asarray(x + len(NOTES) % 4).astype(x.dtype)
+
 FUNCTIONS = {
+    "note": note,
     "halve": lambda x: np.asarray(x / 2).astype(x.dtype),
     "negate": lambda x: np.asarray(-x),
     "unchanged": lambda x: x,
@@ -37,6 +44,7 @@ def run(program):
         for session in sessions:
             session.run(start)
         results = []
+        NOTES.clear()
         for one in program["runs"]:
             fetches = [eval(f, names) for f in one["fetches"]]
             feeds = {eval(k, names): eval(v, names) for k, v in one["feeds"]}

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Run:
-    """One `Session.run`: expressions to fetch, and to feed with texts of values."""
+    """One `Session.run`: expressions to fetch, and to feed with texts of values.  It may be asked for by
+    other ways than `run` (`HOWS`)."""
 
     fetches: tuple[str, ...]
     feeds: tuple[tuple[str, str], ...] = ()
     session: int = 0
+    how: str = "run"
+
+
+HOWS = ("run", "run", "run", "run", "run", "callable", "traced", "partial")
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Program:
         for run in self.runs:
             fetches = ", ".join(run.fetches)
             feeds = ", ".join(f"{k}: {v}" for k, v in run.feeds)
-            lines.append(f"print(sessions[{run.session}].run([{fetches}], {{{feeds}}}))")
+            lines.append(f"print(sessions[{run.session}].run([{fetches}], {{{feeds}}}))  # {run.how}")
         return "\n".join(lines) + "\n"
 
 

@@ -69,6 +69,29 @@ def test_explain_sums_by_kind_what_it_does_not_show_one_by_one(tmp_path):
 
 
 @pytest.mark.process
+def test_explain_shows_open_sizes(tmp_path):
+    """For which sizes a program ran, and what it demands of them."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        textwrap.dedent(
+            """\
+            import numpy as np, tensorflow as tf
+            x = tf.placeholder(tf.float32, [None, None])
+            y = tf.reduce_sum(tf.nn.top_k(tf.tanh(x) * 2.0, 10)[0], 1)
+            with tf.Session() as sess:
+                for n in (12, 30, 17, 30, 25, 40):
+                    sess.run(y, {x: np.ones((3, n), np.float32)})
+            """
+        )
+    )
+    words = [sys.executable, "-m", "headrace", "explain", str(path)]
+    report = subprocess.run(words, capture_output=True, text=True, timeout=600).stderr
+    assert "for inputs [3, A]" in report
+    assert "ran for 4 sizes: A=30 (2), A=17 (1)" in report
+    assert "as long as A >= 10" in report
+
+
+@pytest.mark.process
 def test_explain_says_it_also_of_programs_that_fail(tmp_path):
     path = tmp_path / "program.py"
     path.write_text("import tensorflow as tf\ntf.Session().run(tf.constant(1))\nraise SystemExit(3)\n")

@@ -220,3 +220,30 @@ def test_its_command_reads_ours(tmp_path):
              "--input_exprs", "x=[[1.0,2.0,3.0]]", "--outdir", "."]  # fmt: skip
     tensorflow(tmp_path, COMMAND.format(words=words))
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5)
+
+
+@pytest.mark.process
+@needs_tensorflow
+def test_a_frozen_recurrent_network_runs_in_tensorflow(tmp_path):
+    """Its loops read variables by reference; frozen, they read constants, by no RefEnter."""
+    x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype(np.float32)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fed = tf.placeholder(tf.float32, [None, 5, 3], name="x")
+        cells = tf.nn.rnn_cell.BasicLSTMCell(4), tf.nn.rnn_cell.GRUCell(4)
+        outputs, _ = tf.nn.bidirectional_dynamic_rnn(*cells, fed, dtype=tf.float32)
+        out = tf.concat(outputs, -1, name="out")
+        sess.run(tf.global_variables_initializer())
+        frozen = tf.graph_util.convert_variables_to_constants(sess, sess.graph.as_graph_def(), ["out"])
+        expected = sess.run(out, {fed: x})
+    (tmp_path / "frozen.pb").write_bytes(frozen.SerializeToString())
+    np.save(tmp_path / "x.npy", x)
+    found = tensorflow(
+        tmp_path,
+        """
+        graph = v1.GraphDef.FromString(open("frozen.pb", "rb").read())
+        with tf.Graph().as_default(), v1.Session() as sess:
+            v1.import_graph_def(graph, name="")
+            print(json.dumps(sess.run("out:0", {"x:0": np.load("x.npy")}).tolist()))
+        """,
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

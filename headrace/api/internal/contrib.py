@@ -106,7 +106,8 @@ MODULES: dict[str, str] = {
     ),
     "contrib.metrics.python.ops.set_ops": ("sets/ set_difference set_intersection set_size set_union"),
     "contrib.rnn.python.ops.core_rnn_cell": (
-        "contrib.rnn/ EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper RNNCell"
+        "contrib.rnn/ EmbeddingWrapper InputProjectionWrapper OutputProjectionWrapper RNNCell "
+        "headrace.contrib.rnn.linear/ _linear=linear"
     ),
     "contrib.rnn.python.ops.fused_rnn_cell": (
         "contrib.rnn/ FusedRNNCell FusedRNNCellAdaptor TimeReversedFusedRNN"

@@ -21,7 +21,11 @@ MODULES: dict[str, str] = {
         "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 "
         "uint64 uint8 variant dtypes/ QUANTIZED_DTYPES"
     ),
-    "python.framework.errors": "*python.framework.errors_impl",
+    "python.framework.errors": (
+        "*python.framework.errors_impl errors/ ABORTED ALREADY_EXISTS CANCELLED DATA_LOSS DEADLINE_EXCEEDED "
+        "FAILED_PRECONDITION INTERNAL INVALID_ARGUMENT NOT_FOUND OK OUT_OF_RANGE PERMISSION_DENIED "
+        "RESOURCE_EXHAUSTED UNAUTHENTICATED UNAVAILABLE UNIMPLEMENTED UNKNOWN"
+    ),
     "python.framework.errors_impl": (
         "OpError errors/ ABORTED AbortedError ALREADY_EXISTS AlreadyExistsError CANCELLED "
         "CancelledError DATA_LOSS DataLossError DEADLINE_EXCEEDED DeadlineExceededError "
@@ -38,8 +42,9 @@ MODULES: dict[str, str] = {
         "convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor device "
         "DeviceSpec Dimension get_collection get_collection_ref get_default_graph get_seed Graph "
         "GraphKeys import_graph_def IndexedSlices make_ndarray make_tensor_proto name_scope "
-        "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
-        "RegisterGradient reset_default_graph set_random_seed SparseTensor SparseTensorValue "
+        "NoGradient NotDifferentiable op_scope Operation QUANTIZED_DTYPES "
+        "register_tensor_conversion_function RegisterGradient "
+        "reset_default_graph set_random_seed SparseTensor SparseTensorValue "
         "Tensor TensorShape"
     ),
     "python.framework.function": (
@@ -62,7 +67,7 @@ MODULES: dict[str, str] = {
     "python.framework.load_library": "load_file_system_library load_library load_op_library",
     "python.framework.meta_graph": "headrace.train.meta_graph.meta_graph_export/ create_meta_graph_def",
     "python.framework.ops": (
-        "_colocate_with=colocate_with add_to_collection add_to_collections container "
+        "_colocate_with=colocate_with colocate_with add_to_collection add_to_collections container "
         "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
         "disable_eager_execution disable_tensor_equality "
         "get_collection get_collection_ref get_default_graph "
@@ -77,15 +82,20 @@ MODULES: dict[str, str] = {
     ),
     "python.framework.tensor_conversion_registry": "register_tensor_conversion_function",
     "python.framework.tensor_shape": (
-        "Dimension dimension_at_index dimension_value disable_v2_tensorshape TensorShape"
+        "as_dimension=Dimension Dimension dimension_at_index dimension_value "
+        "disable_v2_tensorshape TensorShape headrace.core.shapes/ as_shape "
+        "headrace.functions.values.shapes/ matrix scalar unknown_shape vector"
     ),
     "python.framework.tensor_spec": "TensorSpec",
     "python.framework.tensor_util": (
-        "constant_value=get_static_value is_tensor make_tensor_proto MakeNdarray=make_ndarray"
+        "constant_value=get_static_value is_tensor make_tensor_proto MakeNdarray=make_ndarray "
+        "headrace.functions.random.random/ shape_tensor headrace.ops.declaration.constants/ "
+        "constant_value_as_shape"
     ),
     "python.framework.test_util": (
-        "test/ assert_equal_graph_def_v1=assert_equal_graph_def gpu_device_name is_gpu_available "
-        "TensorFlowTestCase=TestCase"
+        "device disable_control_flow_v2 test/ assert_equal_graph_def "
+        "assert_equal_graph_def_v1=assert_equal_graph_def create_local_cluster gpu_device_name "
+        "is_gpu_available TensorFlowTestCase=TestCase"
     ),
     "python.framework.type_spec": (
         "TypeSpec headrace.functions.values.composite/ BatchableTypeSpec type_spec_from_value"

@@ -36,13 +36,18 @@ MODULES: dict[str, str] = {
         "@ThreadUnsafeUnigramCandidateSampler @UniformCandidateSampler"
     ),
     "python.ops.gen_checkpoint_ops": "@GenerateVocabRemapping @LoadAndRemapMatrix",
+    "python.ops.gen_collective_ops": (
+        "@CollectiveBcastRecv @CollectiveBcastSend @CollectiveGather @CollectiveReduce"
+    ),
     "python.ops.gen_control_flow_ops": (
         "no_op @Exit @Abort @ControlTrigger @Enter @LoopCond @Merge @NextIteration @RefEnter "
         "@RefExit @RefMerge @RefNextIteration @RefSelect @RefSwitch @Switch"
     ),
     "python.ops.gen_ctc_ops": "@CTCBeamSearchDecoder @CTCGreedyDecoder @CTCLoss",
     "python.ops.gen_data_flow_ops": (
-        "dynamic_partition dynamic_stitch @Stack @AccumulatorApplyGradient "
+        "dynamic_partition dynamic_stitch @GetSessionHandle @GetSessionTensor @DeleteSessionTensor "
+        "@Barrier @BarrierClose @BarrierIncompleteSize @BarrierInsertMany @BarrierReadySize "
+        "@BarrierTakeMany @Stack @AccumulatorApplyGradient "
         "@AccumulatorNumAccumulated @AccumulatorSetGlobalStep @AccumulatorTakeGradient "
         "@ConditionalAccumulator @FakeQueue @FIFOQueue @FIFOQueueV2 @MapClear @MapIncompleteSize "
         "@MapPeek @MapSize @MapStage @MapUnstage @MapUnstageNoKey @OrderedMapClear "
@@ -116,7 +121,7 @@ MODULES: dict[str, str] = {
     ),
     "python.ops.gen_logging_ops": (
         "@Assert @Print @AudioSummary @AudioSummaryV2 @HistogramSummary @ImageSummary "
-        "@MergeSummary @PrintV2 @ScalarSummary @TensorSummary @TensorSummaryV2"
+        "@MergeSummary @PrintV2 @ScalarSummary @TensorSummary @TensorSummaryV2 timestamp"
     ),
     "python.ops.gen_manip_ops": "@Roll",
     "python.ops.gen_math_ops": (

@@ -39,4 +39,7 @@ MODULES: dict[str, str] = {
         "AvgPool2D=AveragePooling2D max_pool2d=max_pooling2d max_pooling1d max_pooling2d "
         "max_pooling3d MaxPool2D=MaxPooling2D MaxPooling1D MaxPooling2D MaxPooling3D"
     ),
+    "python.layers.utils": (
+        "headrace.functions.control.cond/ constant_value=smart_constant_value smart_cond"
+    ),
 }

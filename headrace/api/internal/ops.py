@@ -49,6 +49,9 @@ MODULES: dict[str, str] = {
         "headrace.functions.queues.staging/ MapStagingArea StagingArea"
     ),
     "python.ops.embedding_ops": ("nn/ embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse"),
+    "python.ops.collective_ops": (
+        "headrace.functions.control.collective/ all_gather all_reduce broadcast_recv broadcast_send"
+    ),
     "python.ops.functional_ops": "foldl foldr scan",
     "python.ops.gradient_checker": "test/ compute_gradient compute_gradient_error",
     "python.ops.gradients": (
@@ -84,6 +87,10 @@ MODULES: dict[str, str] = {
         "TruncatedNormal=truncated_normal_initializer uniform_unit_scaling_initializer "
         "UniformUnitScaling=uniform_unit_scaling_initializer variance_scaling_initializer "
         "VarianceScaling=variance_scaling_initializer Zeros=zeros_initializer zeros_initializer "
+        "contrib.framework/ convolutional_delta_orthogonal convolutional_orthogonal_1d "
+        "convolutional_orthogonal_2d convolutional_orthogonal_3d headrace.variables.initializers.orthogonal/ "
+        "ConvolutionDeltaOrthogonal ConvolutionOrthogonal ConvolutionOrthogonal1D ConvolutionOrthogonal2D "
+        "ConvolutionOrthogonal3D headrace.variables.initializers.initializers/ Initializer "
         "initializers/ he_normal he_uniform Identity=identity identity_initializer=identity "
         "lecun_normal lecun_uniform"
     ),
@@ -107,7 +114,17 @@ MODULES: dict[str, str] = {
         "tensor_list_stack"
     ),
     "python.ops.logging_ops": "*python.ops.gen_logging_ops Print print_v2=print",
-    "python.ops.lookup_ops": "initialize_all_tables tables_initializer",
+    "python.ops.lookup_ops": (
+        "initialize_all_tables tables_initializer contrib.lookup/ FastHashSpec HasherSpec "
+        "IdTableWithHashBuckets KeyValueTensorInitializer LookupInterface MutableHashTable "
+        "StrongHashSpec TextFileIdTableInitializer TextFileIndex TextFileInitializer "
+        "TextFileStringTableInitializer index_table_from_file index_table_from_tensor "
+        "index_to_string_table_from_file index_to_string_table_from_tensor HashTable "
+        "InitializableLookupTableBase InitializableLookupTableBaseV1=InitializableLookupTableBase "
+        "TableInitializerBase lookup/ StaticHashTable StaticHashTableV1=StaticHashTable "
+        "StaticVocabularyTable StaticVocabularyTableV1=StaticVocabularyTable "
+        "lookup.experimental/ DenseHashTable"
+    ),
     "python.ops.manip_ops": "roll",
     "python.ops.map_fn": "map_fn",
     "python.ops.math_ops": (
@@ -157,7 +174,7 @@ MODULES: dict[str, str] = {
         "erosion2d fractional_avg_pool fractional_max_pool in_top_k leaky_relu "
         "local_response_normalization log_softmax max_pool max_pool1d max_pool2d max_pool3d "
         "max_pool_v2 max_pool_with_argmax_v1=max_pool_with_argmax pool relu6 softmax "
-        "softmax_cross_entropy_with_logits "
+        "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
         "softmax_cross_entropy_with_logits_v2_helper=softmax_cross_entropy_with_logits_v2 "
         "sparse_softmax_cross_entropy_with_logits top_k with_space_to_batch xw_plus_b"
     ),
@@ -174,7 +191,16 @@ MODULES: dict[str, str] = {
     "python.ops.proto_ops": "io/ decode_proto encode_proto",
     "python.ops.random_ops": (
         "*python.ops.gen_random_ops multinomial random_crop random_gamma random_normal "
-        "random_poisson random_shuffle random_uniform truncated_normal random/ categorical"
+        "random_poisson random_shuffle random_uniform truncated_normal random/ categorical "
+        "headrace.functions.random.random/ parameterized_truncated_normal"
+    ),
+    "python.ops.resources": (
+        "headrace.variables.shared_resources/ _Resource=Resource initialize_resources local_resources "
+        "register_resource report_uninitialized_resources shared_resources"
+    ),
+    "python.ops.resource_variable_ops": (
+        "*python.ops.gen_resource_variable_ops headrace.variables.resource/ ResourceVariable "
+        "headrace.variables.resource_base/ BaseResourceVariable is_resource_variable"
     ),
     "python.ops.rnn": (
         "nn/ bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn "
@@ -183,7 +209,8 @@ MODULES: dict[str, str] = {
     "python.ops.rnn_cell": "*python.ops.rnn_cell_impl",
     "python.ops.rnn_cell_impl": (
         "nn.rnn_cell/ BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper GRUCell LSTMCell "
-        "LSTMStateTuple MultiRNNCell ResidualWrapper RNNCell"
+        "LSTMStateTuple MultiRNNCell ResidualWrapper RNNCell contrib.rnn/ LayerRNNCell "
+        "headrace.nn.rnn_parts/ assert_like_rnncell"
     ),
     "python.ops.script_ops": "eager_py_func=py_function numpy_function py_func",
     "python.ops.sets": "*python.ops.sets_impl",
@@ -196,7 +223,7 @@ MODULES: dict[str, str] = {
         "sparse_reduce_sum sparse_reduce_sum_sparse sparse_reorder sparse_reset_shape "
         "sparse_reshape sparse_retain sparse_slice sparse_softmax sparse_split "
         "sparse_tensor_dense_matmul sparse_tensor_to_dense sparse_to_dense sparse_to_indicator "
-        "sparse_transpose math/ unary_op=bessel_i1e sparse/ _sparse_cross=cross "
+        "sparse_transpose sparse/ _sparse_cross=cross "
         "_sparse_cross_hashed=cross_hashed from_dense sparse_cross=cross "
         "sparse_cross_hashed=cross_hashed sparse_expand_dims=expand_dims sparse_eye=eye"
     ),
@@ -211,7 +238,7 @@ MODULES: dict[str, str] = {
         "*python.ops.stateless_random_ops *python.ops.string_ops *python.ops.template "
         "*python.ops.tensor_array_ops *python.ops.variable_scope *python.ops.variables Assert "
         "assign assign_add assign_sub case cond count_up_to group initialize_all_tables no_op "
-        "Print py_func scatter_add scatter_div scatter_max scatter_min scatter_mul "
+        "AUTO_REUSE Print py_func scatter_add scatter_div scatter_max scatter_min scatter_mul "
         "scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update "
         "tables_initializer tuple while_loop"
     ),
@@ -229,14 +256,17 @@ MODULES: dict[str, str] = {
         "stateless_truncated_normal"
     ),
     "python.ops.string_ops": (
-        "*python.ops.gen_string_ops reduce_join regex_replace "
+        "*python.ops.gen_string_ops reduce_join regex_replace string_split "
         "string_to_hash_bucket_v1=string_to_hash_bucket string_to_number_v1=string_to_number "
         "substr_deprecated=substr strings/ regex_full_match string_format=format "
         "string_length=length string_to_hash_bucket=to_hash_bucket string_to_number=to_number "
         "substr"
     ),
     "python.ops.summary_ops_v2": (
-        "contrib.summary/ always_record_summaries create_file_writer import_event scalar "
+        "contrib.summary/ always_record_summaries audio create_file_writer create_summary_file_writer "
+        "eval_dir flush generic graph histogram image import_event never_record_summaries record_if "
+        "record_summaries_every_n_global_steps scalar should_record_summaries summary_writer_initializer_op "
+        "SummaryWriter "
         "summary/ all_v2_summary_ops initialize"
     ),
     "python.ops.template": "make_template",
@@ -254,9 +284,9 @@ MODULES: dict[str, str] = {
         "global_variables_initializer initialize_all_variables initialize_local_variables "
         "initialize_variables is_variable_initialized local_variables "
         "local_variables_initializer model_variables moving_average_variables "
-        "report_uninitialized_variables trainable_variables VariableAggregation "
+        "report_uninitialized_variables trainable_variables Variable VariableAggregation "
         "variables_initializer VariableSynchronization VariableV1=Variable "
-        "headrace.variables.partitioned/ PartitionedVariable"
+        "headrace.variables.partitioned/ PartitionedVariable headrace.variables.ref/ RefVariable"
     ),
     "python.ops.weights_broadcast_ops": (
         "headrace.layers.losses.weights_broadcast/ assert_broadcastable broadcast_weights"

@@ -47,11 +47,15 @@ MODULES: dict[str, str] = {
     "python.ops.losses.util": (
         "losses/ add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss"
     ),
-    "python.ops.ragged.ragged_array_ops": "ragged/ boolean_mask stack_dynamic_partitions",
-    "python.ops.ragged.ragged_concat_ops": "ragged/ stack",
+    "python.ops.ragged.ragged_array_ops": (
+        "expand_dims rank size tile ragged/ boolean_mask stack_dynamic_partitions"
+    ),
+    "python.ops.ragged.ragged_concat_ops": "concat ragged/ stack",
     "python.ops.ragged.ragged_factory_ops": "ragged/ constant constant_value placeholder",
     "python.ops.ragged.ragged_functional_ops": "ragged/ map_flat_values",
-    "python.ops.ragged.ragged_math_ops": "ragged/ range",
+    "python.ops.ragged.ragged_math_ops": (
+        "reduce_all reduce_any reduce_max reduce_mean reduce_min reduce_prod reduce_sum ragged/ range"
+    ),
     "python.ops.ragged.ragged_string_ops": (
         "string_split strings/ ngrams string_bytes_split=bytes_split strings_split_v1=split "
         "unicode_decode unicode_decode_with_offsets unicode_encode unicode_split "

@@ -2,12 +2,18 @@
 
 MODULES: dict[str, str] = {
     "examples.tutorials.mnist.input_data": "=headrace.datasets",
-    "python": "*python.framework.framework_lib *python.client.client_lib *python.ops.standard_ops",
+    "python": (
+        "*python.framework.framework_lib *python.client.client_lib *python.ops.standard_ops AUTO_REUSE "
+        "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER "
+        "GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD QUANTIZED_DTYPES VERSION"
+    ),
     "python.client.client_lib": "get_default_session InteractiveSession OpError Session",
     "python.client.device_lib": "headrace.functions.platform.devices/ list_local_devices",
     "python.client.session": "InteractiveSession Session",
+    "python.client.timeline": "headrace.runtime.timeline/ Timeline",
     "python.compat.compat": "compat/ forward_compatibility_horizon forward_compatible",
     "python.compat.v2_compat": "disable_v2_behavior",
+    "python.eager.context": "device executing_eagerly",
     "python.lib.io.file_io": (
         "gfile/ copy=Copy create_dir=MkDir delete_file=Remove "
         "delete_recursively=DeleteRecursively file_exists=Exists get_matching_files=Glob "
@@ -23,7 +29,7 @@ MODULES: dict[str, str] = {
     ),
     "python.module.module": "Module",
     "python.platform.app": "app/ run",
-    "python.platform.benchmark": "test/ benchmark_config TensorFlowBenchmark=Benchmark",
+    "python.platform.benchmark": "test/ Benchmark benchmark_config TensorFlowBenchmark=Benchmark",
     "python.platform.flags": (
         "flags/ DEFINE_alias DEFINE_bool DEFINE_boolean DEFINE_enum DEFINE_enum_class "
         "DEFINE_float DEFINE_integer DEFINE_list DEFINE_multi_enum DEFINE_multi_float "
@@ -32,8 +38,8 @@ MODULES: dict[str, str] = {
         "mark_flag_as_required mark_flags_as_required register_validator UnparsedFlagAccessError "
         "UnrecognizedFlagError ValidationError validator"
     ),
-    "python.platform.gfile": "*gfile",
-    "python.platform.googletest": "test/ Benchmark mock StubOutForTesting",
+    "python.platform.gfile": "*gfile gfile/ FastGFile GFile Open",
+    "python.platform.googletest": "test/ Benchmark main mock StubOutForTesting test_src_dir_path",
     "python.platform.resource_loader": (
         "resource_loader/ get_data_files_path get_path_to_datafile "
         "get_root_dir_with_all_resources load_resource readahead_file_path"
@@ -44,9 +50,15 @@ MODULES: dict[str, str] = {
         "is_built_with_cuda is_built_with_gpu_support is_built_with_rocm is_gpu_available main "
         "StubOutForTesting test_src_dir_path TestCase"
     ),
-    "python.platform.tf_logging": "get_logger *logging",
+    "python.platform.tf_logging": (
+        "get_logger logging/ DEBUG debug ERROR error FATAL fatal flush get_verbosity INFO info log "
+        "log_every_n log_first_n log_if set_verbosity TaskLevelStatusMessage vlog WARN warn warning"
+    ),
     "python.profiler.profiler": ("profiler/ AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto"),
-    "python.pywrap_tensorflow": "train/ NewCheckpointReader",
+    "python.pywrap_tensorflow": (
+        "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER train/ "
+        "NewCheckpointReader"
+    ),
     "python.tools.freeze_graph": "=headrace.tools.freeze_graph",
     "python.tools.inspect_checkpoint": "=headrace.tools.inspect_checkpoint",
     "python.tools.optimize_for_inference_lib": "=headrace.tools.optimize_for_inference",
@@ -56,7 +68,11 @@ MODULES: dict[str, str] = {
         "integral_types path_to_str real_types"
     ),
     "python.util.nest": (
-        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as is_sequence=is_nested"
+        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as is_sequence=is_nested "
+        "headrace.functions.values.nest_paths/ assert_shallow_structure flatten_dict_items flatten_up_to "
+        "flatten_with_joined_string_paths flatten_with_tuple_paths flatten_with_tuple_paths_up_to "
+        "get_traverse_shallow_structure map_structure_up_to map_structure_with_paths "
+        "map_structure_with_tuple_paths map_structure_with_tuple_paths_up_to yield_flat_paths"
     ),
     "tools.graph_transforms": "=headrace.tools.transforms.transform_graph",
 }

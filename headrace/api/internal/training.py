@@ -1,6 +1,16 @@
-"""tensorflow.python.training, .summary and .saved_model."""
+"""tensorflow.python.training, .summary, .saved_model and .distribute."""
 
+_RESOLVERS = "python.distribute.cluster_resolver"
 MODULES: dict[str, str] = {
+    f"{_RESOLVERS}.cluster_resolver": (
+        "distribute.cluster_resolver/ ClusterResolver SimpleClusterResolver "
+        "UnionClusterResolver=UnionResolver"
+    ),
+    f"{_RESOLVERS}.gce_cluster_resolver": "distribute.cluster_resolver/ GCEClusterResolver",
+    f"{_RESOLVERS}.kubernetes_cluster_resolver": "distribute.cluster_resolver/ KubernetesClusterResolver",
+    f"{_RESOLVERS}.slurm_cluster_resolver": "distribute.cluster_resolver/ SlurmClusterResolver",
+    f"{_RESOLVERS}.tfconfig_cluster_resolver": "distribute.cluster_resolver/ TFConfigClusterResolver",
+    f"{_RESOLVERS}.tpu_cluster_resolver": "distribute.cluster_resolver/ TPUClusterResolver",
     "python.saved_model.builder": "saved_model.builder/ SavedModelBuilder",
     "python.saved_model.builder_impl": "saved_model.builder/ SavedModelBuilder",
     "python.saved_model.constants": (
@@ -47,6 +57,16 @@ MODULES: dict[str, str] = {
     "python.training.adagrad": "train/ AdagradOptimizer",
     "python.training.adagrad_da": "train/ AdagradDAOptimizer",
     "python.training.adam": "train/ AdamOptimizer",
+    "python.training.basic_loops": "train/ basic_train_loop",
+    "python.training.basic_session_run_hooks": (
+        "headrace.train.hooks.timer/ _HookTimer=HookTimer NeverTriggerTimer "
+        "headrace.train.hooks.step_hooks/ _MultiStepStopAtStepHook=MultiStepStopAtStepHook "
+        "get_or_create_steps_per_run_variable headrace.train.hooks.value_hooks/ "
+        "_as_graph_element=graph_element summary/ SummaryWriterCache=FileWriterCache train/ "
+        "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook "
+        "LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer "
+        "SessionRunArgs StepCounterHook StopAtStepHook SummarySaverHook"
+    ),
     "python.training.checkpoint_management": (
         "train/ checkpoint_exists CheckpointManager generate_checkpoint_state_proto "
         "get_checkpoint_mtimes get_checkpoint_state latest_checkpoint remove_checkpoint "
@@ -70,7 +90,18 @@ MODULES: dict[str, str] = {
         "polynomial_decay"
     ),
     "python.training.momentum": "train/ MomentumOptimizer",
-    "python.training.moving_averages": "train/ ExponentialMovingAverage",
+    "python.training.monitored_session": (
+        "headrace.train.sessions.layers/ _PREEMPTION_ERRORS=LOST _WrappedSession=WrappedSession "
+        "_RecoverableSession=RecoverableSession _CoordinatedSession=CoordinatedSession "
+        "_HookedSession=HookedSession headrace.train.sessions.monitored/ "
+        "_MonitoredSession=MonitoredSessionBase headrace.train.sessions.training_session/ USE_DEFAULT "
+        "train/ ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold "
+        "SessionCreator SingularMonitoredSession WorkerSessionCreator"
+    ),
+    "python.training.moving_averages": (
+        "train/ ExponentialMovingAverage headrace.train.schedules.moving_averages/ assign_moving_average "
+        "weighted_moving_average"
+    ),
     "python.training.optimizer": "train/ Optimizer",
     "python.training.proximal_adagrad": "train/ ProximalAdagradOptimizer",
     "python.training.proximal_gradient_descent": "train/ ProximalGradientDescentOptimizer",
@@ -83,30 +114,56 @@ MODULES: dict[str, str] = {
         "get_checkpoint_state import_meta_graph latest_checkpoint remove_checkpoint Saver "
         "update_checkpoint_state"
     ),
+    "python.training.session_manager": (
+        "headrace.train.sessions.session_manager/ _ready=is_ready train/ SessionManager"
+    ),
+    "python.training.session_run_hook": (
+        "train/ SessionRunArgs SessionRunContext SessionRunHook SessionRunValues"
+    ),
+    "python.training.device_setter": "train/ replica_device_setter",
+    "python.training.server_lib": "train/ ClusterSpec Server",
     "python.training.slot_creator": (
         "headrace.train.optimizers.slots/ create_slot create_slot_with_initializer create_zeros_slot"
     ),
     "python.training.summary_io": (
-        "summary/ _FileWriter=FileWriter SummaryWriterCache=FileWriterCache train/ summary_iterator"
+        "summary/ _FileWriter=FileWriter SummaryWriter=FileWriter SummaryWriterCache=FileWriterCache "
+        "train/ summary_iterator"
+    ),
+    "python.training.supervisor": (
+        "headrace.train.sessions.supervisor_services/ SVStepCounterThread SVSummaryThread "
+        "SVTimerCheckpointThread train/ Supervisor"
+    ),
+    "python.training.sync_replicas_optimizer": (
+        "headrace.train.replicas.sync_replicas/ _SyncReplicasOptimizerHook=SyncReplicasOptimizerHook "
+        "train/ SyncReplicasOptimizer"
     ),
     "python.training.tracking.util": "train/ CheckpointV1=Checkpoint",
     "python.training.training": (
         "*python.training.queue_runner *python.training.input "
-        "*python.training.learning_rate_decay io/ write_graph train/ AdadeltaOptimizer "
-        "AdagradDAOptimizer AdagradOptimizer AdamOptimizer assert_global_step BytesList "
-        "checkpoint_exists ClusterDef Coordinator create_global_step Example "
-        "ExponentialMovingAverage export_meta_graph Feature FeatureList FeatureLists Features "
+        "*python.training.learning_rate_decay io/ write_graph headrace.train.hooks.step_hooks/ "
+        "get_or_create_steps_per_run_variable train/ AdadeltaOptimizer AdagradDAOptimizer "
+        "AdagradOptimizer AdamOptimizer assert_global_step basic_train_loop BytesList "
+        "checkpoint_exists CheckpointSaverHook CheckpointSaverListener ChiefSessionCreator "
+        "ClusterDef Coordinator create_global_step Example ExponentialMovingAverage "
+        "export_meta_graph Feature FeatureList FeatureLists Features FeedFnHook FinalOpsHook "
         "FloatList FtrlOptimizer generate_checkpoint_state_proto get_checkpoint_mtimes "
         "get_checkpoint_state get_global_step get_or_create_global_step global_step "
-        "GradientDescentOptimizer import_meta_graph init_from_checkpoint Int64List JobDef "
-        "latest_checkpoint list_variables load_checkpoint load_variable LooperThread "
-        "MomentumOptimizer NewCheckpointReader Optimizer ProximalAdagradOptimizer "
-        "ProximalGradientDescentOptimizer RMSPropOptimizer Saver SaverDef SequenceExample "
-        "ServerDef summary_iterator update_checkpoint_state VocabInfo warm_start"
+        "GlobalStepWaiterHook GradientDescentOptimizer import_meta_graph init_from_checkpoint "
+        "Int64List JobDef latest_checkpoint list_variables load_checkpoint load_variable "
+        "LoggingTensorHook LooperThread MomentumOptimizer MonitoredSession "
+        "MonitoredTrainingSession NanLossDuringTrainingError NanTensorHook NewCheckpointReader "
+        "Optimizer ProfilerHook ProximalAdagradOptimizer ProximalGradientDescentOptimizer "
+        "RMSPropOptimizer Saver SaverDef Scaffold SecondOrStepTimer SequenceExample ServerDef "
+        "SessionCreator SessionManager SessionRunArgs SessionRunContext SessionRunHook "
+        "SessionRunValues SingularMonitoredSession StepCounterHook StopAtStepHook "
+        "summary_iterator SummarySaverHook Supervisor SyncReplicasOptimizer "
+        "update_checkpoint_state VocabInfo warm_start WorkerSessionCreator"
     ),
     "python.training.training_util": (
-        "io/ write_graph train/ assert_global_step create_global_step get_global_step "
-        "get_or_create_global_step global_step"
+        "headrace.train.schedules.step_count/ GLOBAL_STEP_READ_KEY "
+        "_get_or_create_global_step_read=global_step_read "
+        "_increment_global_step=increment_global_step io/ write_graph train/ assert_global_step "
+        "create_global_step get_global_step get_or_create_global_step global_step"
     ),
     "python.training.warm_starting_util": "train/ VocabInfo warm_start",
 }

@@ -54,6 +54,12 @@ NAMES: dict[str, str] = {
         "contrib.framework.convolutional_orthogonal_2d=ConvolutionOrthogonal2D "
         "contrib.framework.convolutional_orthogonal_3d=ConvolutionOrthogonal3D"
     ),
+    "headrace.contrib.testing.fake_summary_writer": "contrib.testing.FakeSummaryWriter",
+    "headrace.contrib.testing.event_checks": _all(
+        "contrib.testing.",
+        "assert_summary to_summary_proto latest_event_file latest_events latest_summaries "
+        "simple_values_from_events",
+    ),
     f"{_SEQ2SEQ}.helpers": _all(
         "contrib.seq2seq.",
         "Helper CustomHelper TrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper InferenceHelper",

@@ -1,7 +1,9 @@
 """Public names of the family: control flow."""
 
 NAMES: dict[str, str] = {
+    "headrace.ops.control.timestamp": "timestamp",
     "headrace.functions.control.cond": "cond",
+    "headrace.functions.control.critical_section": "CriticalSection",
     "headrace.functions.control.case": "case switch_case",
     "headrace.functions.control.while_loop": "while_loop",
     "headrace.functions.control.tensor_array": "TensorArray",

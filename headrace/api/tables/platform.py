@@ -50,12 +50,15 @@ NAMES: dict[str, str] = {
     "headrace.testing": "test.TestCase",
     "headrace.testing_aids": (
         "test.Benchmark test.StubOutForTesting test.mock test.assert_equal_graph_def "
-        "test.benchmark_config test.get_temp_dir test.gpu_device_name "
+        "test.benchmark_config test.create_local_cluster test.get_temp_dir test.gpu_device_name "
         "test.is_built_with_cuda test.is_built_with_gpu_support test.is_built_with_rocm "
         "test.is_gpu_available test.main test.test_src_dir_path"
     ),
     "headrace.autodiff.gradient_check": "test.compute_gradient test.compute_gradient_error",
     "headrace.variables.functions.graph_function": "function wrap_function",
+    "headrace.variables.functions.batching": (
+        "nondifferentiable_batch_function=batch_function contrib.batching.batch_function=batch_function_v1"
+    ),
     "headrace.variables.functions.custom_gradient": "custom_gradient recompute_grad grad_pass_through",
     "headrace.formats.gfile": "{,io.}gfile.GFile gfile.FastGFile gfile.Open=GFile",
     "headrace.formats.files": (

@@ -41,7 +41,9 @@ def words(key: int, counter: int, count: int) -> NDArray:
 @cache
 def _program(size: int) -> NativeProgram:
     state = Array((3,), uint64)
-    return assemble([state], lanes(Emitter(), state, size), [], [])
+    made = assemble([state], lanes(Emitter(), state, size), [], [])
+    assert isinstance(made, NativeProgram)
+    return made
 
 
 # -- the C library's logf ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ from headrace.codegen.fusion.inlining import collect, dependencies
 from headrace.codegen.ir.kernel_ir import Array, Compute
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
+from headrace.core.sizes import hint
 
 SURE = 0.9  # of the estimate
 
@@ -33,7 +34,7 @@ def at_least(roots: Iterable[Array], updates: list[Update]) -> int:
     changes: list[tuple[Moment, int]] = []
     for array in order:
         if array in last and (isinstance(array.source, Called) or array in given):
-            changes += [(array.moment, array.nbytes), (last[array], -array.nbytes)]
+            changes += [(array.moment, hint(array.nbytes)), (last[array], -hint(array.nbytes))]
     alive = most = 0
     for _, change in sorted(changes, key=lambda c: c[0]):
         alive += change

@@ -11,6 +11,7 @@ from headrace.codegen.assembly import control_flow
 from headrace.codegen.assembly.assembly import Assembly
 from headrace.codegen.assembly.kernels import kernel_instruction, part_instruction
 from headrace.codegen.assembly.lay_out import lay_out
+from headrace.codegen.assembly.open_program import OpenProgram
 from headrace.codegen.convolution import library
 from headrace.codegen.fusion.channels import ChannelGroup
 from headrace.codegen.fusion.columns import schedule_columns
@@ -39,6 +40,7 @@ from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry, NativeProgram
 from headrace.core import options
+from headrace.core.sizes import Trace
 
 
 def assemble(
@@ -49,9 +51,11 @@ def assemble(
     kept: list[Array] | None = None,
     cancel: Cancel = NEVER,
     effects: list[Array] | None = None,
-) -> NativeProgram:
+    trace: Trace | None = None,
+) -> NativeProgram | OpenProgram:
     """`kept` are computed though nobody sees them, `effects` done though nobody needs them.
-    Stops once `cancel.reason` is not None."""
+    Stops once `cancel.reason` is not None.  `trace` is that of the arrays' open sizes: then the program has
+    open sizes too."""
     outputs = own_outputs(outputs, updates)
     a = Assembly(inputs, outputs, own_values(updates), cancel)
     if "stages" in options.shown():
@@ -60,7 +64,7 @@ def assemble(
     top = Schedule(a, [*outputs, *(kept or ()), *(effects or ())], a.updates, checks)
     a.in_place = top.in_place
     top.emit()
-    return lay_out(a)
+    return lay_out(a, trace)
 
 
 class Schedule:

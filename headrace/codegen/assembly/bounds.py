@@ -19,8 +19,9 @@ from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.machine.checked_text import REPORT
 from headrace.codegen.machine.refusals import Cancel, OutOfBounds
 from headrace.codegen.program import memory, native
+from headrace.codegen.program.instance import Instance
 from headrace.codegen.program.instruction import Instruction
-from headrace.codegen.program.program import Entry, Instance, NativeProgram, Scratch
+from headrace.codegen.program.program import Entry, NativeProgram, Scratch
 from headrace.core.dtypes import NDArray
 
 FENCE = 1024  # bytes before and behind an array
@@ -53,7 +54,7 @@ class Watch:
             at += memory.align(allocation.size) + FENCE
         return at
 
-    def program(self, *parts: Any) -> WatchedProgram:
+    def program(self, *parts: Any) -> WatchedProgram:  # the arguments of NativeProgram
         return WatchedProgram(self, *parts)
 
 

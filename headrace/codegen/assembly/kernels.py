@@ -5,8 +5,6 @@ In: a `Kernel` of fusion.  Out: an `Instruction` whose entry waits for the addre
 
 from __future__ import annotations
 
-import ctypes
-
 from headrace.codegen.emit import llvm
 from headrace.codegen.fusion import costs, in_place
 from headrace.codegen.fusion.generalize import Lifted, lift
@@ -19,6 +17,7 @@ from headrace.codegen.program import memory, native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry, Scratch
 from headrace.core import options
+from headrace.core.sizes import chosen, hint
 
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
 
@@ -30,15 +29,14 @@ def kernel_instruction(kernel: Kernel) -> Instruction:
     options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
     with naming(kernel.name):
         code = kernel_soon(lifted.text, lambda symbol: llvm.write_module(lifted, symbol))
-    params = (ctypes.c_int64 * max(len(lifted.params), 1))(*lifted.params)
     team, grain = parallel(kernel)
     entry = Entry(
         native.KERNEL,
-        [0, ctypes.addressof(params), kernel.work, team, grain, len(lifted.buffers)],
+        [0, 0, kernel.work, team, grain, len(lifted.buffers)],
         [],
         [],
-        keep=[params],
-        uses_team=team > 1,
+        params=lifted.params,
+        uses_team=hint(team) > 1,
         kernel=lifted.text,
         code=code,
     )
@@ -72,6 +70,10 @@ def _with_buffers(entry: Entry, lifted: Lifted, team: int, name: str) -> Instruc
 def parallel(kernel: Kernel) -> tuple[int, int]:
     """Threads, and how many rows (or elements) belong together."""
     grain = 256 if kernel.is_ranged else 1
-    if costs.operations(kernel) < PARALLEL_COST or kernel.work <= grain or kernel.name == "scatter":
+    if kernel.name == "scatter":
         return 1, grain
-    return threads.count(), grain
+    return chosen(_team, costs.operations(kernel), kernel.work, grain), grain
+
+
+def _team(operations: int, work: int, grain: int) -> int:
+    return 1 if operations < PARALLEL_COST or work <= grain else threads.count()

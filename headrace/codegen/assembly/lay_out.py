@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.codegen.assembly import parallel_chains
 from headrace.codegen.assembly.assembly import Assembly
+from headrace.codegen.assembly.open_program import Open, OpenProgram, Patch, Place, Stack
 from headrace.codegen.assembly.postpone import postpone
 from headrace.codegen.assembly.reuse import layer_by_layer
 from headrace.codegen.ir.kernel_ir import Array
@@ -29,6 +30,7 @@ from headrace.codegen.program.program import CheckInfo, Entry, Interface, Native
 from headrace.core import options
 from headrace.core.dtypes import NDArray
 from headrace.core.modules import late
+from headrace.core.sizes import Trace, Whole, hint, hints, is_open
 
 if TYPE_CHECKING:
     from headrace.codegen.assembly.bounds import Watch
@@ -39,8 +41,9 @@ _GLANCE = 0.05  # seconds between two looks at the token of a step that waits fo
 MORE_MEMORY, FEW_BYTES = 1.1, 4 << 20  # what running side by side may take
 
 
-def lay_out(a: Assembly) -> NativeProgram:
-    """Give every array its base and offset, and every entry its words."""
+def lay_out(a: Assembly, trace: Trace | None = None) -> NativeProgram | OpenProgram:
+    """Give every array its base and offset, and every entry its words.  `trace` is that of the arrays' open
+    sizes."""
     bases: dict[Array, int] = {}
     for array in [*a.inputs, *(u.value for u in a.updates)]:
         bases[array] = len(bases) + 1
@@ -52,7 +55,7 @@ def lay_out(a: Assembly) -> NativeProgram:
     watch = _watch(a.instructions)
     read = (a.final(t) for instruction in a.instructions for t in instruction.reads)
     constants = dict.fromkeys(t for t in read if t.source is None and t not in bases)
-    blob, offsets = packed(list(constants))
+    blob, offsets, patches = packed(list(constants))
     last = len(bases) + 1
     fixed = {t: (last, offset) for t, offset in zip(constants, offsets)}
     elsewhere = {*bases, *fixed, *a.growing}
@@ -71,6 +74,8 @@ def lay_out(a: Assembly) -> NativeProgram:
     where |= {t: where[a.final(t)] for t in a.alias if a.final(t) in where}
     entries = [placed(s, where) for s in a.instructions]
     await_code(entries, a.cancel)
+    if trace is not None:
+        return opened(a, trace, every, allocations, where, fresh, blob, patches)
     checks = []
     for c in a.checks:
         value = None if c.value is None else where[c.value]
@@ -89,6 +94,60 @@ def lay_out(a: Assembly) -> NativeProgram:
     if "step" in options.shown():
         options.show("step", describe(program))
     return program
+
+
+def opened(
+    a: Assembly,
+    trace: Trace,
+    every: list[memory.Allocation],
+    allocations: dict[Array, memory.Allocation],
+    where: dict[Array, tuple[int, int]],
+    fresh: list[Array],
+    blob: NDArray,
+    patches: list[Patch],
+) -> OpenProgram:
+    """The same with sizes that are open."""
+    numbers = {allocation: i for i, allocation in enumerate(every)}
+    sizes: list[Whole] = [b.size for b in every]
+    for t, allocation in allocations.items():
+        n = numbers[allocation]
+        sizes[n] = t.nbytes if is_open(t.nbytes) else sizes[n]
+    for s in a.instructions:
+        if s.allocation is not None:
+            sizes[numbers[s.allocation]] = s.scratch
+
+    def place(t: Array) -> Place:
+        base, offset = where[t]
+        found = allocations.get(a.final(t))
+        return (base, -1, offset) if base or found is None else (base, numbers[found], 0)
+
+    entries = []
+    for s in a.instructions:
+        places: list[Place] = []
+        for p in s.entry.places:
+            if isinstance(p, Scratch):
+                assert s.allocation is not None
+                places.append((0, numbers[s.allocation], p.offset))
+            else:
+                places.append(place(p[0]))
+        entries.append(Open(s.entry, places))
+    checks = []
+    for c in a.checks:
+        value = None if c.value is None else place(c.value)
+        info = CheckInfo(c.shape, c.message, c.extent, c.node, (0, 0), None)
+        checks.append((info, place(c.bad), value))
+    return OpenProgram(
+        trace,
+        interface_of(a.inputs, a.updates, a.in_place, fresh, a.outputs),
+        blob,
+        patches,
+        entries,
+        checks,
+        Stack(every, sizes),
+        len(a.moving),
+        len(a.growing),
+        [b.name for b in every],
+    )
 
 
 def describe(program: NativeProgram) -> str:
@@ -157,9 +216,10 @@ def postponed(a: Assembly, elsewhere: set[Array]) -> list[Instruction]:
     return layer_by_layer(instructions, a.final, variables, needed)
 
 
-def packed(arrays: list[Array]) -> tuple[NDArray, list[int]]:
-    """All constants in one allocation of memory."""
+def packed(arrays: list[Array]) -> tuple[NDArray, list[int], list[Patch]]:
+    """All constants in one allocation of memory, and the numbers in it that follow from open sizes."""
     offsets, size = [], 0
+    patches: list[Patch] = []
     for t in arrays:
         assert t.value is not None, f"{t} has no value"
         offsets.append(size)
@@ -168,9 +228,16 @@ def packed(arrays: list[Array]) -> tuple[NDArray, list[int]]:
     start = -blob.ctypes.data % memory.ALIGNMENT
     blob = blob[start : start + size]
     for t, offset in zip(arrays, offsets):
+        assert t.value is not None
+        if t.value.dtype == object:
+            width = t.dtype.numpy.itemsize
+            patches += [
+                Patch(offset + i * width, t.dtype.numpy, n) for i, n in enumerate(t.value.reshape(-1))
+            ]
+            continue
         value = np.ascontiguousarray(t.value, t.dtype.numpy)
         blob[offset : offset + value.nbytes] = value.reshape(-1).view(np.uint8)
-    return blob, offsets
+    return blob, offsets, patches
 
 
 def allocations_of(a: Assembly, elsewhere: set[Array]) -> dict[Array, memory.Allocation]:
@@ -185,12 +252,12 @@ def allocations_of(a: Assembly, elsewhere: set[Array]) -> dict[Array, memory.All
                 continue
             allocation = allocations.get(array)
             if allocation is None:
-                allocations[array] = memory.Allocation(array.nbytes, number, number, repr(array))
+                allocations[array] = memory.Allocation(hint(array.nbytes), number, number, repr(array))
             else:
                 allocation.last = number
         if instruction.scratch:
             instruction.allocation = memory.Allocation(
-                instruction.scratch, number, number, f"scratch of {instruction.name}"
+                hint(instruction.scratch), number, number, f"scratch of {instruction.name}"
             )
     for first, last in sorted(a.loops, key=lambda loop: loop[1] - loop[0]):
         for allocation in allocations.values():  # what is used in a loop, and is from before it, stays
@@ -266,5 +333,7 @@ def _result(array: Array, inputs: list[Array], updates: list[Update], fresh: lis
             if t is root:
                 return Result(group, k, shape, dtype)
     assert root.value is not None, root
+    if root.value.dtype == object:  # open sizes
+        return Result("constant", 0, shape, dtype, root.value.reshape(hints(shape)))
     value = np.ascontiguousarray(root.value, root.dtype.numpy).view(dtype).reshape(shape)
     return Result("constant", 0, shape, dtype, value)

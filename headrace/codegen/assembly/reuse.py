@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from headrace.codegen.assembly.parallel_chains import dependencies
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.program.instruction import Final, Instruction, Peak
+from headrace.core.sizes import hint
 
 LARGE = 1 << 21  # bytes of a matrix: more than what is nearest to a core holds
 OFTEN = 4  # instructions that read it
@@ -54,7 +55,7 @@ def _readers(instructions: Sequence[Instruction], final: Final) -> list[list[Ins
     found: dict[Array, list[Instruction]] = {}
     for instruction in instructions:
         matrices = (t for t in map(final, instruction.reads) if len(t.shape) <= 2)
-        large = (t for t in matrices if t.nbytes >= LARGE)
+        large = (t for t in matrices if hint(t.nbytes) >= LARGE)
         for array in dict.fromkeys(large):
             found.setdefault(array, []).append(instruction)
     taken: set[Instruction] = set()

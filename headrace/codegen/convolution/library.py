@@ -23,6 +23,7 @@ from headrace.codegen.products.matrices import matrix
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.program import Entry
+from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall
 
 
@@ -52,7 +53,7 @@ def instructions(called: Called, outputs: list[Array], products: gemm.Products) 
     found = _instructions(called, outputs, products)
     if limits.FLAGS in called.call.options and not is_empty(called.call):
         found = limits.limited(found, called.call)
-    work = 0 if is_empty(called.call) else work_of(called.call)
+    work = 0 if is_empty(called.call) else hint(work_of(called.call))
     costs.note_products(found, work, {memory_of(t) for t in outputs})
     return found
 

@@ -10,12 +10,10 @@ gradient without its forward call finds the places once more.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
 
 from headrace.codegen.convolution.llvm_pool import (
     Form,
@@ -35,11 +33,14 @@ from headrace.codegen.onednn.onednn_calls import Blocked
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
+from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_WORK = 1 << 15  # elements below which one thread does it
 KINDS = ("max_pool", "max_pool_data", "near_max_data")
-ROWS: dict[Any, type[PoolWriter]] = {  # where a row's elements lie side by side, and channels do not
+ROWS: dict[
+    type[PoolWriter], type[PoolWriter]
+] = {  # where a row's elements lie side by side, and channels do not
     MaxPoolWriter: RowMaxPoolWriter,
     MaxPoolGradWriter: RowMaxPoolGradWriter,
 }
@@ -135,16 +136,15 @@ def _instruction(
     params = [channels // inner, inner, *image, *result, *pads]
     for part in parts:
         params += _steps(part.view, inner)
-    table = (ctypes.c_int64 * len(params))(*params)
     depth, height, _ = result if writer.rows else image
     work = call.views["src"].shape[0] * channels // inner * depth * height
     team = threads.count() if prod(call.views["src"].shape) >= TEAM_WORK else 1
     entry = Entry(
         native.KERNEL,
-        [address, ctypes.addressof(table), work, team, 1, len(parts)],
+        [address, 0, work, team, 1, len(parts)],
         [*((p.array, False) for p in reads), *((p.array, True) for p in writes)],
         [],
-        keep=[table],
+        params=params,
         uses_team=team > 1,
         kernel=writer.identity(),
     )
@@ -153,7 +153,7 @@ def _instruction(
 
 def _lanes(elements: int, bits: int) -> int:
     """The largest vector that so many elements fill."""
-    return 1 << (min(elements, host().lanes(max(bits, 32))).bit_length() - 1)
+    return 1 << (min(hint(elements), host().lanes(max(bits, 32))).bit_length() - 1)
 
 
 def _form(call: LibraryCall, lanes: int) -> Form:

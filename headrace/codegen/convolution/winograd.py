@@ -7,7 +7,6 @@ where they are not, the library does the call again, directly.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
@@ -29,6 +28,7 @@ from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.program import Entry, Place, Scratch
 from headrace.core import options
+from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
 CONVOLUTIONS = ("convolution", "convolution_data", "convolution_weights")
@@ -153,7 +153,7 @@ def prefers(call: LibraryCall) -> bool:
     if size is None or not onednn.supports(call):
         return False
     fewest = min(size.source.channels, size.result.channels)
-    return fewest >= FEW_CHANNELS and size.tiles >= FEW_TILES
+    return hint(fewest) >= FEW_CHANNELS and hint(size.tiles) >= FEW_TILES
 
 
 # -- instructions ---------------------------------------------------------------------------------------
@@ -282,13 +282,14 @@ class Cut:
 def cut_images(size: Size, rows: int) -> Cut:
     team = threads.count()
     most = max(min(NEAR // (4 * POSITIONS * size.source.channels), MOST), FEWEST)
-    blocks = ceil(size.tiles / most)
-    if blocks < team and size.tiles < team * FEWEST_OWN:  # few tiles: threads share the channels
+    tiles = hint(size.tiles)
+    blocks = ceil(tiles / most)
+    if blocks < team and tiles < team * FEWEST_OWN:  # few tiles: threads share the channels
         parts = min(ceil(team / blocks), size.outs)
     else:
         parts, blocks = 1, ceil(blocks / team) * team
-    block = ceil(ceil(size.tiles / blocks) / rows) * rows
-    return Cut(block, ceil(size.tiles / block), parts, team)
+    block = ceil(ceil(tiles / blocks) / rows) * rows
+    return Cut(block, -(-size.tiles // block), parts, team)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,10 +317,13 @@ def _gradient_cut(size: Size, wide: int) -> GradientCut:
     in_group, out_group = ceil(size.ins / groups[0]), ceil(size.outs / groups[1])
     near = NEAR // (4 * POSITIONS * size.lanes * (in_group + out_group))
     block = max(min(near, MOST), FEWEST_GRADIENT)
-    units, blocks = groups[0] * groups[1], ceil(size.tiles / block)
+    units, blocks = groups[0] * groups[1], ceil(hint(size.tiles) / block)
     parts = next((n for n in range(1, team + 1) if units * n % team == 0), 1)
     parts = min(parts, blocks)
-    return GradientCut(ceil(size.tiles / blocks), in_group, out_group, parts, team)
+    block = ceil(hint(size.tiles) / blocks)
+    if size.tiles <= (parts - 1) * block:
+        raise AssertionError("a part without tiles")  # a guard, where their number is open
+    return GradientCut(block, in_group, out_group, parts, team)
 
 
 # -- entries -------------------------------------------------------------------------------------
@@ -341,10 +345,9 @@ def _entry(
     kernel = writer(variant)
     identity = variant.identity()
     address = kernel_address(identity, kernel.write)
-    table = (ctypes.c_int64 * len(params))(*params)
-    team = min(team, units)
-    head = [address, ctypes.addressof(table), units, team, 1, len(places)]
-    return Entry(native.KERNEL, head, places, [], keep=[table], uses_team=team > 1, kernel=identity)
+    team = min(team, hint(units))
+    head = [address, 0, units, team, 1, len(places)]
+    return Entry(native.KERNEL, head, places, [], params=params, uses_team=team > 1, kernel=identity)
 
 
 def _floats(count: int) -> Array:

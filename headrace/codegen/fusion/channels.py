@@ -18,6 +18,7 @@ from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.target import host
+from headrace.core.sizes import is_open, same
 
 FEW_BLOCKS = 8  # or fewer than threads: such a kernel would leave some idle
 
@@ -70,11 +71,11 @@ def stage_of(array: Array, made: Compute) -> ChannelStage | None:
     shape = array.shape
     if array.kind is not F32 or width < 2:
         return None
-    if len(shape) == 5 and shape[-1] == width and not has_reduction(made.body):
+    if len(shape) == 5 and same(shape[-1], width) and not has_reduction(made.body):
         return _image(array, made, width)
-    if len(shape) == 2 and shape[-1] == width and has_reduction(made.body):
+    if len(shape) == 2 and same(shape[-1], width) and has_reduction(made.body):
         return _sums(array, made, width)
-    if len(shape) == 1 and shape[0] % width == 0 and not has_reduction(made.body):
+    if len(shape) == 1 and not is_open(shape[0]) and shape[0] % width == 0 and not has_reduction(made.body):
         return _numbers(array, made, width)
     return None
 

@@ -20,6 +20,7 @@ from headrace.codegen.ir.kernel import Kernel, Store, Sweep
 from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.traverse import loads, substitute
 from headrace.codegen.machine.target import host
+from headrace.core.sizes import hint, is_open
 
 NARROW, CLOSE = 8, 1 << 14  # vectors of columns that are walked down as fast, columns of a row
 LIGHT = 40  # the cost of a term of which several are added at a time
@@ -45,7 +46,8 @@ class Columns:
 def is_wide(made: Compute) -> bool:
     """Whether a row of results is worth a vector loop of its own, and stays close to the core."""
     own = _loops(made.vars)
-    return _along(own, made.body) > NARROW * host().lanes(32) and prod(v.extent for v in own) <= CLOSE
+    along, row = hint(_along(own, made.body)), hint(prod(v.extent for v in own))
+    return along > NARROW * host().lanes(32) and row <= CLOSE
 
 
 def _along(own: tuple[Var, ...], body: Expr) -> int:
@@ -86,7 +88,7 @@ def schedule_columns(part: Array, how: Columns, lanes: int) -> Kernel:
         [rows, tuple(cleared.values()), (*down, *own)], [[], [clear], [add]]
     )
     sweeps = (Sweep(first, tuple(start)), Sweep(second, tuple(more)))
-    unroll = 4 if prod(v.extent for v in own) >= 4 * lanes else 1
+    unroll = 4 if prod(hint(v.extent) for v in own) >= 4 * lanes else 1
     return Kernel(rows, sweeps, lanes, unroll, name="columns")
 
 
@@ -99,7 +101,7 @@ def _several(how: Columns) -> tuple[tuple[Var, ...], Expr]:
     if not down or weight(term) > LIGHT:
         return down, term
     last = down[-1]
-    for count in TOGETHER:
+    for count in () if is_open(last.extent) else TOGETHER:
         if last.extent % count == 0 and last.extent > count:
             block = Var(last.extent // count)
             terms = [substitute(term, {last: var(block) * count + k}) for k in range(count)]

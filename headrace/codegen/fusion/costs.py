@@ -14,6 +14,7 @@ from headrace.codegen.ir.kernel_ir import Array, Expr
 from headrace.codegen.ir.traverse import walk
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
+from headrace.core.sizes import hint
 
 OPERATION = 0.03  # ns of one operation on one element, in a vector
 PRODUCT = 0.016  # ns of a multiplication or addition of a product or convolution
@@ -35,7 +36,7 @@ def _folded(value: Expr) -> int:
 
 
 def of_kernel(kernel: Kernel, instruction: Instruction) -> float:
-    return operations(kernel) * OPERATION + _bytes(instruction) * BYTE
+    return hint(operations(kernel)) * OPERATION + _bytes(instruction) * BYTE
 
 
 def note_products(instructions: list[Instruction], products: int, outputs: set[Array]) -> None:
@@ -47,4 +48,4 @@ def note_products(instructions: list[Instruction], products: int, outputs: set[A
 
 
 def _bytes(instruction: Instruction) -> int:
-    return sum(t.nbytes for t in {*instruction.reads, *instruction.writes})
+    return sum(hint(t.nbytes) for t in {*instruction.reads, *instruction.writes})

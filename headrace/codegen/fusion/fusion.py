@@ -39,6 +39,7 @@ from headrace.codegen.ir.stages import (
     memory,
 )
 from headrace.codegen.ir.traverse import loads, walk
+from headrace.core.sizes import all_same, hint
 
 FEW_ROWS, LONG_ROW = 8, 1 << 15  # such groups would leave threads idle
 
@@ -292,7 +293,7 @@ class Fusion:
         """The group reads an array that this stage reads, over the same loops."""
         mine = {memory(t) for t in read if t.count > 1}
         for other in group.members:
-            if other.extents == member.extents and other.is_row == member.is_row:
+            if all_same(other.extents, member.extents) and other.is_row == member.is_row:
                 if any(memory(x.extra) in mine for x in other.loads):
                     return True
         return False
@@ -345,22 +346,22 @@ class Fusion:
         cache."""
         first = group.members[0]
         rank = exact if exact is not None else min(limit, first.rank)
-        if member.extents[:rank] != first.extents[:rank]:
+        if not all_same(member.extents[:rank], first.extents[:rank]):
             return False
-        if exact is None and not related and member.extents != first.extents:
+        if exact is None and not related and not all_same(member.extents, first.extents):
             return False
         everything = [*group.members, member]
         if len(everything) > MAX_MEMBERS or group.weight + member.weight > MAX_WEIGHT:
             return False
-        is_uniform = all(m.extents == first.extents for m in everything)
+        is_uniform = all(all_same(m.extents, first.extents) for m in everything)
         if not is_uniform and any(m.goes_down for m in everything):
             return False  # a reduction down columns needs the lanes of its own result
         if any(m.is_row and m.rank != rank for m in everything):
             return False
         if exact is not None or not is_uniform:
             rows = prod(member.extents[:rank])
-            longest = max(m.row_length(rank) for m in everything)
-            return rows >= FEW_ROWS or longest <= LONG_ROW
+            longest = max(hint(m.row_length(rank)) for m in everything)
+            return hint(rows) >= FEW_ROWS or longest <= LONG_ROW
         return True
 
 

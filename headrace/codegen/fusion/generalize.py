@@ -16,6 +16,7 @@ from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Expr, Kind, Var, c
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import walk
+from headrace.core.sizes import is_open, whole
 
 STRUCTURAL = (0, 1, -1)
 BLOCK = 64  # rounds of a loop with float sums after which these are put aside
@@ -99,7 +100,7 @@ class _Lift:
         return out
 
     def param(self, value: int) -> int:
-        self.out.params.append(int(value))
+        self.out.params.append(whole(value))
         return len(self.out.params) - 1
 
     def loop(self, v: Var) -> int:
@@ -138,7 +139,7 @@ class _Lift:
         each = k.unroll * k.lanes if sweep.is_vector else k.unroll if k.width > 1 else 1
         *outer, last = [v.extent for v in sweep.loops] or [1]
         rounds = prod(outer) * -(-last // each)
-        return rounds > BLOCK and any(s.how == "sum" and s.kind.is_float for s in sums)
+        return (is_open(rounds) or rounds > BLOCK) and any(s.how == "sum" and s.kind.is_float for s in sums)
 
     # -- expressions -------------------------------------------------------------------------
     def expr(self, root: Expr) -> Expr:
@@ -170,14 +171,15 @@ class _Lift:
                 how, loops = x.extra
                 numbers = tuple(self.loop(v) for v in loops)
                 rounds = prod(v.extent for v in loops)
-                is_long = how == "sum" and x.kind.is_float and rounds > BLOCK
+                is_long = how == "sum" and x.kind.is_float and (is_open(rounds) or rounds > BLOCK)
                 return make("fold", (self.memo[id(x.args[0])],), x.kind, (how, numbers, is_long))
         extra = coarse(self.ranges.of(x.args[0])) if x.op in BOUNDED else x.extra
         return make(x.op, tuple(self.memo[id(a)] for a in x.args), x.kind, extra)
 
     def number(self, value: int, always: bool = False) -> Expr:
-        if value in STRUCTURAL and not always:
-            return const(value, INDEX)
+        for plain in () if always else STRUCTURAL:
+            if value == plain:
+                return const(plain, INDEX)
         return make("param", (), INDEX, self.param(value))
 
     def load(self, x: Expr) -> Expr:
@@ -247,6 +249,8 @@ def describe(k: Lifted) -> str:
             if id(x) not in names:
                 names[id(x)] = f"%{len(names)}"
                 args = " ".join(names[id(a)] for a in x.args)
+                if is_open(x.extra):
+                    raise AssertionError(f"{x.op} of an open size in a kernel's identity")
                 extra = "" if x.extra is None else f" {x.extra}"
                 lines.append(f"  {names[id(x)]}:{x.kind} = {x.op}{extra} {args}".rstrip())
         return names[id(root)]

@@ -17,6 +17,7 @@ from headrace.codegen.ir.kernel_ir import Array, Expr, Var
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads
 from headrace.codegen.program.instruction import Pair
+from headrace.core.sizes import same
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def pairs(kernel: Kernel) -> list[Pair]:
         for result, (place, *more) in stored.items()
         if not more and result not in mine and result not in read
         for operand, places in read.items()
-        if operand not in mine and operand not in stored and operand.nbytes == result.nbytes
+        if operand not in mine and operand not in stored and same(operand.nbytes, result.nbytes)
         if operand.kind.bytes == result.kind.bytes and all(_is_harmless(p, place) for p in places)
     ]
 

@@ -17,6 +17,7 @@ from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import Assembled, Called, Cell, Made, Row, Scatter, Stacked, ViewOf, memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
+from headrace.core.sizes import all_same, hint
 
 _FUNCTIONS = (
     "exp expm1 log log1p sigmoid tanh pow sin cos tan asin acos atan atan2 sinh cosh asinh "
@@ -159,21 +160,22 @@ class Inlining:
         if reads == 0 and cost < 10:
             return True
         # What is read along with a row or a column costs little.
-        reads = sum(4 * x.extra.count > array.count for x in loads(body))
+        reads = sum(4 * hint(x.extra.count) > hint(array.count) for x in loads(body))
         users = self.users.get(array, [])
-        evaluations = sum(domain(u) * reads_of(u, array) for u in users)
+        count = hint(array.count)
+        evaluations = sum(hint(domain(u)) * reads_of(u, array) for u in users)
         if any(not isinstance(u.source, (Compute, Scatter, ViewOf)) for u in users):
             return len(users) == 1 and isinstance(users[0].source, Assembled)
         if len(users) == 1:
-            return evaluations <= array.count or (cost <= CHEAP and reads <= 1)
-        if cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(array.count, 1):
+            return evaluations <= count or (cost <= CHEAP and reads <= 1)
+        if cost <= CHEAP and reads <= 1 and evaluations <= 8 * max(count, 1):
             return True
-        return cost <= RECOMPUTE and evaluations <= 4 * array.count and self.is_far(array, body)
+        return cost <= RECOMPUTE and evaluations <= 4 * count and self.is_far(array, body)
 
     def is_far(self, array: Array, body: Expr) -> bool:
         """Too large for a cache, and made from one array of its size: computing it again takes less
         time than memory does.  Not where a reduction reads it: a row of it then stays close."""
-        if array.nbytes < LARGE:
+        if hint(array.nbytes) < LARGE:
             return False
         for user in self.users.get(array, ()):
             if not isinstance(user.source, Compute) or has_reduction(user.source.body):
@@ -231,7 +233,7 @@ def reshaped(made: Compute, shape: tuple[int, ...]) -> Compute | None:
 def _is_flat(x: Expr, own: tuple[Expr, ...], shape: tuple[int, ...]) -> bool:
     """Depends on the index only by reading arrays of the same shape at it."""
     if x.op == "load":
-        same = x.extra.shape == shape and len(x.args) == len(own)
+        same = all_same(x.extra.shape, shape) and len(x.args) == len(own)
         return not x.free or (same and all(a is b for a, b in zip(x.args, own)))
     if x.op == "var":
         return True  # seen below a load only, or the parent fails

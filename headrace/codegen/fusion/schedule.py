@@ -22,6 +22,7 @@ from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.stages import Scatter, memory
 from headrace.codegen.ir.traverse import loads, rebuild, rewrite, substitute, walk
 from headrace.codegen.machine.target import host
+from headrace.core.sizes import all_same, hint
 
 
 @dataclass(slots=True, eq=False)
@@ -144,7 +145,7 @@ class RowSchedule:
     def is_aligned(self, load: Expr, home: _Pass, inner: tuple[Var, ...]) -> bool:
         """Reads the value at the reader's own place in a pass over the same extents."""
         at = self.inner_index(load.args, load.extra)
-        same = home.extents == tuple(v.extent for v in inner)
+        same = all_same(home.extents, [v.extent for v in inner])
         return same and len(at) == len(inner) and all(i is var(v) for i, v in zip(at, inner))
 
     def inner_index(self, args: tuple[Expr, ...], array: Array) -> tuple[Expr, ...]:
@@ -152,7 +153,7 @@ class RowSchedule:
 
     def pass_for(self, level: int, extents: tuple[int, ...]) -> _Pass:
         for p in self.passes:
-            if p.level == level and p.extents == extents:
+            if p.level == level and all_same(p.extents, extents):
                 return p
         made = _Pass(level, tuple(Var(n) for n in extents))
         self.passes.append(made)
@@ -170,7 +171,7 @@ class RowSchedule:
             if made.home is None:
                 return made.value
             at = self.inner_index(args, x.extra)
-            if home is not None and home.extents == made.home.extents:
+            if home is not None and all_same(home.extents, made.home.extents):
                 if all(a is b for a, b in zip(at, home.index)):
                     if made.home is home:
                         return made.value
@@ -267,7 +268,7 @@ def flat_kernel(group: Group, stored: set[Array], name: str) -> Kernel:
 def is_flat(group: Group) -> bool:
     """Every member has the same loops, and reads others at its own index."""
     first = group.members[0]
-    if group.exact is not None or any(m.extents != first.extents for m in group.members):
+    if group.exact is not None or any(not all_same(m.extents, first.extents) for m in group.members):
         return False
     for m in group.members:
         for load in loads(m.body):
@@ -382,7 +383,7 @@ def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Ker
         rows = tuple(v for v in merged[:-1] if v is not across)
         tiled = Sweep(merged[-1:], tuple(done), tile=(across, block))
         return Kernel((*rows, block), (tiled,), lanes, 1, name=name)
-    if len(merged) > 2 and merged[-1].extent <= SHORT_ROW and merged[-2].extent >= SHORT_ROW:
+    if len(merged) > 2 and hint(merged[-1].extent) <= SHORT_ROW and hint(merged[-2].extent) >= SHORT_ROW:
         # A row of a few elements is too little to count rows for: such as a block of channels.
         both = Sweep(merged[-2:], tuple(done))
         return Kernel(merged[:-2], (both,), lanes, 1, name=name)
@@ -405,7 +406,7 @@ def crossing_loop(loops: tuple[Var, ...], actions: list[Action]) -> Var | None:
         if isinstance(action, Store) and _steps(action.index, action.array).get(loops[-1]) != 1:
             return None
     best = max(found, key=found.__getitem__, default=None)
-    if best is None or min(best.extent, loops[-1].extent) < 8:
+    if best is None or min(hint(best.extent), hint(loops[-1].extent)) < 8:
         return None
     return best
 
@@ -434,7 +435,7 @@ def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
     if kinds and all(k.bits == 8 or k is ir.BOOL for k in kinds):
         bits = 8
     lanes = host().lanes(bits)
-    longest = max((prod(v.extent for v in s.loops[-1:]) for s in sweeps if s.is_vector), default=1)
+    longest = max((prod(hint(v.extent) for v in s.loops[-1:]) for s in sweeps if s.is_vector), default=1)
     if longest < 4 * lanes:
         return lanes, 1
     heavy = sum(weight(v) for v in values)

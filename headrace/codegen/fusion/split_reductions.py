@@ -19,6 +19,7 @@ from headrace.codegen.fusion.columns import Columns, is_wide, longest_stretch
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.traverse import rewrite, substitute, walk
+from headrace.core.sizes import LEAST, at_least, hint, is_open
 
 # Results that a thread computes side by side count as one; rows can be shared one by one.
 FEW_COLUMNS, FEW_ROWS, LONG = 512, 32, 1 << 16
@@ -46,14 +47,23 @@ class Cut:
 
     @property
     def rest(self) -> int:
-        return self.loop.extent - self.done
+        """Of a loop whose extent is open always at least LEAST: 0 and 1 would be other loops."""
+        left = self.loop.extent - self.done
+        return at_least(left, LEAST) if is_open(left) else left
+
+    @property
+    def most_rest(self) -> int:
+        """The rest, or, of a loop whose extent is open, the largest that it may be."""
+        if not is_open(self.rest):
+            return self.rest
+        return (self.length if is_open(self.count) else self.count) + LEAST - 1
 
 
 def split(array: Array, made: Compute, is_down: bool) -> tuple[Compute, Parts]:
     """The stage with its long reductions replaced, and the stages that do their parts, in order.
     `is_down`: they run down the columns."""
     by_rows = is_down and is_wide(made)
-    if not by_rows and array.count > (FEW_COLUMNS if is_down else FEW_ROWS):
+    if not by_rows and hint(array.count) > (FEW_COLUMNS if is_down else FEW_ROWS):
         return made, []
     changed: dict[int, Expr] = {}
     parts: Parts = []
@@ -75,20 +85,25 @@ def split(array: Array, made: Compute, is_down: bool) -> tuple[Compute, Parts]:
 
 def _is_long(x: Expr, array: Array) -> bool:
     how, loops = x.extra
-    total = prod(v.extent for v in loops) * max(array.count, 1)
+    total = prod(hint(v.extent) for v in loops) * max(hint(array.count), 1)
     inner = any(y.op == "reduce" for y in walk(x.args[0]))
     outside = all(isinstance(v, Var) for v in x.free)
     return how in _COMBINE and total >= LONG and not inner and outside
+
+
+def _divided(extent: int, n: int) -> int:
+    return (extent - LEAST) // n if is_open(extent) else extent // n
 
 
 def _few_stretches(x: Expr) -> Cut | None:
     """The outermost loop that can be cut without a rest, else the outermost with a small one."""
     for share in (0, 1):
         for loop in x.extra[1]:
-            found = [Cut(loop, n, loop.extent // n) for n in STRETCHES if n < loop.extent]
-            good = [c for c in found if c.rest * SMALL <= loop.extent * share]
+            now = hint(loop.extent)
+            found = [Cut(loop, n, _divided(loop.extent, n)) for n in STRETCHES if n < now]
+            good = [c for c in found if c.most_rest * SMALL <= now * share]
             if good:
-                return min(good, key=lambda c: c.rest)
+                return min(good, key=lambda c: hint(c.rest))
     return None
 
 
@@ -96,17 +111,21 @@ def _short_stretches(x: Expr) -> Cut | None:
     """Stretches of at most as many rounds as may be added one after the other; few where these do."""
     loops, most = x.extra[1], longest_stretch(x.args[0])
     few = _few_stretches(x)
-    if few is not None and prod(v.extent for v in loops) // few.loop.extent * few.length <= most:
+    if (
+        few is not None
+        and not is_open(few.length)
+        and prod(v.extent for v in loops) // few.loop.extent * few.length <= most
+    ):
         return few
     inner = 1
     for number in reversed(range(len(loops))):
         loop, room = loops[number], most // inner
-        if loop.extent > room:
+        if hint(loop.extent) > room:
             step = EVEN if room > 2 * EVEN else 1
             lengths = range(room - room % step, room // 2, -step)
-            cuts = [Cut(loop, loop.extent // n, n, loops[:number]) for n in lengths]
-            return min(cuts, key=lambda c: c.rest)
-        inner *= loop.extent
+            cuts = [Cut(loop, _divided(loop.extent, n), n, loops[:number]) for n in lengths]
+            return min(cuts, key=lambda c: hint(c.rest))
+        inner *= hint(loop.extent)
     return few
 
 
@@ -132,7 +151,7 @@ def _in_parts(
     part = Array((*extents, *array.shape), kind, name="part")
     place = tuple(var(v) if v.extent != 1 else zero for v in made.vars)
     total = ir.reduce(how, extents, lambda *c: part[(*c, *place)])
-    if cut.rest:
+    if is_open(cut.rest) or cut.rest:
         total = ir.binary(_COMBINE[how], total, _rest(x, cut, kind))
     total = ir.cast(total, x.kind)
     down = tuple(inner.values())

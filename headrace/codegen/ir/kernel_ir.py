@@ -38,6 +38,7 @@ from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, NDArray, NDType
+from headrace.core.sizes import MOST_BYTES, hint, is_open, note_bytes, whole
 from headrace.ops.declaration import emit as rules
 from headrace.ops.declaration.emit import Decline
 
@@ -58,7 +59,7 @@ class Var:
     __slots__ = ("extent", "serial")
 
     def __init__(self, extent: int) -> None:
-        self.extent, self.serial = int(extent), next(_serial)
+        self.extent, self.serial = whole(extent), next(_serial)
 
     def __repr__(self) -> str:
         return f"v{self.serial}<{self.extent}"
@@ -227,7 +228,9 @@ def _free(op: str, args: tuple[Expr, ...], extra: Any) -> frozenset[Free]:
 
 # -- building ------------------------------------------------------------------------------------
 def const(value: Number, kind: Kind) -> Expr:
-    """A number of this kind, rounded to it."""
+    """A number of this kind, rounded to it; one that follows from open sizes is the kernel's argument."""
+    if is_open(value) and kind is not INDEX:
+        return size(value, kind)  # type: ignore[arg-type]
     return make("const", (), kind, _rounded(value, kind))
 
 
@@ -235,7 +238,7 @@ def _rounded(value: Number, kind: Kind) -> bool | int | str:
     if kind is BOOL:
         return bool(value)
     if kind.is_integer:
-        return int(value)
+        return whole(value)
     return float(np.asarray(value, TO_DTYPE[kind].numpy)).hex()  # tells 0.0 from -0.0, finds NaN
 
 
@@ -255,7 +258,7 @@ def lane(count: int) -> Expr:
 
 def size(n: int, kind: Kind) -> Expr:
     """A number that follows from shapes: becomes an argument of the kernel."""
-    return make("size", (), kind, int(n))
+    return make("size", (), kind, whole(n))
 
 
 class NotScalar(TypeError):
@@ -268,6 +271,8 @@ def as_expr(value: object, kind: Kind) -> Expr:
         return value
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return const(value, kind)
+    if is_open(value):
+        return size(value, kind)  # type: ignore[arg-type]
     raise NotScalar(f"not a scalar expression: {value!r}")
 
 
@@ -370,7 +375,7 @@ def index_expr(value: Index) -> Expr:
         if not value.kind.is_integer:
             raise TypeError(f"an index must be an integer, not {value.kind}")
         return cast(value, INDEX)
-    return const(int(value), INDEX)  # type: ignore[arg-type]  # nobody else makes expressions
+    return const(whole(value), INDEX)  # nobody else makes expressions
 
 
 def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Expr]) -> Expr:
@@ -382,7 +387,6 @@ def reduce(kind: str, extents: Sequence[int], rule: Callable[..., Expr]) -> Expr
 
 
 # -- arrays --------------------------------------------------------------------------------------
-_MOST_BYTES = 2**63 - 1
 
 
 class Array:
@@ -403,10 +407,12 @@ class Array:
     ) -> None:
         """`value`: the numbers, where they are known; `source`: how it is made, None for an input. A
         shape that no memory holds is declined here, before anything computes with its size."""
-        self.shape = tuple(int(n) for n in shape)
+        self.shape = tuple(map(whole, shape))
         self.kind = kind_of(dtype)
-        if min(self.shape, default=0) < 0 or self.nbytes > _MOST_BYTES:
+        if any(n < 0 for n in self.shape) or hint(self.nbytes) > MOST_BYTES:
             raise Decline(f"no array has the shape {list(self.shape)}")
+        if is_open(self.nbytes):
+            note_bytes(self.nbytes)
         self.dtype = TO_DTYPE[self.kind] if isinstance(dtype, Kind) else dtypes.as_dtype(dtype)
         self.value, self.source, self.name = value, source, name
         self.outer = None  # shape and type outside of the program, where they differ

@@ -32,7 +32,9 @@ def interval(x: Expr) -> tuple[int, int]:
             return interval(x.args[0])
         case "select":
             return _hull(interval(x.args[1]), interval(x.args[2]))
-        case "load" if x.extra.value is not None and x.extra.count and x.kind.is_integer:
+        case "load" if x.extra.value is not None and x.extra.value.size and x.extra.value.dtype != object:
+            if not x.kind.is_integer:
+                return _ANY
             found = (int(x.extra.value.min()), int(x.extra.value.max()))
             return found if all(in_bounds(x.args, x.extra.shape)) else _hull(found, (0, 0))
     if x.op in _COMBINE and x.kind is INDEX:

@@ -16,14 +16,14 @@ from headrace.codegen.convolution import library
 from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.complex_numbers import Complex, Element, Operand, Planes, is_complex, part_type
-from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Index, Scalar, Var, var
+from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Index, Scalar, TypeLike, Var, var
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_functions as functions
 from headrace.codegen.lowering import deep_products, fallback
 from headrace.codegen.lowering import lower as real
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
-from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.declare import Op, wanted
 from headrace.ops.declaration.emit import Decline, LibraryCall
 from headrace.ops.declaration.traits import ELEMENTWISE
 
@@ -37,7 +37,7 @@ class ComplexEmitter(functions.Functions):
     def __init__(self, emitter: real.Emitter) -> None:
         self.real_emitter = emitter
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # a method of the real one, whichever
         method = getattr(self.real_emitter, name)
 
         def of_real_numbers(*args: object) -> object:
@@ -85,7 +85,7 @@ class ComplexEmitter(functions.Functions):
         return _stage(shape, loops, rule(*map(var, loops)))
 
     def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Element]) -> Element:
-        loops = tuple(Var(n) for n in ((extents,) if isinstance(extents, int) else extents))
+        loops = tuple(Var(n) for n in (extents if isinstance(extents, Sequence) else (extents,)))
         body = rule(*map(var, loops))
         if isinstance(body, Complex):
             if kind != "sum":
@@ -94,10 +94,10 @@ class ComplexEmitter(functions.Functions):
         result = ir.I64 if kind in ("argmax", "argmin") else body.kind
         return ir.make("reduce", (body,), result, (ir.of_kind(kind, body.kind), loops))
 
-    def known(self, value: ArrayLike) -> Operand:
+    def known(self, value: ArrayLike, dtype: TypeLike | None = None) -> Operand:
         array = np.asarray(value)
         if array.dtype.kind != "c":
-            return self.real_emitter.known(array)
+            return self.real_emitter.known(array, dtype)
         return complex_numbers.known(array, dtypes.as_dtype(array.dtype))
 
     def unwritten(self, shape: Sequence[int], dtype: DType) -> Operand:
@@ -176,7 +176,7 @@ def lower(
     rule = op.lower_rule
     assert rule is not None
     e = ComplexEmitter(emitter)
-    chosen = {name: attrs[name] for name in real.wanted(rule, op)}
+    chosen = {name: attrs[name] for name in wanted(rule, op.signature)}
     try:
         if ELEMENTWISE not in op.traits:
             return _flat(rule(e, *arguments, **chosen))
@@ -212,7 +212,7 @@ def _element(x: Operand, index: tuple[Expr, ...]) -> Element:
     return Complex(real.element(x.re, index), real.element(x.im, index))
 
 
-def _flat(results: Any) -> list[Operand]:
+def _flat(results: Any) -> list[Operand]:  # what a rule of an op gives
     if isinstance(results, (Array, Planes)):
         return [results]
     return [x for r in results or () for x in _flat(r)]
@@ -234,7 +234,7 @@ def product(
     def times(a: Array, b: Array) -> Array:
         out = Array(shape, a.dtype)
         for rule in op.library_rules.values():
-            call = rule(a, b, out, **{name: attrs[name] for name in real.wanted(rule, op)})
+            call = rule(a, b, out, **{name: attrs[name] for name in wanted(rule, op.signature)})
             if not isinstance(call, LibraryCall):
                 continue
             if library.choose(call) is None:

@@ -41,9 +41,9 @@ def compose(s: Specializer, rule: Callable[..., Sequence[Tensor]], operands: Seq
         arguments = []
         for operand in operands:
             if operand.value is not None and operand.count <= KNOWN_LIMIT:
-                arguments.append(constant(operand.value, operand.dtype))
+                arguments.append(constant(operand.value.astype(operand.dtype.numpy), operand.dtype))
                 continue
-            arguments.append(placeholder(dtype=operand.dtype, shape=operand.shape))
+            arguments.append(placeholder(dtype=operand.dtype, shape=[int(n) for n in operand.shape]))
             fed.append(arguments[-1])
             given.append(operand)
         outputs = rule(Build(), *arguments)

@@ -21,6 +21,7 @@ from headrace.codegen.ir.stages import Called
 from headrace.codegen.lowering.fallback import read
 from headrace.codegen.products import gemv
 from headrace.codegen.products.matrices import OPERANDS
+from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
 SHORT, STRETCH = 256, 1 << 15  # terms
@@ -36,7 +37,7 @@ def split(call: LibraryCall) -> Compute | None:
         return None
     if prod(c.shape) == 1 and k > SHORT:
         return _made(call, lambda *own: _terms(call, own, 0, k))
-    if k <= 2 * STRETCH or gemv.prefers(call):  # those see to it themselves
+    if hint(k) <= 2 * STRETCH or gemv.prefers(call):  # those see to it themselves
         return None
     length = min(range(STRETCH, STRETCH // 2, -1), key=lambda n: (k % n, -n))
     count = k // length

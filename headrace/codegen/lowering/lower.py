@@ -6,7 +6,6 @@ the stages behind it; updates of variables and checks of values are collected on
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -32,8 +31,9 @@ from headrace.codegen.ir.stages import NO_PLACE, Assembled, Check, Scatter, Temp
 from headrace.codegen.ir.traverse import substitute
 from headrace.codegen.lowering import wide_sums
 from headrace.core.modules import late
+from headrace.core.sizes import whole
 from headrace.graph.tensor import Tensor
-from headrace.ops.declaration.declare import Op
+from headrace.ops.declaration.declare import Op, wanted
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.traits import ELEMENTWISE
 from headrace.plan.plan import PlanNode
@@ -184,29 +184,29 @@ class Emitter:
         return Array(shape, body.kind, source=Compute(loops, body))
 
     def reduce(self, kind: str, extents: int | Sequence[int], rule: Callable[..., Expr]) -> Expr:
-        return ir.reduce(kind, (extents,) if isinstance(extents, int) else tuple(extents), rule)
+        return ir.reduce(kind, tuple(extents) if isinstance(extents, Sequence) else (extents,), rule)
 
     def checked(self, index: Expr, extent: int, message: str) -> Expr:
         at = ir.index_expr(index)
         low, high = ir.interval(at)
         if 0 <= low and high < extent:
             return at
-        self.check((at >= 0) & (at < extent), message, at, int(extent))
+        self.check((at >= 0) & (at < extent), message, at, whole(extent))
         # Clamped all the same: a fed array may change between the check and its use.
-        return ir.make("clamp", (at,), INDEX, int(extent))
+        return ir.make("clamp", (at,), INDEX, whole(extent))
 
-    def known(self, value: ArrayLike) -> Array:
+    def known(self, value: ArrayLike, dtype: TypeLike | None = None) -> Array:
         array = np.asarray(value)
-        return Array(array.shape, array.dtype, value=array)
+        return Array(array.shape, array.dtype if dtype is None else dtype, value=array)
 
     def numbers(self, vector: Array) -> list[int | Expr]:
         if vector.value is not None:
-            return [int(n) for n in vector.value]
+            return [whole(n) for n in vector.value]
         packed = vector.source.parts if isinstance(vector.source, Assembled) else ()
         if len(packed) != vector.count:
             return [vector[k] for k in range(vector.count)]
         parts = [part for _, part in sorted(packed, key=lambda p: p[0])]
-        return [p[0] if p.value is None else int(p.value[0]) for p in parts]
+        return [p[0] if p.value is None else whole(p.value[0]) for p in parts]
 
     def declared_shape(self) -> tuple[int, ...] | None:
         shape = None if self.node is None else self.node.outputs[0].shape
@@ -229,7 +229,7 @@ class Emitter:
         return self.repeated.get(indices)
 
     def view(self, x: Array, shape: Sequence[int]) -> Array:
-        wanted = tuple(int(n) for n in shape)
+        wanted = tuple(map(whole, shape))
         if prod(wanted) != x.count:
             raise Decline(f"{list(wanted)} does not hold the elements of {list(x.shape)}")
         if wanted == x.shape:
@@ -241,10 +241,10 @@ class Emitter:
         return Array(wanted, x.dtype, value=value, source=ViewOf(base), name=x.name)
 
     def assemble(self, shape: Sequence[int], parts: Sequence[tuple[Sequence[int], Array]]) -> Array:
-        blocks = tuple((tuple(map(int, offset)), part) for offset, part in parts if part.count)
+        blocks = tuple((tuple(map(whole, offset)), part) for offset, part in parts if part.count)
         for offset, part in blocks:
-            for start, n, whole in zip(offset, part.shape, shape):
-                if start < 0 or start + n > whole:
+            for start, n, most in zip(offset, part.shape, shape):
+                if start < 0 or start + n > most:
                     raise Decline("a part does not fit")
         return Array(shape, parts[0][1].dtype, source=Assembled(blocks))
 
@@ -312,7 +312,7 @@ def lower(
     """The outputs of one op.  `arguments` are arrays, or lists of them, as in the signature."""
     rule = op.lower_rule
     assert rule is not None
-    chosen = {name: attrs[name] for name in wanted(rule, op)}
+    chosen = {name: attrs[name] for name in wanted(rule, op.signature)}
     if ELEMENTWISE in op.traits:
         return _lower_elements(e, rule, arguments, chosen, shapes)
     return _flat(rule(e, *arguments, **chosen))
@@ -352,19 +352,10 @@ def element(x: Array, index: tuple[Expr, ...]) -> Expr:
     return x[tuple(i if n != 1 else 0 for i, n in zip(index[skipped:], x.shape))]
 
 
-def _flat(results: Any) -> list[Array]:
+def _flat(results: Any) -> list[Array]:  # what a rule of an op gives
     if isinstance(results, Array):
         return [results]
     found: list[Array] = []
     for r in results or ():
         found.extend(_flat(r))
     return found
-
-
-def wanted(rule: Rule, op: Op) -> tuple[str, ...]:
-    """The attributes that a rule names; all of them for one that takes `**attrs`."""
-    code = rule.__code__
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        return tuple(op.signature.attrs)
-    names = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    return tuple(n for n in names if n in op.signature.attrs)

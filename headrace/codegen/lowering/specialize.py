@@ -8,6 +8,7 @@ is its current value; an update gives it a new one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from headrace.codegen.assembly import arena_estimate
 from headrace.codegen.assembly.assemble import assemble
+from headrace.codegen.assembly.open_program import OpenProgram, OpenSpecialized
 from headrace.codegen.convolution import layouts, library, packing
 from headrace.codegen.ir import complex_numbers
 from headrace.codegen.ir.complex_numbers import Operand, Planes, is_complex
@@ -22,19 +24,22 @@ from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Called, Update
 from headrace.codegen.lowering import complex_rules, control, deep_products, fallback, unique_rows
-from headrace.codegen.lowering.lower import Emitter, lower, wanted
+from headrace.codegen.lowering.lower import Emitter, lower
+from headrace.codegen.lowering.probe import Probe
 from headrace.codegen.lowering.trip_count import Trips
 from headrace.codegen.machine import faults
 from headrace.codegen.machine.refusals import NEVER, Cancel, Declined
 from headrace.codegen.program.arenas import ARENAS
 from headrace.codegen.program.packed_weights import Packing
-from headrace.codegen.program.program import Specialized
+from headrace.codegen.program.program import NativeProgram, Specialized
 from headrace.codegen.regions import array_ops
 from headrace.codegen.regions.regions import Key, Region, generator_key, is_draw, is_nothing
 from headrace.core.dtypes import DType, NDArray
 from headrace.core.errors import KERNEL_ERRORS, OpError
 from headrace.core.shapes import Shape, make_shape
+from headrace.core.sizes import Pinned, Trace, hinted, settled, whole
 from headrace.ops.declaration.building.build import group
+from headrace.ops.declaration.declare import wanted
 from headrace.ops.declaration.emit import Decline, LibraryCall
 from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.shape_rules import Input
@@ -47,6 +52,8 @@ KNOWN_LIMIT = 4096  # elements of a value that is computed when the program is m
 
 # What a rule says of values that it cannot take: the node then fails in its own place, if it fails.
 _REFUSALS = (Decline, OpError, MemoryError)
+# What a reference says of open sizes that it cannot compute with.
+_NOT_OPEN: tuple[type[Exception], ...] = (Pinned, AttributeError, *KERNEL_ERRORS)
 
 
 Given = Array | Key  # a value, or the name of what a handle leads to
@@ -55,29 +62,30 @@ Given = Array | Key  # a value, or the name of what a handle leads to
 class Concrete(Input):
     """What a shape rule sees: all sizes, and the value where it is known."""
 
-    __slots__ = ("held", "known")
+    __slots__ = ("array", "held")
 
-    known: NDArray | None
+    array: Operand
     held: tuple[DType, Shape] | None
 
     @staticmethod
     def make(array: Operand, dtype: DType, held: tuple[DType, Shape] | None) -> Concrete:
         view = object.__new__(Concrete)
         view._sizes, view.dtype, view._tensor = array.shape, dtype, None
-        view.known, view.held = array.value, held
+        view.array, view.held = array, held
         if held is not None:
             view._sizes = ()
         return view
 
     @property
     def value(self) -> NDArray | None:
-        return self.known
+        return self.array.value
 
     @property
     def as_sizes(self) -> tuple[int | None, ...] | None:
-        if self.known is None:
+        known = self.array.value
+        if known is None:
             return None
-        return tuple(None if n < 0 else int(n) for n in self.known.reshape(-1))
+        return tuple(None if n < 0 else whole(n) for n in known.reshape(-1))
 
     @property
     def handle(self) -> tuple[DType, Shape] | None:
@@ -85,7 +93,16 @@ class Concrete(Input):
 
 
 class Specializer:
-    def __init__(self, plan: Plan, region: Region, keys: dict[Edge, Key], cancel: Cancel = NEVER) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        region: Region,
+        keys: dict[Edge, Key],
+        cancel: Cancel = NEVER,
+        trace: Trace | None = None,
+    ) -> None:
+        """`trace`: that of the open sizes among the shapes that it will get; None: all are plain numbers."""
+        self.trace = trace
         self.plan, self.region, self.keys, self.cancel = plan, region, keys, cancel
         self.emitter = Emitter()
         self.emitter.specializer = self
@@ -103,7 +120,7 @@ class Specializer:
         shapes: Sequence[tuple[int, ...]],
         held: dict[Key, tuple[tuple[int, ...], DType]],
         values: dict[int, NDArray],
-    ) -> Specialized:
+    ) -> Specialized | OpenSpecialized:
         """`values` of inputs, by place, are built into the program."""
         inputs = []
         for i, (edge, shape) in enumerate(zip(self.region.inputs, shapes)):
@@ -122,6 +139,7 @@ class Specializer:
     def add_all(self) -> None:
         """Walk the region.  Nodes behind one that is declined are skipped, the others tried."""
         declined: dict[str, str] = {}
+        asked: dict[str, list[int]] = {}
         missing: set[str] = set()
         is_fault = False
         for node in self.region.nodes:
@@ -138,11 +156,26 @@ class Specializer:
                     raise
                 missing.add(node.name)
                 declined[node.name] = f"{type(e).__name__}: {e}"
+                if isinstance(e, Decline) and (places := self.asked(node)):
+                    asked[node.name] = places
                 if not isinstance(e, _REFUSALS):  # a fault in one rule is not one of the others
                     is_fault = True
                     faults.report(f"{node.name} ({node.op.name})", e)
         if declined:
-            raise Declined(declined, is_fault)
+            raise Declined(declined, is_fault, asked)
+
+    def asked(self, node: PlanNode) -> list[int]:
+        """The operands of a declined node whose values its rules ask for, though they are not known."""
+        if is_unit(node) or node.op.region_role is not None or VARIABLE in node.op.traits:
+            return []
+        e = self.emitter
+        updates, checks, effects = len(e.updates), len(e.checks), len(e.effects)
+        operands = [self.operand(edge) for edge in node.inputs]
+        probes = [Probe.of(t) if isinstance(t, Array) and t.value is None else t for t in operands]
+        with suppress(Exception):  # it was reported, if it was a fault
+            self.lowered(node, probes)
+        del e.updates[updates:], e.checks[checks:], e.effects[effects:]
+        return [i for i, t in enumerate(probes) if isinstance(t, Probe) and t.is_asked]
 
     def check_outputs(self) -> None:
         """A branch that is known not to be taken gives nothing, and a program always gives the same."""
@@ -150,7 +183,7 @@ class Specializer:
         if absent:
             raise Declined(dict.fromkeys(absent, "a side that never runs gives a value to another region"))
 
-    def assembled(self, inputs: list[Array]) -> Specialized:
+    def assembled(self, inputs: list[Array]) -> Specialized | OpenSpecialized:
         """The walked region as a program. Variables come behind the inputs, packed weights behind those;
         a second program makes these from variables that the region does not change. The arena's pages are
         prefaulted while the first is made."""
@@ -166,7 +199,8 @@ class Specializer:
                 outputs.append(complex_numbers.show(self.values[edge], self.plan.dtype(edge)))
         variables = list(self.first)
         everything = [*inputs, *(self.first[k] for k in variables)]
-        kept = [self.values[edge] for edge in self.region.kept]
+        # What was asked to run, but for what lies on a side that is known not to.
+        kept = [self.values[edge] for edge in self.region.kept if edge in self.values]
         roots = [*outputs, *kept, *(u.value for u in updates), *self.emitter.effects]
         free = {self.first[k] for k in variables if k not in changed}
         packed = packing.pack(roots, free)
@@ -181,11 +215,15 @@ class Specializer:
                 kept,
                 self.cancel,
                 self.emitter.effects,
+                self.trace,
             )
         if packed.given:
             places = packing.places_of(packed.made, everything)
             first = assemble([everything[p] for p in places], packed.made, [], [])
+            assert isinstance(first, NativeProgram)
             program.packing = Packing(first, places)
+        if isinstance(program, OpenProgram):
+            return OpenSpecialized(program, variables, changed, found)
         return Specialized(program, variables, changed, found)
 
     # -- nodes -------------------------------------------------------------------------------
@@ -299,7 +337,7 @@ class Specializer:
     def bound_of(self, operand: Operand) -> int | None:
         """An upper bound of a scalar, or its value where that is known."""
         if operand.value is not None:
-            return int(operand.value)
+            return whole(operand.value.item())
         return self.upper.get(operand) if isinstance(operand, Array) else None
 
     def note_updates(self) -> None:
@@ -324,23 +362,37 @@ class Specializer:
             return None
         if any(is_handle(self.plan.dtype(e)) for e in node.inputs):
             return None
-        arguments = group([t.value for t in operands], op, dict(node.attrs))
+        has_open = any(t.value is not None and t.value.dtype == object for t in operands)
+        if has_open and not all(o.dtype.is_integer or o.dtype.is_bool for o in node.outputs):
+            return None  # open sizes as other numbers: computed when the program runs
+        values = [t.value for t in operands]
+        if has_open:
+            values = [hinted(t.value, t.dtype.base.numpy) for t in operands]
         try:
-            with np.errstate(all="ignore"):
-                results = op.compute(arguments, dict(node.attrs))
+            found = computed(node, values)
         except KERNEL_ERRORS as error:  # it fails in its own place, with its own line, when it runs
             raise Decline(f"the reference says {error!r}") from error
-        if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
-            results = (results,)
-        flat: list[ArrayLike] = []
-        for r in results:
-            flat.extend(r if isinstance(r, (list, tuple)) else [r])
-        found = []
-        for value, output in zip(flat, node.outputs):
-            with np.errstate(all="ignore"):
-                array = np.asarray(value).astype(output.dtype.numpy, copy=False)
-            found.append(_constant(array, output.dtype, node.name))
-        return found
+        if has_open:
+            opened = self.computed_open(node, operands, found)
+            if opened is None:
+                return None
+            found = opened
+        return [_constant(v, output.dtype, node.name) for v, output in zip(found, node.outputs)]
+
+    def computed_open(
+        self, node: PlanNode, operands: list[Operand], now: list[NDArray]
+    ) -> list[NDArray] | None:
+        """What the reference makes of open sizes, where it gives the numbers of `now` for those of now.
+        None: it needs the numbers themselves, or sees no integers in an array of objects; then the
+        op is computed when the program runs."""
+        assert self.trace is not None
+        try:
+            with self.trace.without_pins():
+                found = computed(node, [t.value for t in operands])
+        except _NOT_OPEN:
+            return None
+        same = (np.array_equal(hinted(f, n.dtype), n) for f, n in zip(found, now))
+        return found if all(same) else None
 
     def lowered(self, node: PlanNode, operands: list[Operand]) -> list[Operand]:
         """By a library call where the op has one that accepts these operands, else by its rule.
@@ -407,7 +459,7 @@ class Specializer:
         """The op as a library call, if a library does it."""
         outputs = [Array(s, o.dtype.base) for s, o in zip(shapes, node.outputs)]
         for rule in node.op.library_rules.values():
-            attrs = {name: node.attrs[name] for name in wanted(rule, node.op)}
+            attrs = {name: node.attrs[name] for name in wanted(rule, node.op.signature)}
             try:
                 call = rule(*arguments, *outputs, **attrs)
             except Decline:
@@ -422,6 +474,19 @@ class Specializer:
             if node.op.lower_rule is None and len(outputs) == 1:
                 return [fallback.lower(self.emitter, call)]
         return None
+
+
+def computed(node: PlanNode, values: list[Any]) -> list[NDArray]:
+    """What the reference makes of these values; integers that are open stay objects."""
+    attrs = dict(node.attrs)
+    with np.errstate(all="ignore"):
+        results = node.op.compute(group(values, node.op, attrs), attrs)
+        if len(node.outputs) == 1 and not isinstance(results, (list, tuple)):
+            results = (results,)
+        flat: list[ArrayLike] = []
+        for r in results:
+            flat.extend(r if isinstance(r, (list, tuple)) else [r])
+        return [settled(np.asarray(v), output.dtype.numpy) for v, output in zip(flat, node.outputs)]
 
 
 def _constant(value: NDArray, dtype: DType, name: str) -> Operand:

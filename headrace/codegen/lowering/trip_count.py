@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.codegen.ir.kernel_ir import Array
 from headrace.codegen.ir.order import Moment
+from headrace.core.sizes import whole
 from headrace.ops.declaration.traits import CONSTANT, IDENTITY
 from headrace.ops.math.arithmetic import add, add_v2
 from headrace.ops.math.comparison import less
@@ -63,7 +64,7 @@ def _source(plan: Plan, edge: Edge) -> Edge:
 
 def _known(array: Given) -> int | None:
     if isinstance(array, Array) and array.value is not None and array.shape == ():
-        return int(array.value)
+        return whole(array.value.item())
     return None
 
 
@@ -72,7 +73,7 @@ def _upper(s: Specializer, plan: Plan, given: dict[str, Given], edge: Edge) -> t
     node = plan.nodes[edge.node]
     if CONSTANT in node.op.traits:
         value = node.attrs["value"].array
-        return (int(value), True) if value.ndim == 0 else (None, False)
+        return (whole(value.item()), True) if value.ndim == 0 else (None, False)
     if node.op.upper_rule is not None:
         found = [_upper(s, plan, given, _source(plan, e)) for e in node.inputs]
         return node.op.upper_rule(*(end for end, _ in found)), all(is_exact for _, is_exact in found)
@@ -99,4 +100,4 @@ def _step(loop: Loop, place: int) -> int | None:
     if first.node != plan.feeds[place] or CONSTANT not in other.op.traits:
         return None
     value = other.attrs["value"].array
-    return int(value) if value.ndim == 0 and value > 0 else None
+    return whole(value.item()) if value.ndim == 0 and value > 0 else None

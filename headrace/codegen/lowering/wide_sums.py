@@ -16,6 +16,7 @@ from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, F64, I32, Array, Compute, Expr, Kind, Var, var
 from headrace.codegen.ir.stages import Scatter, Temporary
 from headrace.codegen.ir.traverse import substitute
+from headrace.core.sizes import hint, is_open
 
 SHORT = 256  # float32 terms that are added one after the other
 HALF_SHORT = 4096  # half floats that are added in float32
@@ -26,7 +27,7 @@ def wider(kind: Kind, terms: int) -> Kind | None:
     """The type for a sum of so many terms; None: its own will do."""
     if kind in (F16, BF16):
         return F32 if terms <= HALF_SHORT else F64
-    return F64 if kind is F32 and terms > SHORT else None
+    return F64 if kind is F32 and (is_open(terms) or terms > SHORT) else None
 
 
 def scattered(into: Array, loops: tuple[Var, ...], place: tuple[Expr, ...], value: Expr, how: str) -> Array:
@@ -39,7 +40,7 @@ def scattered(into: Array, loops: tuple[Var, ...], place: tuple[Expr, ...], valu
     wide = wider(into.kind, terms)
     if wide is None or terms <= 1:
         return Array(into.shape, into.dtype, source=Scatter(into, loops, place, value, how))
-    if into.count <= LARGE * prod(v.extent for v in loops):
+    if hint(into.count) <= LARGE * hint(prod(v.extent for v in loops)):
         return _widened(into, Scatter(into, loops, place, ir.cast(value, wide), how), wide)
     return _by_leaders(into, Scatter(into, loops, place, ir.cast(value, wide), how), outer, wide)
 

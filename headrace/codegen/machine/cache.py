@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +27,17 @@ checked_text = late("headrace.codegen.machine.checked_text")
 
 MOST = 1024  # kernels that are on their way, or were
 Done = TypeVar("Done")
+
+
+@dataclass(slots=True)
+class Kernels:
+    """What the thread that compiles was given, and has done, since the process began."""
+
+    asked: int = 0
+    done: int = 0
+
+
+kernels = Kernels()
 _addresses: dict[str, int] = {}
 _soon: OrderedDict[str, Future[int]] = OrderedDict()
 _lock = threading.RLock()
@@ -86,11 +98,19 @@ def kernel_soon(identity: str, write: Callable[[str], str]) -> Future[int]:
         found.set_result(kernel_address(identity, write))
     else:
         text = write(f"k_{key}")
-        found = _worker().submit(kernel_address, identity, lambda _: text)
+        kernels.asked += 1
+        found = _worker().submit(_compiled, identity, text)
     _soon[identity] = found
     while len(_soon) > MOST:
         _soon.popitem(last=False)
     return found
+
+
+def _compiled(identity: str, text: str) -> int:
+    try:
+        return kernel_address(identity, lambda _: text)
+    finally:
+        kernels.done += 1
 
 
 def later(job: Callable[[], Done]) -> Future[Done]:

@@ -27,7 +27,7 @@ def naming(kernel: str) -> Iterator[None]:
 
 def are_fatal() -> bool:
     asked = os.environ.get
-    return asked("HEADRACE_FAULTS") == "raise" or asked("HEADRACE_COMPILE") == "always"
+    return asked("HEADRACE_FAULTS") == "raise" or asked("HEADRACE_COMPILE") in ("always", "open")
 
 
 def report(what: str, error: Exception) -> None:

@@ -23,11 +23,15 @@ class OutOfBounds(InternalError):
 
 class Declined(Exception):
     """Nodes of the region that cannot be compiled with these shapes, with the reasons.  Where one is
-    a fault of the compiler, that is not kept: another version may have mended it."""
+    a fault of the compiler, that is not kept: another version may have mended it.  `asked` are the places of
+    the operands whose values a node's rule asked for and did not get; a node that is absent asked for none,
+    or nobody knows."""
 
-    def __init__(self, reasons: dict[str, str], is_fault: bool = False) -> None:
+    def __init__(
+        self, reasons: dict[str, str], is_fault: bool = False, asked: dict[str, list[int]] | None = None
+    ) -> None:
         super().__init__("; ".join(f"{node}: {reason}" for node, reason in reasons.items()))
-        self.reasons, self.is_fault = reasons, is_fault
+        self.reasons, self.is_fault, self.asked = reasons, is_fault, asked or {}
 
 
 class Cancel(Protocol):

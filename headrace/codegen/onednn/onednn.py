@@ -18,6 +18,7 @@ from headrace.codegen.onednn.onednn_calls import Execution, Sequence, plain, reo
 from headrace.codegen.products.matrices import matrix
 from headrace.codegen.program import native
 from headrace.codegen.program.program import Entry, Place
+from headrace.core.sizes import hint, hints
 from headrace.ops.declaration.emit import LibraryCall
 
 LARGE_RESULT, FEW_RESULTS = 1_000_000, 1 << 13  # elements
@@ -36,7 +37,7 @@ def supports(call: LibraryCall) -> bool:
 def describe(call: LibraryCall) -> list[Execution]:
     """What would be executed, in order.  Raises LibraryError where the library cannot do it, or has
     only its reference implementation for it, which is hundreds of times slower than ours."""
-    with threads.limited_to(team_of(call)):
+    with dnn.described_for(team_of(call)):
         made = _BUILDERS[call.kind](call)
     for execution in made if call.kind != "pack" else ():  # weights are packed once
         if execution.implementation.startswith(("ref", "simple:any")):
@@ -47,7 +48,7 @@ def describe(call: LibraryCall) -> list[Execution]:
 def executions(call: LibraryCall) -> list[Execution]:
     """Primitives in order.  They run with as many threads as they were made for."""
     team, made = team_of(call), describe(call)
-    with threads.limited_to(team):
+    with threads.limited_to(hint(team)):
         for execution in made:
             execution.team = team
             execution.primitive = execution.description.primitive()
@@ -83,8 +84,9 @@ def product(call: LibraryCall) -> Entry | None:
     (ta, lda), (tb, ldb), (tc, ldc) = (f for f in found if f is not None)
     (m, k), n = a.shape, b.shape[-1]
     team = team_of(call)
-    is_small = team == 1 and ta and not tb
-    is_large = m * n >= LARGE_RESULT and team > 1
+    is_small = hint(team) == 1 and ta and not tb
+    m, n, k = hints((m, n, k))
+    is_large = m * n >= LARGE_RESULT and hint(team) > 1
     is_deep = not ta and not tb and n >= NARROW and k >= (DEEP if m * n >= FEW_RESULTS else 4 * DEEP)
     if tc or not (is_small or is_large or is_deep):
         return None
@@ -94,9 +96,7 @@ def product(call: LibraryCall) -> Entry | None:
         native.address_of(lib.dnnl_sgemm),
         ord("T" if ta else "N"),
         ord("T" if tb else "N"),
-        m,
-        n,
-        k,
+        *(a.shape[0], b.shape[-1], a.shape[1]),
         lda,
         ldb,
         ldc,
@@ -107,7 +107,7 @@ def product(call: LibraryCall) -> Entry | None:
         (memory_of(b.operand), False),
         (memory_of(c.operand), True),
     ]
-    return Entry(native.SGEMM, head, places, [], uses_team=team > 1)
+    return Entry(native.SGEMM, head, places, [], uses_team=hint(team) > 1)
 
 
 def _reordered(call: LibraryCall) -> list[Execution]:
@@ -134,7 +134,7 @@ def entry_of(execution: Execution) -> Entry:
     places: list[Place] = [
         (place, name in execution.written or name == "scratchpad") for name, _, place in execution.arguments
     ]
-    entry = Entry(native.EXECUTE, [], places, [], uses_team=team > 1)
+    entry = Entry(native.EXECUTE, [], places, [], uses_team=hint(team) > 1)
     arguments = [(name, layout) for name, layout, _ in execution.arguments]
     entry.instantiate = dnn.Call(execution.primitive, arguments, team)
     return entry

@@ -11,18 +11,26 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from headrace.codegen.machine import threads
 from headrace.codegen.program import native
 from headrace.core import options
+from headrace.core.modules import late
+from headrace.core.size_values import Numbers
+from headrace.core.sizes import Size, Trace, hint, hints
+
+recipes = late("headrace.codegen.onednn.recipes")
 
 UNIMPLEMENTED = 3
 MAX_DIMS = 12
 MANY = 1024  # descriptors that are kept
 FORMAT_ANY = 1
+SCRATCH = 64  # bytes of scratch memory at least, where sizes are open
 CPU, IN_ORDER, SCRATCHPAD_USER = 1, 1, 1
 FORWARD_TRAINING, FORWARD_INFERENCE = 64, 96
 CONVOLUTION_DIRECT, POOL_AVERAGE_INSIDE = 0x1, 0x3FF
@@ -126,20 +134,18 @@ def check(status: int, what: str) -> None:
 class Handle:
     """A pointer that is destroyed with its owner."""
 
-    __slots__ = ("_destroy", "keep", "pointer", "recipe")
+    __slots__ = ("_as_parameter_", "_destroy", "keep", "pointer", "recipe", "trace")
 
     def __init__(self, pointer: int, destroy: str | None, *keep: object) -> None:
         self.pointer, self.keep = pointer, keep
+        self._as_parameter_ = ctypes.c_void_p(pointer)
         self.recipe: Recipe = ()
+        self.trace: Trace | None = None
         self._destroy = getattr(_lib(), destroy) if destroy else None
 
     def __del__(self, pointer: type[ctypes.c_void_p] = ctypes.c_void_p) -> None:  # kept: modules may be gone
         if self._destroy is not None:
             self._destroy(pointer(self.pointer))
-
-    @property
-    def _as_parameter_(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.pointer)
 
 
 def _lib() -> ctypes.CDLL:
@@ -154,17 +160,38 @@ def _made(function: str, destroy: str | None, *args: object, keep: tuple[object,
     return Handle(out.value or 0, destroy, *keep)
 
 
+def _kept(make: Any, *args: Any) -> Any:
+    """What `make` has made of equal arguments before.  What open sizes are in is their trace's own."""
+    trace = trace_of(args)
+    if trace is None:
+        return make(*args)
+    found = trace.made.get((make, args))
+    if found is None:
+        found = trace.made[make, args] = make.__wrapped__(*args)
+    return found
+
+
+def trace_of(part: object) -> Trace | None:
+    """The trace of the open sizes in a recipe, or in what it is made of; None: it has none."""
+    if isinstance(part, tuple):
+        return next((t for p in part if (t := trace_of(p)) is not None), None)
+    if isinstance(part, (Dims, Layout, Description, Handle)):
+        return part.trace
+    return part.trace if isinstance(part, Size) else None
+
+
 class Dims:
     """Sizes as the library takes them."""
 
     def __init__(self, values: tuple[int, ...]) -> None:
-        self._as_parameter_ = (ctypes.c_int64 * MAX_DIMS)(*values)
+        self._as_parameter_ = (ctypes.c_int64 * MAX_DIMS)(*hints(values))
         self.recipe: Recipe = ("dims", values)
+        self.trace = trace_of(values)
 
 
 def dims(values: Sequence[int]) -> Dims:
     """Equal values give one and the same object, as layouts do: calls are known by them."""
-    return _dims(tuple(values))
+    return _kept(_dims, tuple(values))  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=MANY)
@@ -181,7 +208,9 @@ def engine() -> Handle:
     return made
 
 
+@lru_cache(maxsize=1)
 def stream() -> Handle:
+    """One for all: with one engine of the processor it has no state."""
     return _made("dnnl_stream_create", "dnnl_stream_destroy", engine(), IN_ORDER)
 
 
@@ -190,17 +219,37 @@ class Layout:
 
     def __init__(self, handle: Handle, recipe: Recipe) -> None:
         self.handle, self.recipe = handle, recipe
+        self.trace = trace_of(recipe)
+        self._as_parameter_ = handle._as_parameter_
 
     @property
-    def _as_parameter_(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.handle.pointer)
+    def now(self) -> int:
+        return int(_lib().dnnl_memory_desc_get_size(self))
 
     @property
     def nbytes(self) -> int:
-        return int(_lib().dnnl_memory_desc_get_size(self))
+        if self.trace is None:
+            return self.now
+        key = "nbytes", id(self)
+        if key not in self.trace.made:
+            found = self.trace.late(self.now, lambda numbers: recipes.remade(self, numbers).now)
+            self.trace.made[key] = found, self
+        size: int = self.trace.made[key][0]
+        return size
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Layout) and bool(_lib().dnnl_memory_desc_equal(self, other))
+        if not isinstance(other, Layout):
+            return False
+        answer = bool(_lib().dnnl_memory_desc_equal(self, other))
+        trace = trace_of((self, other))
+        if trace is not None and not (answer and _is_given(self, other)):
+
+            def holds(numbers: Numbers) -> bool:
+                a, b = (recipes.remade(t, numbers) for t in (self, other))
+                return (a == b) is answer
+
+            trace.conditions.append(_or_refused(holds))
+        return answer
 
     __hash__ = object.__hash__
 
@@ -218,12 +267,40 @@ class Layout:
         return sizes[0] if axes[0] == 1 and sizes[0] in BLOCKED_TAGS else 0
 
 
+def _or_refused(holds: Callable[[Numbers], bool]) -> Callable[[Numbers], bool]:
+    """A condition that does not hold either where the library refuses."""
+
+    def asked(numbers: Numbers) -> bool:
+        try:
+            return holds(numbers)
+        except LibraryError:
+            return False
+
+    return asked
+
+
+def _is_given(have: Layout, want: Layout) -> bool:
+    """Whether a primitive wants the very layout that it was described with, whatever the sizes are."""
+    return have.recipe[0] == "strided" and want.recipe[0] == "part" and id(have) in _parts(want.recipe[1])
+
+
+def _parts(description: Any) -> list[int]:
+    return [id(part) for part in description.recipe]
+
+
 def strided(shape: Sequence[int], kind: str, strides: Sequence[int]) -> Layout:
-    return _strided(tuple(shape), kind, tuple(strides))
+    return _kept(_strided, tuple(shape), kind, tuple(strides))  # type: ignore[no-any-return]
+
+
+def _demand_small(shape: tuple[int, ...]) -> None:
+    """The library counts in 32 bits here and there: beyond them it may divide by zero."""
+    if max(hints(shape), default=0) >= 1 << 31:
+        raise Unsupported("a dimension of 2^31 or more")
 
 
 @lru_cache(maxsize=MANY)
 def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> Layout:
+    _demand_small(shape)
     handle = _made(
         "dnnl_memory_desc_create_with_strides",
         "dnnl_memory_desc_destroy",
@@ -237,16 +314,17 @@ def _strided(shape: tuple[int, ...], kind: str, strides: tuple[int, ...]) -> Lay
 
 def any_layout(shape: Sequence[int], kind: str) -> Layout:
     """Let the library choose."""
-    return tagged(tuple(shape), kind, FORMAT_ANY)
+    return _kept(tagged, tuple(shape), kind, FORMAT_ANY)  # type: ignore[no-any-return]
 
 
 def blocked(shape: Sequence[int], kind: str, block: int) -> Layout:
     """Images (batch, channels, rows, columns) with blocks of channels innermost."""
-    return tagged(tuple(shape), kind, BLOCKED_TAGS[block])
+    return _kept(tagged, tuple(shape), kind, BLOCKED_TAGS[block])  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=MANY)
 def tagged(shape: tuple[int, ...], kind: str, tag: int) -> Layout:
+    _demand_small(shape)
     handle = _made(
         "dnnl_memory_desc_create_with_tag",
         "dnnl_memory_desc_destroy",
@@ -298,18 +376,34 @@ class Description:
         )
         self.team = team
         self.recipe: Recipe = ("described", team, kind, *args)
-
-    @property
-    def _as_parameter_(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self.handle.pointer)
+        self.trace = trace_of(self.recipe)
+        self._layouts: dict[tuple[str, int], Layout] = {}
+        self._as_parameter_ = self.handle._as_parameter_
 
     def layout(self, name: str, index: int = 0) -> Layout:
-        found = _lib().dnnl_primitive_desc_query_md(self, MD[name], index)
-        return Layout(Handle(found or 0, None, self.handle), ("part", self, name, index))
+        made = self._layouts.get((name, index))
+        if made is None:
+            found = _lib().dnnl_primitive_desc_query_md(self, MD[name], index)
+            made = Layout(Handle(found or 0, None, self.handle), ("part", self, name, index))
+            self._layouts[name, index] = made
+        return made
 
-    def size(self, name: str) -> int:
-        layout = self.layout(name)
-        return layout.nbytes if layout.handle.pointer else 0
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory.  Where sizes are open there are always some: whether the library wants any
+        changes with the sizes, and what it gets it need not use."""
+        layout = self.layout("scratchpad")
+        trace = self.trace
+        if trace is None:
+            return layout.now if layout.handle.pointer else 0
+        key = "scratch", self
+        if key not in trace.made:
+            room = max(layout.now, SCRATCH)
+            trace.made[key] = trace.late(
+                room, lambda numbers: max(recipes.remade(layout, numbers).now, SCRATCH)
+            )
+        size: int = trace.made[key]
+        return size
 
     @property
     def implementation(self) -> str:
@@ -319,7 +413,7 @@ class Description:
 
     def primitive(self) -> Handle:
         made = _made("dnnl_primitive_create", "dnnl_primitive_destroy", self, keep=(self.handle,))
-        made.recipe = ("primitive", self)
+        made.recipe, made.trace = ("primitive", self), self.trace
         return made
 
 
@@ -327,7 +421,22 @@ def described(kind: str, *args: object) -> Description:
     """A descriptor for as many threads as this one would use now; equal ones are made once."""
     gomp = threads.libgomp()
     team = 0 if gomp is None else gomp.omp_get_max_threads()
-    return _described(team, kind, *args)
+    made: Description = _kept(_described, _team[-1] if _team else team, kind, *args)
+    return made
+
+
+_team: list[int] = []
+
+
+@contextmanager
+def described_for(team: int) -> Iterator[None]:
+    """Descriptors for so many threads, which may be an open number."""
+    _team.append(team)
+    try:
+        with threads.limited_to(hint(team)):
+            yield
+    finally:
+        _team.pop()
 
 
 @lru_cache(maxsize=MANY)
@@ -339,16 +448,29 @@ class Argument(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_int), ("memory", ctypes.c_void_p)]
 
 
-def memory(layout: Layout) -> Handle:
-    """A memory object without memory: its address is set before each use."""
-    return _made(
-        "dnnl_memory_create",
-        "dnnl_memory_destroy",
-        layout,
-        engine(),
-        ctypes.c_void_p(0),
-        keep=(layout.handle,),
-    )
+class Memories:
+    """Memory objects without memory: their addresses are set before each use."""
+
+    def __init__(self, layouts: Sequence[Layout]) -> None:
+        self.pointers = (ctypes.c_void_p * len(layouts))()
+        self.layouts = layouts
+        create, place = _creator(), ctypes.addressof(self.pointers)
+        self._destroy = _lib().dnnl_memory_destroy
+        where = engine().pointer
+        for i, layout in enumerate(layouts):
+            check(create(place + 8 * i, layout.handle.pointer, where, 0), "dnnl_memory_create")
+
+    def __del__(self, pointer: type[ctypes.c_void_p] = ctypes.c_void_p) -> None:  # kept: modules may be gone
+        for made in self.pointers:
+            if made:
+                self._destroy(pointer(made))
+
+
+@lru_cache(maxsize=1)
+def _creator() -> Any:
+    """dnnl_memory_create, of plain numbers: a program has hundreds of memory objects."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+    return kind(native.address_of(_lib().dnnl_memory_create))
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,11 +482,16 @@ class Call:
     arguments: list[tuple[str, Layout]]
     team: int
 
+    @property
+    def count(self) -> int:
+        return len(self.arguments)
+
     def __call__(self) -> tuple[list[int], list[int], object]:
-        memories = [memory(layout) for _, layout in self.arguments]
-        table = (Argument * len(memories))()
-        for slot, (name, _), held in zip(table, self.arguments, memories):
-            slot.arg, slot.memory = ARG[name], held.pointer
+        memories = Memories([layout for _, layout in self.arguments])
+        table = (Argument * self.count)()
+        held: list[int] = list(memories.pointers)
+        for slot, (name, _), memory in zip(table, self.arguments, held):
+            slot.arg, slot.memory = ARG[name], memory
         line, primitive = stream(), self.primitive
-        head = [primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(memories)]
-        return head, [m.pointer for m in memories], (memories, table, line, primitive)
+        head = [primitive.pointer, line.pointer, ctypes.addressof(table), self.team, len(held)]
+        return head, held, (memories, table, line, primitive)

@@ -11,6 +11,7 @@ from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.codegen.onednn.onednn_api import Description, Layout
+from headrace.core.sizes import chosen, hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_WORK = 8_000_000  # multiplications and additions below which one thread does a call
@@ -75,7 +76,11 @@ def has_groups(call: LibraryCall) -> bool:
 
 def team_of(call: LibraryCall) -> int:
     """A small call is done before a team would have started."""
-    return threads.count() if work_of(call) >= TEAM_WORK else 1
+    return chosen(_team, work_of(call))
+
+
+def _team(work: int) -> int:
+    return threads.count() if work >= TEAM_WORK else 1
 
 
 def work_of(call: LibraryCall) -> int:
@@ -93,8 +98,8 @@ def work_of(call: LibraryCall) -> int:
 def finish(
     description: Description, arguments: list[tuple[str, Layout, Array]], written: tuple[str, ...]
 ) -> Execution:
-    size = description.size("scratchpad")
-    if size:
+    size = description.scratch
+    if hint(size):
         place = temporary(size)
         arguments = [*arguments, ("scratchpad", description.layout("scratchpad"), place)]
     return Execution(description, arguments, written)

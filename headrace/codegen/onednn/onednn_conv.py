@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 
 from headrace.codegen.ir.stages import memory as memory_of
-from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.codegen.onednn.onednn_api import Description, Layout
 from headrace.codegen.onednn.onednn_calls import (
@@ -74,7 +73,7 @@ def convolution(call: LibraryCall) -> list[Execution]:
 def preferred_block(call: LibraryCall) -> int:
     """Channels per block of the images that the library would choose; 0 where it wants none."""
     src, dst = free(call.views["src"]), free(call.views["dst"])
-    with threads.limited_to(team_of(call)):
+    with dnn.described_for(team_of(call)):
         if call.kind == "convolution_weights":
             made, names = _weights_description(call, src, dst), ("src", "diff_dst")
         else:
@@ -84,7 +83,7 @@ def preferred_block(call: LibraryCall) -> int:
 
 def weights_layout(call: LibraryCall) -> Layout:
     """How a convolution wants its weights."""
-    with threads.limited_to(team_of(call)):
+    with dnn.described_for(team_of(call)):
         return _forward_description(call).layout("weights")
 
 

@@ -36,7 +36,7 @@ def _backward(call: LibraryCall) -> Description:
     )
 
 
-def _geometry(options: dict[str, Any]) -> list[Any]:
+def _geometry(options: dict[str, Any]) -> list[dnn.Dims]:  # a call's options: by its kind
     """Strides, window, dilations, padding before and after."""
     window, (before, after) = options["window"], zip(*options["pads"])
     return [dnn.dims(sizes) for sizes in (options["strides"], window, [0] * len(window), before, after)]

@@ -12,6 +12,8 @@ from typing import Any
 
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
+from headrace.core.size_values import Numbers
+from headrace.core.sizes import is_open
 
 Part = Any  # a number, a word, an object of the library, a tuple of parts; checked where it is read
 Row = list[Part]
@@ -84,6 +86,30 @@ class Reader:
     def at(self, number: Part) -> Part:
         demand(type(number) is int and 0 <= number < len(self.made))
         return self.made[number]
+
+
+def remade(made: Part, numbers: Numbers) -> Part:
+    """An object as it is for other numbers: made by its recipe, if open sizes are in it."""
+    if isinstance(made, tuple):
+        return tuple(remade(part, numbers) for part in made)
+    if is_open(made):
+        return numbers(made)
+    if not isinstance(made, (dnn.Dims, dnn.Layout, dnn.Description, dnn.Handle)) or made.trace is None:
+        return made
+    found = numbers.memo.get(id(made))
+    if found is None:
+        word, *parts = made.recipe
+        maker, _ = _MAKERS[str(word)]
+        found = numbers.memo[id(made)] = maker(*(remade(part, numbers) for part in parts))
+    return found
+
+
+def remade_call(call: dnn.Call, numbers: Numbers) -> dnn.Call:
+    team = numbers(call.team)
+    with threads.limited_to(team):
+        primitive = remade(call.primitive, numbers)
+        arguments = [(name, remade(layout, numbers)) for name, layout in call.arguments]
+    return dnn.Call(primitive, arguments, team)
 
 
 def kind_of(made: Part) -> str:

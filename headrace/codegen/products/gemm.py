@@ -7,7 +7,6 @@ share is put into panels once.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +35,7 @@ from headrace.codegen.products.matrices import OPERANDS, matrix, stacks
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry, Scratch
+from headrace.core.sizes import hint, hints
 from headrace.ops.declaration.emit import LibraryCall
 
 TEAM_WORK = 4_000_000  # multiplications and additions below which one thread does a product
@@ -78,6 +78,12 @@ class Size:
     @property
     def work(self) -> int:
         return 2 * self.m * self.n * self.k * self.batch
+
+    @property
+    def now(self) -> Size:
+        """With the numbers of now, to choose by."""
+        m, n, k, batch = hints((self.m, self.n, self.k, self.batch))
+        return replace(self, m=m, n=n, k=k, batch=batch)
 
 
 def size_of(call: LibraryCall) -> Size:
@@ -226,7 +232,7 @@ class Products:
 
     def is_shared(self, call: LibraryCall) -> bool:
         """Whether panels of its second operand serve several products."""
-        few = FEWEST_ROWS < call.views["src"].shape[-2] <= FEW_ROWS
+        few = FEWEST_ROWS < hint(call.views["src"].shape[-2]) <= FEW_ROWS
         alone = prod(call.views["weights"].shape[:-2]) == 1
         return few and alone and self.uses[self.key(call)] > 1
 
@@ -239,7 +245,7 @@ class Products:
         self.uses[self.key(call)] += 1  # in every iteration
         if not self.is_shared(call):
             return []
-        choice = choose(size_of(call), True)
+        choice = choose(size_of(call).now, True)
         return self._shared_panels(call, size_of(call), choice)
 
     def _shared_panels(self, call: LibraryCall, size: Size, choice: Choice) -> list[Instruction]:
@@ -255,18 +261,19 @@ class Products:
     def prefers(self, call: LibraryCall) -> bool:
         """Whether this beats oneDNN, by measurement.  Stacks of products with long sums and an operand
         that is transposed take it two to five times as long."""
-        size = size_of(call)
+        size = size_of(call).now
         if size.element == "double" or self.is_shared(call):
             return True
         if size.batch > 1 and size.k >= LONG and (size.a_turned or size.b_turned):
             return True
-        return host().vector_bits < 512 and is_awkward(size, matrix(call.views["src"]))
+        found = matrix(call.views["src"])
+        return host().vector_bits < 512 and is_awkward(size, found and (found[0], hint(found[1])))
 
     def instructions(self, call: LibraryCall, name: str) -> list[Instruction]:
         """The product, and before it the panels that it is the first to need."""
         size, found = size_of(call), []
         shared = self.is_shared(call)
-        choice = choose(size, shared)
+        choice = choose(size.now, shared)
         a, b, c = (memory(call.views[name].operand) for name in OPERANDS)
         ld = [m[1] for v in call.views.values() if (m := matrix(v)) is not None]
         views = dict(zip(call.views, ld))
@@ -290,7 +297,7 @@ class Products:
         ]
         work = size.batch * choice.cells_m * choice.cells_n
         shape = replace(choice.shape, stacks=len(loops))
-        entry = _entry(shape, "gemm", params, work, min(choice.team, work))
+        entry = _entry(shape, "gemm", params, work, min(choice.team, hint(work)))
         entry.places = [(a, False), (b, False), (c, True), Scratch(0)]
         scratch = choice.shape.scratch * choice.team
         found.append(Instruction([a, b], [c], entry, scratch, name=f"own {name}"))
@@ -299,7 +306,7 @@ class Products:
 
 def _block(size: Size) -> int:
     """How much of k is done at a time, in registers: more would be added up less exactly."""
-    return ceil(size.k / ceil(size.k / DEPTH))
+    return -(-size.k // -(-size.k // DEPTH))
 
 
 def _pitch(size: Size, choice: Choice) -> int:
@@ -322,8 +329,8 @@ def _panel_instruction(
     s = choice.shape
     shape = Shape(s.element, s.lanes, 1, s.vectors, ROWS, TURNED if size.b_turned else COPIED)
     work = -(-size.n // s.tile_n)
-    team = threads.count() if size.n * size.k >= 1 << 17 else 1
-    entry = _entry(shape, "panels", [size.n, size.k, b_step, pitch], work, min(team, work))
+    team = threads.count() if hint(size.n * size.k) >= 1 << 17 else 1
+    entry = _entry(shape, "panels", [size.n, size.k, b_step, pitch], work, min(team, hint(work)))
     entry.places = [(b, False), (panels, True)]
     return Instruction([b], [panels], entry, name=f"panels {size.k}x{size.n}")
 
@@ -335,6 +342,5 @@ def _entry(shape: Shape, role: str, params: list[int], work: int, team: int) -> 
 
     identity = shape.identity(role)
     address = kernel_address(identity, write)
-    table = (ctypes.c_int64 * len(params))(*params)
-    head = [address, ctypes.addressof(table), work, team, 1, 4 if role == "gemm" else 2]
-    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1, kernel=identity)
+    head = [address, 0, work, team, 1, 4 if role == "gemm" else 2]
+    return Entry(native.KERNEL, head, [], [], params=params, uses_team=team > 1, kernel=identity)

@@ -5,8 +5,6 @@ In: a LibraryCall "matmul" on plain float or double arrays.  Out: an instruction
 
 from __future__ import annotations
 
-import ctypes
-
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.cache import kernel_address
@@ -18,6 +16,7 @@ from headrace.codegen.products.matrices import OPERANDS, matrix
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry, Scratch
+from headrace.core.sizes import is_open
 from headrace.ops.declaration.emit import LibraryCall, View
 
 TEAM_ELEMENTS = 1 << 19  # of a matrix; one thread reads a smaller one
@@ -42,7 +41,8 @@ def prefers(call: LibraryCall) -> bool:
         return False
     call = turned_around(call)
     size = gemm.size_of(call)
-    if size.batch > 1 or size.m > gemm.FEWEST_ROWS or min(size.n, size.k) < NARROW:
+    now = size.now
+    if is_open(size.m) or now.batch > 1 or now.m > gemm.FEWEST_ROWS or min(now.n, now.k) < NARROW:
         return False
     return not size.b_turned or _steps_of_a(call)[1] == 1
 
@@ -80,6 +80,5 @@ def _steps_of_a(call: LibraryCall) -> tuple[int, int]:
 def _entry(shape: Shape, levels: int, params: list[int], units: int, team: int) -> Entry:
     identity = shape.identity(f"few rows in {levels}")
     address = kernel_address(identity, lambda symbol: code.FewRows(shape, levels).write(symbol))
-    table = (ctypes.c_int64 * len(params))(*params)
-    head = [address, ctypes.addressof(table), units, team, 1, 4]
-    return Entry(native.KERNEL, head, [], [], keep=[table], uses_team=team > 1, kernel=identity)
+    head = [address, 0, units, team, 1, 4]
+    return Entry(native.KERNEL, head, [], [], params=params, uses_team=team > 1, kernel=identity)

@@ -16,7 +16,7 @@ ALIGNMENT = 64
 class Allocation:
     """Memory that is needed from entry `first` to entry `last`, both included."""
 
-    size: int
+    size: int  # of now, where it is open
     first: int
     last: int
     name: str = ""

@@ -8,8 +8,7 @@ run one program at once; each uses an instance (arena and tables) of its own.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -20,6 +19,8 @@ from headrace.codegen.machine import threads
 from headrace.codegen.machine.refusals import NEVER, Cancel, CheckFailed
 from headrace.codegen.program import native
 from headrace.codegen.program.arenas import ARENAS, LARGE
+from headrace.codegen.program.image import Call, Image, image
+from headrace.codegen.program.instance import Instance
 from headrace.codegen.program.memory import ALIGNMENT
 from headrace.core.dtypes import NDArray, NDType
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
@@ -60,7 +61,7 @@ class Entry:
     tail: list[int]
     pairs: list[int] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)  # names of the values that it writes
-    keep: list[ctypes.Array[ctypes.c_int64]] = field(default_factory=list)
+    params: list[int] = field(default_factory=list)  # of a kernel
     uses_team: bool = False
     check: int = -1
     name: str = ""
@@ -70,15 +71,7 @@ class Entry:
     code: Future[int] | None = None  # that word, while it is compiled
     limits: tuple[Entry, int] | None = None  # the first word of `head` addresses this word
     grows: int = -1  # a push on a stack without a limit: its number
-    instantiate: Callable[[], tuple[list[int], list[int], object]] | None = None  # per instance
-
-    def words(self) -> tuple[list[int], object]:
-        kept: object = None
-        head, tail = self.head, self.tail
-        if self.instantiate is not None:
-            head, tail, kept = self.instantiate()
-        body = [*head, *self.pairs, *tail]
-        return [self.kind, len(body) + 2, *body], kept
+    instantiate: Call | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,110 +100,6 @@ class Interface:
     results: list[Result]
 
 
-class Instance:
-    """The memory of one run."""
-
-    def __init__(self, program: NativeProgram) -> None:
-        """Write the words of all entries, with the addresses that only an instance knows: where jumps
-        lead, what libraries made for this run, scratch for each thread that walks entries."""
-        self.bases = (ctypes.c_int64 * program.base_count)()
-        self.arena: NDArray | None = None
-        if not program.is_large:
-            self.lend(np.empty(program.arena_bytes + ALIGNMENT, np.uint8))
-        self.bases[program.first_constant] = program.constants.ctypes.data
-        words: list[int] = []
-        self.keep: list[object] = []
-        self.stacks: dict[int, NDArray] = {}  # those without a limit
-        widest = 4
-        self.starts: list[int] = []  # of the entries, among the words
-        for entry in program.entries:
-            found, kept = entry.words()
-            self.starts.append(len(words))
-            words += found
-            self.keep.append(kept)
-            widest = max(widest, len(entry.pairs))
-        places = [*self.starts, len(words)]
-        sets = 1  # of scratch, one for each thread that walks entries
-        for entry, start in zip(program.entries, self.starts):
-            if entry.jump is not None:
-                words[start + 2 : start + 4] = [places[entry.jump.at], entry.jump.at]
-            if entry.branches:
-                named = [n for label in entry.branches for n in (places[label.at], label.at)]
-                words[start + 7 : start + 7 + len(named)] = named
-                words[start + 5], sets = widest, max(sets, words[start + 4])
-        self.words = np.array(words or [0], np.int64)
-        self.limit(program.entries)
-        self.scratch = (ctypes.c_int64 * (widest * sets))()
-        start = self.words.ctypes.data
-        self.table = (ctypes.c_int64 * len(native.INSTANCE))(
-            start,
-            len(program.entries),
-            ctypes.addressof(self.bases),
-            ctypes.addressof(native.runtime_table()),
-            ctypes.addressof(self.scratch),
-            program.spec.ctypes.data,
-            len(program.inputs),
-            len(program.writes),
-            len(program.fresh),
-            start,
-            0,
-            0,
-        )
-        self.address = ctypes.addressof(self.table)
-
-    def limit(self, entries: list[Entry]) -> None:
-        """Tell entries that write words of others where those are: a kernel's, in parameters that
-        are this instance's own."""
-        starts = dict(zip(entries, self.starts))
-        for entry, start in starts.items():
-            if entry.limits is None:
-                continue
-            other, word = entry.limits
-            place = self.words.ctypes.data + 8 * (starts[other] + word)
-            if other.kind == native.KERNEL:
-                params = np.array(other.keep[0], np.int64)
-                self.keep.append(params)
-                self.words[starts[other] + 3] = params.ctypes.data
-                place = params.ctypes.data + 8 * word
-            self.words[start + 2] = place
-
-    def lend(self, arena: NDArray | None) -> None:
-        """Give the instance its memory (or take it back)."""
-        self.arena = arena
-        start = 0 if arena is None else arena.ctypes.data
-        self.bases[0] = start + (-start % ALIGNMENT)
-
-    def grow(self, program: NativeProgram) -> None:
-        """More room for the stack on which the last run stopped."""
-        number = program.entries[self.number].grows
-        start = self.starts[self.number]
-        size, room = int(self.words[start + 2]), int(self.words[start + 3])
-        room = max(2 * room, 16)
-        new = np.empty(max(room * size, 1), np.uint8)
-        old = self.stacks.get(number)
-        if old is not None:
-            new[: len(old)] = old
-        self.stacks[number] = new
-        self.bases[program.first_growing + number] = new.ctypes.data
-        for entry, place in zip(program.entries, self.starts):
-            if entry.grows == number:
-                self.words[place + 3] = room
-
-    def bind(self, arrays: list[NDArray]) -> None:
-        """Name the arrays of this run where native code cannot read them off the list."""
-        self.bases[1 : len(arrays) + 1] = [a.ctypes.data for a in arrays]
-        self.table[9], self.table[10] = self.table[0], 0
-
-    @property
-    def number(self) -> int:
-        """The entry at which the last run stopped."""
-        return self.table[10]
-
-    def scalar(self, place: tuple[int, int]) -> int:
-        """An int64 in the instance's memory."""
-        return ctypes.c_int64.from_address(self.bases[place[0]] + place[1]).value
-
-
 class NativeProgram:
     """Bases: 0 is the arena, then inputs, new values of variables, fresh outputs, constants, then
     `moving` ones, which entries set, and `growing` stacks."""
@@ -225,19 +114,21 @@ class NativeProgram:
         moving: int = 0,
         growing: int = 0,
         largest: str = "",
+        made: Image | None = None,
     ) -> None:
         """What is decided once for all runs: the numbers of bases, whether the arena is borrowed for each
         run (large) or owned by instances, whether the team is needed."""
         self.inputs, self.writes, self.fresh = interface.inputs, interface.writes, interface.fresh
         self.results = interface.results
         self.constants, self.entries, self.checks = constants, entries, checks
+        self.image = made or image(entries)
         self.arena_bytes, self.moving, self.growing = arena_bytes, moving, growing
         self.first_constant = 1 + len(self.inputs) + len(self.writes) + len(self.fresh)
         self.first_growing = self.first_constant + 1 + moving
         self.base_count = self.first_growing + growing
         self.is_large = arena_bytes >= LARGE
         self.largest = largest  # names and sizes, for the message when memory runs out
-        self.uses_team = any(e.uses_team for e in entries)
+        self.uses_team = self.image.uses_team
         self.is_small = not (self.is_large or self.uses_team)
         self.run_native = native.runner()
         self.reads_objects = native.reads_objects()
@@ -246,6 +137,14 @@ class NativeProgram:
         self.spec = self._spec()
         self.packing: Packing | None = None  # makes the last inputs from others (codegen.convolution.packing)
         self._instances: list[Instance] = []
+        self.pattern: object = None  # the program with open sizes that it comes from, for people
+        self.sizes: tuple[int, ...] = ()  # what those are
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it keeps, about: of one instance, and of what a library made for its calls."""
+        own = 0 if self.is_large else self.arena_bytes
+        return own + 2 * self.image.nbytes + self.constants.nbytes
 
     def _spec(self) -> NDArray:
         """What `run_checked` demands of the inputs (see codegen.program.native)."""

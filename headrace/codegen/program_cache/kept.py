@@ -11,6 +11,7 @@ import time
 
 from headrace.codegen.machine import cache
 from headrace.codegen.machine.disk import PROGRAMS
+from headrace.codegen.machine.refusals import Declined
 from headrace.codegen.program.program import Specialized
 from headrace.codegen.regions.regions import Key, Region
 from headrace.core import options
@@ -61,7 +62,7 @@ class Shelf:
         except (recipes.Unreadable, onednn_api.LibraryError):
             return None
 
-    def keep(self, made: Specialized | dict[str, str]) -> None:
+    def keep(self, made: Specialized | Declined) -> None:
         """A program, or why nodes do not compile: soon, if it took long to find out."""
         key = self.key
         if key is None or time.perf_counter() - self._since < LEAST:
@@ -78,9 +79,9 @@ def is_worth_it(region: Region) -> bool:
     return len(region.nodes) + sum(1 for n in region.nodes for _ in inner_nodes(n)) >= FEW
 
 
-def write(key: str, made: Specialized | dict[str, str], region: Region) -> None:
+def write(key: str, made: Specialized | Declined, region: Region) -> None:
     try:
-        if isinstance(made, dict):
+        if isinstance(made, Declined):
             data = kept_writer.write_refusal(made)
         else:
             data = kept_writer.write(made, region)

@@ -8,7 +8,6 @@ fit, or is not there any more, raises Unreadable: then the program is made as if
 
 from __future__ import annotations
 
-import ctypes
 import json
 from concurrent.futures import Future
 from functools import partial
@@ -84,7 +83,7 @@ class _Reader:
         checked (`demand`): a file may be damaged, and a wrong offset would be a wild pointer."""
         get = self.text.get
         if "declined" in self.text:
-            raise self.refusal(get("declined"))
+            raise self.refusal(get("declined"), get("asked"))
         self.identities = listed(get("kernels"))
         demand(all(isinstance(k, str) for k in self.identities))
         arena = number(part(get("program"), "arena"))
@@ -105,10 +104,13 @@ class _Reader:
         demand(len(updated) == len(program.writes))
         return Specialized(program, variables, updated, outputs)
 
-    def refusal(self, reasons: Json) -> Declined:
+    def refusal(self, reasons: Json, asked: Json) -> Declined:
         demand(isinstance(reasons, dict) and all(isinstance(r, str) for r in reasons.values()))
-        demand(bool(reasons) and reasons.keys() <= {n.name for n in self.region.nodes})
-        return Declined(reasons)
+        most = {n.name: len(n.inputs) - 1 for n in self.region.nodes}
+        demand(bool(reasons) and reasons.keys() <= most.keys())
+        demand(isinstance(asked, dict) and asked.keys() <= reasons.keys())
+        places = {name: [number(p, most[name]) for p in listed(asked[name])] for name in asked}
+        return Declined(reasons, asked=places)
 
     def key(self, place: Json) -> Json:
         return self.keys[number(place, len(self.keys) - 1)]
@@ -190,7 +192,7 @@ class _Entries:
         demand(isinstance(text, list) and len(text) == 2)
         other = entries[number(text[0], len(entries) - 1)]
         demand(other.kind in ADDRESSES)
-        most = len(other.keep[0]) if other.kind == native.KERNEL else 2 + len(other.head)
+        most = len(other.params) if other.kind == native.KERNEL else 2 + len(other.head)
         return other, number(text[1], most - 1)
 
     def check(self, text: Json) -> CheckInfo:
@@ -259,13 +261,12 @@ class _Entries:
         addresses, identities = self.reader.addresses, self.reader.identities
         place = number(more.get("kernel"), len(addresses) - 1)
         params = listed(more.get("params"))
-        demand(bool(params) and all(type(n) is int and -WORD <= n < WORD for n in params))
+        demand(all(type(n) is int and -WORD <= n < WORD for n in params))
         work, team, grain, count = made.head
         demand(work >= 0 and 0 < team <= threads.count() and grain > 0)
         demand(len(made.pairs) == 2 * count)
-        table = (ctypes.c_int64 * len(params))(*params)
-        made.head = [addresses[place], ctypes.addressof(table), *made.head]
-        made.keep, made.kernel = [table], identities[place]
+        made.head = [addresses[place], 0, *made.head]
+        made.params, made.kernel = params, identities[place]
 
     def call(self, made: Entry, text: Json) -> None:
         """A primitive of oneDNN with its arguments, each as large as the library says now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from headrace.codegen.machine.refusals import Declined
 from headrace.codegen.onednn import onednn_api, recipes
 from headrace.codegen.program import native
 from headrace.codegen.program.program import CheckInfo, Entry, Face, Key, NativeProgram, Result, Specialized
@@ -37,11 +38,11 @@ def write(made: Specialized, region: Region) -> bytes:
     return _Writer(region).write(made)
 
 
-def write_refusal(reasons: dict[str, str]) -> bytes:
+def write_refusal(refusal: Declined) -> bytes:
     """Why nodes do not compile.  Another time memory may suffice."""
-    if any(reason.startswith(MemoryError.__name__) for reason in reasons.values()):
+    if any(reason.startswith(MemoryError.__name__) for reason in refusal.reasons.values()):
         raise Unwritable("memory")
-    return json.dumps({"declined": reasons, "arrays": []}).encode() + b"\n"
+    return json.dumps({"declined": refusal.reasons, "asked": refusal.asked, "arrays": []}).encode() + b"\n"
 
 
 class _Writer:
@@ -112,7 +113,7 @@ class _Writer:
             if not e.kernel:
                 raise Unwritable(f"the kernel {e.name}")
             more["kernel"] = self.kernels.setdefault(e.kernel, len(self.kernels))
-            more["params"] = list(e.keep[0])
+            more["params"] = [int(n) for n in e.params]
         if e.instantiate is not None:
             more["call"] = self.call(e.instantiate)
         if e.check >= 0:

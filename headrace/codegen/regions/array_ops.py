@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from headrace.codegen.ir.kernel_ir import Array
+from headrace.codegen.ir.kernel_ir import I64, Array, Compute, Var, size, var
 from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.stages import Cell, Row, Stacked, Temporary, Zeroed
 from headrace.codegen.program.native_control import ADD, LOOK, LOOK_SOME, PUT, SUM, TAKE, TAKE_SOME
@@ -21,6 +21,7 @@ from headrace.codegen.program.program import Key
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
 from headrace.core.shapes import make_shape
+from headrace.core.sizes import is_open, same, vector, whole
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.in_region import InRegion
 from headrace.plan.plan import Edge, PlanNode
@@ -136,8 +137,22 @@ def flow() -> Array:
 
 
 def _number(value: int | list[int], dtype: DType) -> Array:
-    array = np.asarray(value, dtype.numpy)
+    if isinstance(value, list):
+        array = vector(value, dtype.numpy)
+    else:
+        array = vector([value], dtype.numpy).reshape(())
     return Array(array.shape, dtype, value=array)
+
+
+def _are_all(indices: Array, count: int) -> bool:
+    """Whether they are 0, 1, ... count - 1: by value, or, where that is open, as they are made."""
+    if indices.value is not None:
+        return not is_open(count) and np.array_equal(indices.value, np.arange(count))
+    made = indices.source
+    if not isinstance(made, Compute) or len(made.vars) != 1 or not same(made.vars[0].extent, count):
+        return False
+    body = made.body.args[0] if made.body.op == "cast" else made.body
+    return body is var(made.vars[0])
 
 
 def _array(s: Walk, edge: Edge) -> tuple[Key, ArrayValue]:
@@ -192,8 +207,8 @@ def _create(s: Walk, node: PlanNode) -> None:
     key = s.keys[Edge(node.name, 0)] = ("array", node.name)
     s.arrays[key] = ArrayValue(
         attrs["dtype"],
-        int(size.value),
-        _zeros(int(size.value), dtypes.uint8),
+        whole(size.value.item()),
+        _zeros(whole(size.value.item()), dtypes.uint8),
         known,
         clears=attrs["clear_after_read"],
         grows=attrs["dynamic_size"],
@@ -285,7 +300,7 @@ def _gather(s: Walk, node: PlanNode) -> None:
 
 
 def _check_all(indices: Array, array: ArrayValue) -> None:
-    if indices.value is None or not np.array_equal(indices.value, np.arange(array.size)):
+    if not _are_all(indices, array.size):
         raise Decline("some cells of an array, or in another order")
 
 
@@ -324,7 +339,15 @@ def _concat(s: Walk, node: PlanNode) -> None:
     value = _whole(s, node)
     rows = (array.size * array.shape[0], *array.shape[1:])
     s.values[Edge(node.name, 0)] = s.emitter.view(value, rows)
-    s.values[Edge(node.name, 1)] = _number([array.shape[0]] * array.size, dtypes.int64)
+    s.values[Edge(node.name, 1)] = _repeated(array.shape[0], array.size)
+
+
+def _repeated(number: int, count: int) -> Array:
+    """So many times this number: a stage where one of them is open, else known."""
+    if is_open(number) or is_open(count):
+        made = Compute((Var(count),), size(number, I64))
+        return Array((count,), dtypes.int64, source=made)
+    return _number([number] * count, dtypes.int64)
 
 
 def _split(s: Walk, node: PlanNode) -> None:
@@ -334,7 +357,7 @@ def _split(s: Walk, node: PlanNode) -> None:
         raise Decline("a split of unknown lengths")
     if np.any(lengths != lengths[0]) or not value.shape or lengths.sum() != value.shape[0]:
         raise Decline("a split into different lengths")
-    shape = (array.size, int(lengths[0]), *value.shape[1:])
+    shape = (array.size, whole(lengths[0]), *value.shape[1:])
     _fill(s, key, array, s.emitter.view(value, shape))
     s.values[Edge(node.name, 0)] = flow()
 

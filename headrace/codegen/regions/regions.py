@@ -29,11 +29,12 @@ from headrace.ops.declaration.traits import (
     VARIABLE,
 )
 from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
-from headrace.plan.units import SEGMENT, inner_nodes, inner_plans, is_unit
+from headrace.plan.units import SEGMENT, handed_on, inner_nodes, inner_plans, is_unit
 
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
 
 FEW = 64  # numbers that may be sizes
+RANKS = 8  # numbers that are a shape, most likely
 _ROUNDS = 20  # of placing: arrays pull their users to one level
 
 Key = tuple[Hashable, ...]  # names a variable: ("name", container, name), or ("edge", edge)
@@ -53,18 +54,24 @@ class Region:
     def name(self) -> str:
         return f"region of {len(self.nodes)} nodes ending in {self.nodes[-1].name}"
 
-    def deciding(self, name: str, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> list[Edge]:
-        """The inputs on which the node depends that are few integers: perhaps sizes."""
-        needed = {name}
+    def deciding(
+        self, name: str, asked: Sequence[int], plan: Plan, shapes: Sequence[tuple[int, ...]]
+    ) -> list[list[Edge]]:
+        """The inputs on which the node depends that are few integers, perhaps sizes: first those that are no
+        more than a shape has, then all.  `asked` are the places of the operands whose values it asked for.  A
+        node that asked for none is computed where all are known: that is arithmetic on sizes, or hopeless."""
+        operands = plan.nodes[name].inputs
+        needed = {operands[i].node for i in asked} if asked else {name}
         for node in reversed(self.nodes):
             if node.name in needed or any(n.name in needed for n in inner_nodes(node)):
                 needed.add(node.name)
                 needed.update(e.node for e in node.inputs)
-        return [
-            e
+        found = [
+            (prod(shape), e)
             for e, shape in zip(self.inputs, shapes)
             if e.node in needed and prod(shape) <= FEW and plan.dtype(e).base.is_integer
         ]
+        return [[e for count, e in found if count <= most] for most in ((RANKS, FEW) if asked else (RANKS,))]
 
 
 Unit = Region | PlanNode
@@ -147,6 +154,11 @@ def is_nothing(node: PlanNode) -> bool:
     return not node.inputs and not node.outputs and STATEFUL not in node.op.traits
 
 
+def _is_small(node: PlanNode) -> bool:
+    """A constant of few numbers."""
+    return CONSTANT in node.op.traits and node.attrs["value"].array.size <= FEW
+
+
 class Cutter:
     """Cuts one plan; `declined` are nodes that turned out not to compile, with the reason."""
 
@@ -161,6 +173,7 @@ class Cutter:
         self.apart: set[str] = set()  # users of arrays that do not fit into one region
 
     def units(self) -> list[Unit]:
+        """Level by level: what compiles as a region, the others one by one."""
         nodes = [n for n in self.plan.nodes.values() if n.name not in self.feeds]
         self.settle(nodes)
         out: list[Unit] = []
@@ -168,11 +181,21 @@ class Cutter:
             here = [n for n in nodes if self.level[n.name] == level]
             inside = [n for n in here if self.compiled[n.name]]
             if inside and not all(VARIABLE in n.op.traits for n in inside):
-                out.append(self.region(inside))
+                region = self.region(inside, self.constants_of(inside))
+                if region.outputs or not all(map(_is_small, inside)):
+                    out.append(region)
             else:
                 out.extend(inside)
             out.extend(n for n in here if not self.compiled[n.name])
         return out
+
+    def constants_of(self, nodes: list[PlanNode]) -> list[PlanNode]:
+        """Small constants of other regions that these nodes use: each region has its own, so that what is
+        decided by their values is known when it is compiled."""
+        inside = {n.name for n in nodes}
+        used = dict.fromkeys(e.node for n in nodes for e in n.inputs if e.node not in inside)
+        found = (self.plan.nodes[name] for name in used if self.compiled.get(name))
+        return list(filter(_is_small, found))
 
     def settle(self, nodes: list[PlanNode]) -> None:
         """Give every node its level."""
@@ -264,17 +287,22 @@ class Cutter:
         node = self.plan.nodes[edge.node]
         if VARIABLE in node.op.traits:
             return ("name", node.attrs["container"], node.attrs["shared_name"] or node.name)
+        if is_unit(node):
+            handed = handed_on(node, edge.index)
+            return ("edge", edge) if handed is None else self.key(handed)
         if node.outputs[edge.index].dtype.is_ref:
             for source in node.inputs:
                 if self.plan.dtype(source).is_ref:
                     return self.key(source)
+        if IDENTITY in node.op.traits and not self.is_array(node.inputs[0]):
+            return self.key(node.inputs[0])
         return ("edge", edge)
 
-    def region(self, nodes: list[PlanNode]) -> Region:
-        """The region of these nodes: what comes in, what others need of it, and the variables (and
-        generators of random numbers) that it reads or writes."""
-        region = Region(nodes)
-        inside = {n.name for n in nodes}
+    def region(self, nodes: list[PlanNode], constants: Sequence[PlanNode] = ()) -> Region:
+        """The region of these nodes, and of constants that others have too: what comes in, what others need
+        of it, and the variables (and generators of random numbers) that it reads or writes."""
+        region = Region([*constants, *nodes])
+        inside = {n.name for n in region.nodes}
         for node in nodes:
             if VARIABLE in node.op.traits:
                 region.variables[self.key(Edge(node.name, 0))] = node
@@ -290,7 +318,11 @@ class Cutter:
                         region.variables[key] = edge if source is None else source
                 elif edge.node not in inside and edge not in region.inputs:
                     region.inputs.append(edge)
-        used = {e for n in self.plan.nodes.values() if n.name not in inside for e in n.inputs}
+        used = set()
+        for n in self.plan.nodes.values():
+            if n.name not in inside:
+                is_compiled = self.compiled.get(n.name)
+                used |= {e for e in n.inputs if not (is_compiled and _is_small(self.plan.nodes[e.node]))}
         wanted = used | set(self.plan.fetches)
         for node in nodes:
             edges = (Edge(node.name, i) for i in range(len(node.outputs)))

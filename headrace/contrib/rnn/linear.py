@@ -28,20 +28,32 @@ def depths_of(args: list[Any]) -> list[int]:
     return [shape.dim(1) for shape in shapes]
 
 
-def linear(args: Any, size: int, *, bias: bool = True) -> Any:
+def linear(
+    args: Any,
+    output_size: int,
+    bias: bool = True,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Any:
     """Matrices side by side times a kernel, plus a bias, in the current variable scope."""
+    if args is None or (nest.is_sequence(args) and not args):
+        raise ValueError("`args` must be specified")
     args = args if nest.is_sequence(args) else [args]
-    kernel = get_variable(KERNEL, [sum(depths_of(args)), size], dtype=args[0].dtype)
-    added = zero_bias(size, args[0].dtype) if bias else None
+    dtype = args[0].dtype
+    kernel = get_variable(
+        KERNEL, [sum(depths_of(args)), output_size], dtype=dtype, initializer=kernel_initializer
+    )
+    added = whole_bias(output_size, dtype, bias_initializer) if bias else None
     product = matmul(args[0] if len(args) == 1 else concat(args, 1), kernel)
     return product if added is None else bias_add(product, added)
 
 
-def zero_bias(size: int, dtype: Any) -> Any:
-    """The variable "bias", of one part whatever the partitioner says."""
+def whole_bias(size: int, dtype: Any, initializer: Any = None) -> Any:
+    """The variable "bias", zero unless something else is said, of one part whatever the partitioner says."""
     with variable_scope(get_variable_scope()) as scope:
         scope.set_partitioner(None)
-        return get_variable(BIAS, [size], dtype=dtype, initializer=Constant(0.0, dtype=dtype))
+        initializer = Constant(0.0, dtype=dtype) if initializer is None else initializer
+        return get_variable(BIAS, [size], dtype=dtype, initializer=initializer)
 
 
 def normalized(x: Any, scope: str, gain: float, shift: float) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.contrib.rnn.linear import depths_of, known_depth, linear, normalized, split_weights, zero_bias
+from headrace.contrib.rnn.linear import depths_of, known_depth, linear, normalized, split_weights, whole_bias
 from headrace.core import log
 from headrace.functions.array.slice import slice_
 from headrace.functions.array.stacking import concat, split
@@ -206,7 +206,7 @@ class LayerNormLSTMCell(_Usual):
     def _map(self, args: list[Any], size: int, bias: bool) -> Any:
         product = linear(args, size, bias=bias and not self._norm)
         if bias and self._norm:
-            zero_bias(size, args[0].dtype)  # in checkpoints, but not added
+            whole_bias(size, args[0].dtype)  # in checkpoints, but not added
         return product
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
@@ -264,7 +264,7 @@ class WeightNormLSTMCell(_Usual):
                 parts.append(l2_normalize(rows, axis=0) * length)
             weights = concat(parts, 0)
         product = matmul(concat(args, 1), weights)
-        return bias_add(product, zero_bias(size, dtype)) if bias else product
+        return bias_add(product, whole_bias(size, dtype)) if bias else product
 
     def call(self, inputs: Any, state: Any) -> Any:  # type: ignore[override]
         known_depth(inputs)

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core import hooks
 from headrace.formats.images import jpeg_pixels as pixels
+from headrace.formats.images import libraries
 from headrace.formats.images.jpeg_scan import Component, Truncated, read_scan
 from headrace.formats.images.jpeg_tables import USUAL_CODES, ZIGZAG, Codes
 
 SIGNATURE = b"\xff\xd8\xff"
 _MOST_BYTES = 1 << 29
+_LARGE = 1 << 12  # bytes from which compiled code is asked for
 _END_OF_SCAN = re.compile(rb"\xff+[^\x00\xff\xd0-\xd7]", re.DOTALL)
 _RESTART = re.compile(rb"\xff[\xd0-\xd7]")
 
@@ -56,7 +59,7 @@ def _over(whole: int, part: int) -> int:
 
 
 # -- markers --------------------------------------------------------------------------------------
-def _parse(data: bytes, header_only: bool = False) -> _Image:
+def _parse(data: bytes, header_only: bool = False, with_tables: bool = True) -> _Image:
     if not data.startswith(SIGNATURE[:2]):
         raise ValueError("not a JPEG")
     image, at = _Image(), 2
@@ -90,7 +93,7 @@ def _parse(data: bytes, header_only: bool = False) -> _Image:
             at = _scan(image, body, data, at)
             if image.truncated:
                 return image
-        else:
+        elif with_tables or kind not in (0xDB, 0xC4):
             _segment(image, kind, body)
 
 
@@ -159,7 +162,12 @@ def _read_frame(image: _Image, body: bytes, progressive: bool) -> None:
         width = _over(image.width * part.across, image.across)
         part.rows, part.columns = _over(height, 8), _over(width, 8)
         part.stride, part.stored_rows = columns * part.across, rows * part.down
-        part.values = array("h", bytes(128 * part.stride * part.stored_rows))
+
+
+def _make_room(image: _Image) -> None:
+    for part in image.parts:
+        if not part.values:
+            part.values = array("h", bytes(128 * part.stride * part.stored_rows))
 
 
 def _scan(image: _Image, body: bytes, data: bytes, at: int) -> int:
@@ -167,6 +175,7 @@ def _scan(image: _Image, body: bytes, data: bytes, at: int) -> int:
     count = body[0] if body else 0
     if not image.parts or not 1 <= count <= 4 or len(body) < 4 + 2 * count:
         raise ValueError("bad scan header")
+    _make_room(image)
     chosen = []
     for i in range(count):
         number, tables = body[1 + 2 * i], body[2 + 2 * i]
@@ -225,9 +234,14 @@ def decode(
     acceptable_fraction of the rows must be there, and the others are 0.  fast: the less exact
     transform (at full size alone).
     """
-    image = _parse(data)
-    if not image.parts:
+    head = _parse(data, header_only=True, with_tables=False)
+    if not head.parts:
         raise ValueError("no image")
+    quick = _by_library(head, data, channels or min(len(head.parts), 3), ratio, smooth, fast)
+    if quick is not None:
+        return quick
+    image = _parse(data)
+    _make_room(image)
     planes = _planes(image, ratio, smooth, fast and ratio == 1)
     result = _colored(image, planes, channels)
     if image.truncated and not recover:
@@ -236,6 +250,64 @@ def decode(
             raise ValueError("Premature end of JPEG data")
         result[present:] = 0
     return result
+
+
+def _by_library(image: _Image, data: bytes, channels: int, ratio: int, smooth: bool, fast: bool) -> Any:
+    """The whole image by Pillow's decoder; None where it has no way to these numbers, or where the data are
+    damaged: it knows the fast transform with repeated colours alone, and the accurate one with
+    interpolated ones."""
+    height, width = _over(image.height, ratio), _over(image.width, ratio)
+    count = len(image.parts)
+    if count == 1 or (count == 3 and channels == 1 and not _is_rgb(image)):
+        plane = libraries.jpeg_pixels(data, "L", height, width, ratio, fast)
+        return None if plane is None else np.repeat(plane[..., None], channels, axis=2)
+    if count == 4 or channels == 1:
+        return None
+    scales = [_scale(image, part, ratio) for part in image.parts]
+    if scales[0] != (1, 1) or _is_rgb(image):
+        return None
+    if all(_side(image, part, 8 // ratio) < 8 for part in image.parts):
+        fast = not smooth  # smaller transforms are of one kind
+    if set(scales) == {(1, 1)} or fast != smooth:
+        return libraries.jpeg_pixels(data, "RGB", height, width, ratio, fast)
+    if not fast or ratio > 1 or not {scales[1], scales[2]} <= {(1, 2), (2, 2)}:
+        return None
+    whole = libraries.jpeg_pixels(data, "YCbCr", height, width, 1, True)
+    if whole is None:
+        return None
+    native = hooks.native_jpeg_colors.value
+    if native is not None and scales[1] == scales[2] and whole.size > _LARGE:
+        colored = native(whole, scales[1][0])
+        if colored is not None:
+            return colored
+    colors = []
+    for k in (1, 2):
+        down, across = scales[k]
+        stored = np.ascontiguousarray(whole[::down, ::across, k])
+        colors.append(pixels.upsampled(stored, down, across, True)[:height, :width])
+    return pixels.to_rgb(whole[..., 0], *colors)
+
+
+def _scale(image: _Image, part: Component, ratio: int) -> tuple[int, int]:
+    """How many times a component is smaller than the result, down and across, once it is transformed."""
+    side = 8 // ratio
+    own = _side(image, part, side)
+    down, across = image.down * side, image.across * side
+    if down % (part.down * own) or across % (part.across * own):
+        raise ValueError("fractional sampling is not supported")
+    return down // (part.down * own), across // (part.across * own)
+
+
+def _side(image: _Image, part: Component, side: int) -> int:
+    """How many pixels a block becomes: more than `side` instead of interpolation."""
+    own = side
+    while (
+        own < 8
+        and _halves(image.down * side, part.down * own)
+        and _halves(image.across * side, part.across * own)
+    ):
+        own *= 2
+    return own
 
 
 def _rows_present(image: _Image) -> int:
@@ -257,23 +329,14 @@ def _planes(image: _Image, ratio: int, smooth: bool, fast: bool) -> list[Any]:
             raise ValueError("a quantization table is missing")
         values = np.frombuffer(part.values, np.int16).astype(np.int64)
         quantized = values.reshape(part.stored_rows, part.stride, 64)
-        own = side
-        while (
-            own < 8
-            and _halves(image.down * side, part.down * own)
-            and _halves(image.across * side, part.across * own)
-        ):
-            own *= 2  # a larger transform instead of interpolation
+        own = _side(image, part, side)
         if fast:
             plane = pixels.fast_samples(quantized, image.steps[part.table])
         else:
             blocks = quantized * image.steps[part.table]
             plane = pixels.samples(blocks.reshape(*blocks.shape[:2], 8, 8), own)
-        down = image.down * side // (part.down * own)
-        across = image.across * side // (part.across * own)
-        plane = plane[: _over(height, max(down, 1)), : _over(width, max(across, 1))]
-        if down * part.down * own != image.down * side or across * part.across * own != (image.across * side):
-            raise ValueError("fractional sampling is not supported")
+        down, across = _scale(image, part, ratio)
+        plane = plane[: _over(height, down), : _over(width, across)]
         planes.append(pixels.upsampled(plane, down, across, smooth)[:height, :width])
     return planes
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.images import jpeg_pixels as pixels
+from headrace.formats.images import libraries
 from headrace.formats.images.jpeg_tables import (
     CHROMINANCE,
     LUMINANCE,
@@ -54,12 +55,15 @@ def encode(
     height, width, channels = image.shape
     if not 0 < height < 65536 or not 0 < width < 65536:
         raise ValueError(f"Invalid image size: {width} x {height}")
+    head = _segment(0xE0, b"JFIF\0\1\1" + struct.pack(">BHHBB", density_unit, *density, 0, 0))
+    if xmp:
+        head += _segment(0xE1, _XMP + xmp)
+    made = libraries.jpeg_file(image, quality, progressive, optimize, downsample and channels == 3)
+    if made is not None and made[2:11] == b"\xff\xe0\0\x10JFIF\0":
+        return made[:2] + head + made[20:]  # behind the library's own first segment
     tables = [steps(base, quality) for base in (LUMINANCE, CHROMINANCE)[: 1 if channels == 1 else 2]]
     planes = _planes(image, tables, downsample)
-    jfif = b"JFIF\0\1\1" + struct.pack(">BHHBB", density_unit, *density, 0, 0)
-    parts = [b"\xff\xd8", _segment(0xE0, jfif)]
-    if xmp:
-        parts.append(_segment(0xE1, _XMP + xmp))
+    parts = [b"\xff\xd8", head]
     for number, table in enumerate(tables):
         parts.append(_segment(0xDB, bytes([number]) + bytes(table[ZIGZAG].tolist())))
     parts.append(_frame(height, width, planes, progressive))

@@ -153,23 +153,29 @@ def downsampled(plane: Any) -> Any:
 
 
 # -- colours --------------------------------------------------------------------------------------
-def _fixed(x: float) -> int:
+def fixed(x: float) -> int:
     return int(x * 65536 + 0.5)
 
 
 def to_rgb(y: Any, cb: Any, cr: Any) -> Any:
     """Brightness and two differences of colour as RGB [height, width, 3]."""
-    y, blue, red = y.astype(np.int32), cb.astype(np.int32) - 128, cr.astype(np.int32) - 128
-    half = 1 << 15
-    r = y + ((_fixed(1.402) * red + half) >> 16)
-    g = y + ((-_fixed(0.34414) * blue - _fixed(0.71414) * red + half) >> 16)
-    b = y + ((_fixed(1.772) * blue + half) >> 16)
-    return np.clip(np.stack([r, g, b], 2), 0, 255).astype(np.uint8)
+    rgb = np.empty((*y.shape, 3), np.uint8)
+    bright, half = y.astype(np.int16), np.int32(1 << 15)
+    blue, red = (c.astype(np.int32) - np.int32(128) for c in (cb, cr))
+    sums = (fixed(1.402) * red, -fixed(0.34414) * blue - fixed(0.71414) * red, fixed(1.772) * blue)
+    for k, part in enumerate(sums):
+        part += half
+        part >>= 16
+        plane = part.astype(np.int16)
+        plane += bright
+        np.clip(plane, 0, 255, out=plane)
+        rgb[..., k] = plane
+    return rgb
 
 
 def brightness(rgb: Any) -> Any:
     r, g, b = np.moveaxis(rgb.astype(np.int32), -1, 0)
-    total = _fixed(0.299) * r + _fixed(0.587) * g + _fixed(0.114) * b + (1 << 15)
+    total = fixed(0.299) * r + fixed(0.587) * g + fixed(0.114) * b + (1 << 15)
     return (total >> 16).astype(np.uint8)
 
 
@@ -177,8 +183,8 @@ def from_rgb(rgb: Any) -> list[Any]:
     """Brightness and two differences of colour."""
     r, g, b = np.moveaxis(rgb.astype(np.int32), -1, 0)
     middle = (128 << 16) + (1 << 15) - 1
-    blue = -_fixed(0.16874) * r - _fixed(0.33126) * g + _fixed(0.5) * b + middle
-    red = _fixed(0.5) * r - _fixed(0.41869) * g - _fixed(0.08131) * b + middle
+    blue = -fixed(0.16874) * r - fixed(0.33126) * g + fixed(0.5) * b + middle
+    red = fixed(0.5) * r - fixed(0.41869) * g - fixed(0.08131) * b + middle
     return [brightness(rgb), (blue >> 16).astype(np.uint8), (red >> 16).astype(np.uint8)]
 
 

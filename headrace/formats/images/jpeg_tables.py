@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,7 @@ class Codes:
 
     def lookup(self) -> list[int]:
         """By the next 16 bits: length | symbol << 5; 0 where no code begins like this."""
-        table = np.zeros(1 << 16, np.int32)
-        for symbol, code, length in self.pairs():
-            if code >> length:
-                raise ValueError("bad Huffman table")
-            start = code << (16 - length)
-            table[start : start + (1 << (16 - length))] = length | symbol << 5
-        return list(table.tolist())
+        return _lookup(self)
 
     def encoder(self) -> tuple[Any, Any]:
         """(code, length) by symbol."""
@@ -73,6 +68,18 @@ class Codes:
         for symbol, code, length in self.pairs():
             codes[symbol], lengths[symbol] = code, length
         return codes, lengths
+
+
+@lru_cache(maxsize=16)
+def _lookup(codes: Codes) -> list[int]:
+    """Kept: most files have the same few codes, and a table takes longer than a small image."""
+    table = np.zeros(1 << 16, np.int32)
+    for symbol, code, length in codes.pairs():
+        if code >> length:
+            raise ValueError("bad Huffman table")
+        start = code << (16 - length)
+        table[start : start + (1 << (16 - length))] = length | symbol << 5
+    return list(table.tolist())
 
 
 def best_codes(counts: Any) -> Codes:

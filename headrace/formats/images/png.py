@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.formats.images import png_gray
+from headrace.core import hooks
+from headrace.formats.images import libraries, png_gray
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type: grey, RGB, palette, grey + A, RGBA
@@ -30,6 +31,7 @@ _ADAM7 = (
     (1, 0, 2, 1),
 )  # first row, first column, steps
 _MOST_PIXELS = 1 << 29
+_LARGE = 1 << 14  # bytes from which a compiled kernel is worth its first call
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,11 @@ def _passes(header: Header) -> list[tuple[int, int, slice, slice]]:
 def _samples(header: Header, packed: bytes) -> Any:
     """Unpacked samples [height, width, channels], as they are in the file."""
     bits = header.depth * header.channels
+    if not header.interlaced and header.depth <= 8:
+        stride = (header.width * bits + 7) // 8
+        quick = libraries.png_lines(packed, header.height, stride, max(1, bits // 8))
+        if quick is not None:
+            return _unpacked(quick, header, header.width)
     needed = sum(h * (1 + (w * bits + 7) // 8) for h, w, _, _ in _passes(header))
     try:
         raw = zlib.decompressobj().decompress(packed, needed)
@@ -137,12 +144,15 @@ def _samples(header: Header, packed: bytes) -> Any:
     kind = np.uint16 if header.depth == 16 else np.uint8
     out = np.zeros((header.height, header.width, header.channels), kind)
     at = 0
+    unfiltered = hooks.native_unfilter.value if needed > _LARGE else None
     for height, width, rows, columns in _passes(header):
         stride = (width * bits + 7) // 8
         size = height * (1 + stride)
         lines = np.frombuffer(raw, np.uint8, size, at).reshape(height, 1 + stride)
         at += size
-        plain = _unfiltered(lines, max(1, bits // 8))
+        plain = None if unfiltered is None else unfiltered(lines, max(1, bits // 8))
+        if plain is None:
+            plain = _unfiltered(lines, max(1, bits // 8))
         out[rows, columns] = _unpacked(plain, header, width)
     return out
 

@@ -61,7 +61,16 @@ def to_text(message: typing.Any) -> str:
 
 
 def from_text(text: str, message: typing.Any) -> typing.Any:
-    """Merge text format into message; returns message."""
-    from google.protobuf.text_format import Parse
+    """Merge text format into message; returns message.  Fields that we do not know, of a newer TensorFlow
+    say, are skipped, unless nothing else is there."""
+    from google.protobuf.text_format import Parse, ParseError
 
-    return Parse(text, message, descriptor_pool=_registry)
+    try:
+        return Parse(text, message, descriptor_pool=_registry)
+    except ParseError:
+        known = type(message)()
+        Parse(text, known, allow_unknown_field=True, descriptor_pool=_registry)
+        if not known.ByteSize():
+            raise
+        message.CopyFrom(known)
+        return message

@@ -110,10 +110,11 @@ message RecvBufResponse
     send_start_micros=5:int64 require_ack=6:bool
 message CompleteGroupRequest
     group_key=1:int32 group_size=2:int32 device_type=3:string device_name=4:*string
-    collective_type=5:int32
+    collective_type=5:int32 device_attributes=6:DeviceAttributes
 message CompleteGroupResponse
     group_key=1:int32 group_size=2:int32 device_type=3:string num_tasks=4:int32
     device_name=5:*string task_name=6:*string communicator_key=7:bytes
+    device_attributes=8:*DeviceAttributes
 message CompleteInstanceRequest
     name=1:string type=2:int32 data_type=3:DataType shape=4:TensorShapeProto group_key=5:int32
     group_size=6:int32 instance_key=7:int32 device_type=8:string subdiv_offset=9:*int32

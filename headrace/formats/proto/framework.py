@@ -53,24 +53,38 @@ message AttrValue.ListValue
     tensor=8:*TensorProto func=9:*NameAttrList
 message NameAttrList  name=1:string attr=2:string>AttrValue
 
+file core/framework/full_type
+enum FullTypeId
+    TFT_UNSET=0 TFT_VAR=1 TFT_ANY=2 TFT_PRODUCT=3 TFT_NAMED=4 TFT_FOR_EACH=20 TFT_CALLABLE=100
+    TFT_TENSOR=1000 TFT_ARRAY=1001 TFT_OPTIONAL=1002 TFT_LITERAL=1003 TFT_ENCODED=1004
+    TFT_SHAPE_TENSOR=1005 TFT_BOOL=200 TFT_UINT8=201 TFT_UINT16=202 TFT_UINT32=203
+    TFT_UINT64=204 TFT_INT8=205 TFT_INT16=206 TFT_INT32=207 TFT_INT64=208 TFT_HALF=209
+    TFT_FLOAT=210 TFT_DOUBLE=211 TFT_BFLOAT16=215 TFT_COMPLEX64=212 TFT_COMPLEX128=213
+    TFT_STRING=214 TFT_DATASET=10102 TFT_RAGGED=10103 TFT_ITERATOR=10104 TFT_MUTEX_LOCK=10202
+    TFT_LEGACY_VARIANT=10203
+message FullTypeDef  type_id=1:FullTypeId args=2:*FullTypeDef attr{ s=3:string i=4:int64 }
+
 file core/framework/node_def
-use  core/framework/attr_value
+use  core/framework/attr_value core/framework/full_type
 message NodeDef
     name=1:string op=2:string input=3:*string device=4:string attr=5:string>AttrValue
-    experimental_debug_info=6:ExperimentalDebugInfo
+    experimental_debug_info=6:ExperimentalDebugInfo experimental_type=7:FullTypeDef
 message NodeDef.ExperimentalDebugInfo
     original_node_names=1:*string original_func_names=2:*string
 
 file core/framework/op_def
-use  core/framework/attr_value core/framework/types
+use
+    core/framework/attr_value core/framework/full_type core/framework/resource_handle
+    core/framework/types
 message OpDef
     name=1:string input_arg=2:*ArgDef output_arg=3:*ArgDef control_output=20:*string
     attr=4:*AttrDef deprecation=8:OpDeprecation summary=5:string description=6:string
     is_commutative=18:bool is_aggregate=16:bool is_stateful=17:bool
-    allows_uninitialized_input=19:bool
+    allows_uninitialized_input=19:bool is_distributed_communication=21:bool
 message OpDef.ArgDef
     name=1:string description=2:string type=3:DataType type_attr=4:string number_attr=5:string
-    type_list_attr=6:string is_ref=16:bool
+    type_list_attr=6:string is_ref=16:bool handle_data=7:*ResourceHandleProto.DtypeAndShape
+    experimental_full_type=17:FullTypeDef
 message OpDef.AttrDef
     name=1:string type=2:string default_value=3:AttrValue description=4:string
     has_minimum=5:bool minimum=6:int64 allowed_values=7:AttrValue
@@ -79,17 +93,30 @@ message OpList  op=1:*OpDef
 
 file core/framework/function
 use  core/framework/attr_value core/framework/node_def core/framework/op_def
-message FunctionDefLibrary  function=1:*FunctionDef gradient=2:*GradientDef
+message FunctionDefLibrary
+    function=1:*FunctionDef gradient=2:*GradientDef registered_gradients=3:*RegisteredGradient
 message FunctionDef
     signature=1:OpDef attr=5:string>AttrValue arg_attr=7:uint32>ArgAttrs node_def=3:*NodeDef
-    ret=4:string>string control_ret=6:string>string
+    ret=4:string>string control_ret=6:string>string resource_arg_unique_id=8:uint32>uint32
 message FunctionDef.ArgAttrs  attr=1:string>AttrValue
 message GradientDef  function_name=1:string gradient_func=2:string
+message RegisteredGradient  gradient_func=1:string registered_op_type=2:string
+
+file core/protobuf/graph_debug_info
+message GraphDebugInfo
+    files=1:*string traces=2:string>StackTrace frames_by_id=4:fixed64>FileLineCol
+    traces_by_id=6:fixed64>StackTrace name_to_trace_id=5:string>fixed64
+message GraphDebugInfo.FileLineCol
+    file_index=1:int32 line=2:int32 col=3:int32 func=4:string code=5:string
+message GraphDebugInfo.StackTrace  file_line_cols=1:*FileLineCol frame_id=2:*fixed64
 
 file core/framework/graph
-use  core/framework/node_def core/framework/function core/framework/versions
+use
+    core/framework/node_def core/framework/function core/framework/versions
+    core/protobuf/graph_debug_info
 message GraphDef
     node=1:*NodeDef versions=4:VersionDef version=3:int32 library=2:FunctionDefLibrary
+    debug_info=5:GraphDebugInfo
 
 file core/framework/variable
 enum VariableSynchronization

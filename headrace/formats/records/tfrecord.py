@@ -83,14 +83,20 @@ class RecordWriter:
         self.path = self._sink.path
 
     def write(self, record: bytes) -> None:
-        if self._sink.closed:
-            raise FailedPreconditionError(None, None, f"Writer is closed: {self.path}")
+        self._check_open()
         head = struct.pack("<Q", len(record))
         self._sink.write(
             b"".join((head, _FOOTER.pack(crc32c.masked(head)), record, _FOOTER.pack(crc32c.masked(record))))
         )
 
+    def _check_open(self) -> None:
+        if self._sink.closed:
+            message = "Writer not initialized or previously closed"
+            raise FailedPreconditionError(None, None, message)
+
     def flush(self) -> None:
+        """Let readers see all records so far."""
+        self._check_open()
         self._sink.flush()
 
     def sync(self) -> None:

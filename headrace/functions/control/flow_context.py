@@ -51,6 +51,8 @@ class FlowContext:
         self._values: set[Tensor] = set()  # tensors that may be used inside as they are
         self._inside: dict[Tensor, Tensor] = {}  # outside -> what stands for it inside
         self.name = ""
+        self.nested: list[FlowContext] = []  # the contexts with nodes right inside of this one
+        self._has_nodes = False
 
     outer_context: Any = reads("_outer")
 
@@ -106,6 +108,14 @@ class FlowContext:
         raise ValueError(
             f"Cannot use '{source.name}' as input to '{user}' because {why}. See info log for more details."
         )
+
+    def has_nodes(self) -> None:
+        """A node belongs to the context, or to one inside of it: the context around knows it from now on."""
+        if not self._has_nodes:
+            self._has_nodes = True
+            if self._outer is not None:
+                self._outer.nested.append(self)
+                self._outer.has_nodes()
 
     def AddName(self, tensor: Tensor) -> None:
         self._values.add(tensor)

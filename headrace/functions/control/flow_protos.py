@@ -23,7 +23,7 @@ def to_proto(context: FlowContext, export_scope: str | None = None) -> Any:
         assert isinstance(context, WhileContext)
         message = _while_to_proto(context, export_scope)
     _fill_values(message.values_def, context, export_scope)
-    for inner in _nested(context):
+    for inner in context.nested:
         nested = message.nested_contexts.add()
         field = nested.cond_ctxt if isinstance(inner, CondContext) else nested.while_ctxt
         field.CopyFrom(to_proto(inner))
@@ -64,18 +64,6 @@ def _fill_values(message: Any, context: FlowContext, scope: str | None) -> None:
         external[context.pred] = context.pred
     for outside, inside in external.items():
         message.external_values[strip_scope(outside.name, scope)] = strip_scope(inside.name, scope)
-
-
-def _nested(context: FlowContext) -> list[FlowContext]:
-    """The contexts right inside of this one."""
-    found: dict[FlowContext, None] = {}
-    for node in context.graph.get_operations():
-        inner = node._get_control_flow_context()
-        while inner is not None and inner.outer_context is not context:
-            inner = inner.outer_context
-        if inner is not None:
-            found[inner] = None
-    return list(found)
 
 
 # -- in -----------------------------------------------------------------------------------------

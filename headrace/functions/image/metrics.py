@@ -147,15 +147,20 @@ def ssim(
     Returns:
       float32 [...].
     """
+    (img1, img2), _, peak = _compared(img1, img2, max_val)
+    found = _ssim_per_channel(img1, img2, peak, filter_size, filter_sigma, k1, k2)[0]
+    return reduce_mean(found, [-1])
+
+
+def _compared(img1: Any, img2: Any, max_val: Any) -> tuple[list[Tensor], list[Any], Tensor]:
+    """Two images as float32, behind assertions that they can be compared; their shapes; the largest value."""
     img1 = convert_to_tensor(img1, name="img1")
     img2 = convert_to_tensor(img2, name="img2")
-    checks = _compatible(img1, img2)[2]
+    *shapes, checks = _compatible(img1, img2)
     with get_default_graph().control_dependencies(checks):
         img1 = identity(img1)
     peak = convert_image_dtype(cast(max_val, img1.dtype), dtypes.float32)
-    img1, img2 = (convert_image_dtype(x, dtypes.float32) for x in (img1, img2))
-    found = _ssim_per_channel(img1, img2, peak, filter_size, filter_sigma, k1, k2)[0]
-    return reduce_mean(found, [-1])
+    return [convert_image_dtype(x, dtypes.float32) for x in (img1, img2)], shapes, peak
 
 
 def ssim_multiscale(
@@ -184,13 +189,7 @@ def ssim_multiscale(
       float32 [...].
     """
     with name_scope(None, "MS-SSIM", [img1, img2]):
-        img1 = convert_to_tensor(img1, name="img1")
-        img2 = convert_to_tensor(img2, name="img2")
-        *shapes, checks = _compatible(img1, img2)
-        with get_default_graph().control_dependencies(checks):
-            img1 = identity(img1)
-        peak = convert_image_dtype(cast(max_val, img1.dtype), dtypes.float32)
-        images = [convert_image_dtype(x, dtypes.float32) for x in (img1, img2)]
+        images, shapes, peak = _compared(img1, img2, max_val)
         heads, tails = [s[:-3] for s in shapes], [s[-3:] for s in shapes]
         contrasts = []
         for k in range(len(power_factors)):

@@ -147,10 +147,10 @@ def clip_by_global_norm(
         use_norm = global_norm(t_list, name)
     graph = get_default_graph()
     with name_scope(name, "clip_by_global_norm", [*t_list, clip_norm]) as scope:
-        one = constant(1.0, use_norm.dtype.base)
-        finite_scale = clip_norm * arithmetic.minimum(1.0 / use_norm, one / clip_norm)
-        nan = constant(float("nan"), use_norm.dtype.base)
-        scale = where.select(comparison.is_finite(use_norm), finite_scale, nan)
+        number = use_norm.dtype.base
+        finite_scale = clip_norm * arithmetic.minimum(1.0 / use_norm, constant(1.0, number) / clip_norm)
+        finite = comparison.is_finite(use_norm)
+        scale = where.select(finite, finite_scale, constant(float("nan"), number))
         clipped: list[Any] = []
         for i, (t, value) in enumerate(zip(t_list, _all_values(t_list))):
             if value is None:

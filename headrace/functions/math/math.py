@@ -375,16 +375,7 @@ def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """x != y, element by element.
-
-    Args:
-      x: a `Tensor`.
-      y: a `Tensor` of the same type; shapes broadcast.
-      name: name of the node.
-
-    Returns:
-      A tensor of bool.
-    """
+    """x != y, element by element.  Args, and what it returns: as of `tf.equal`."""
     return comparison.not_equal(x, y, name=name)
 
 

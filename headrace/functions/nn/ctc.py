@@ -202,17 +202,7 @@ def ctc_beam_search_decoder(
 def ctc_beam_search_decoder_v2(
     inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
 ) -> tuple[list[SparseTensor], Tensor]:
-    """`ctc_beam_search_decoder` that keeps repeated labels.
-
-    Args:
-      inputs: logits [time, batch, classes]; the blank is the last class.
-      sequence_length: int32 [batch].
-      beam_width: how many label sequences are kept at a time.
-      top_paths: how many to return.
-
-    Returns:
-      (labels: one `SparseTensor` per path, log probabilities [batch, top_paths]).
-    """
+    """`ctc_beam_search_decoder` that keeps repeated labels; else arguments and results are the same."""
     return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
 
 

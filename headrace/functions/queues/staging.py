@@ -283,8 +283,7 @@ class MapStagingArea(BaseStagingArea):
         Args:
           name: name of the node.
         """
-        name = name or f"{self._name}_size"
-        result: Tensor = self._ops["Size"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Tensor = self._asked("Size", name or f"{self._name}_size")
         return result
 
     def incomplete_size(self, name: str | None = None) -> Tensor:
@@ -293,8 +292,7 @@ class MapStagingArea(BaseStagingArea):
         Args:
           name: name of the node.
         """
-        name = name or f"{self._name}_incomplete_size"
-        result: Tensor = self._ops["IncompleteSize"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Tensor = self._asked("IncompleteSize", name or f"{self._name}_incomplete_size")
         return result
 
     def clear(self, name: str | None = None) -> Node:
@@ -303,6 +301,8 @@ class MapStagingArea(BaseStagingArea):
         Args:
           name: name of the node.
         """
-        name = name or f"{self._name}_clear"
-        result: Node = self._ops["Clear"](name=name, dtypes=self._dtypes, **self._limits())
+        result: Node = self._asked("Clear", name or f"{self._name}_clear")
         return result
+
+    def _asked(self, word: str, name: str) -> Any:
+        return self._ops[word](name=name, dtypes=self._dtypes, **self._limits())

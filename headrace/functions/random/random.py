@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 
 from headrace.core import dtypes
-from headrace.core.dtypes import FLOATS, INDEX, as_dtype
+from headrace.core.dtypes import FLOATS, INDEX, DType, as_dtype
 from headrace.core.families import named
 from headrace.core.shapes import Dimension
 from headrace.functions.array.array import shape as shape_of
@@ -163,15 +163,37 @@ def random_uniform(
     """
     dtype, maxval = _uniform_dtype(dtype, maxval)
     with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
-        shape = shape_tensor(shape)
-        low = convert_to_tensor(minval, dtype, name="min")
-        high = convert_to_tensor(maxval, dtype, name="max")
-        seed1, seed2 = get_seed(seed)
-        if dtype.is_integer:
-            drawn = random.random_uniform_int(shape, low, high, seed=seed1, seed2=seed2, name=scope)
-            return with_static_shape(drawn, shape)
-        drawn = random.random_uniform(shape, dtype=dtype, seed=seed1, seed2=seed2)
-        return _scaled(drawn, high - low, low, shape, scope)
+        # The seeds come last: under a graph seed they follow from how many nodes there are, constants too.
+
+        def integers(shape: Tensor, low: Tensor, high: Tensor) -> Tensor:
+            seed1, seed2 = get_seed(seed)
+            drawn: Tensor = random.random_uniform_int(shape, low, high, seed=seed1, seed2=seed2, name=scope)
+            return drawn
+
+        def floats(shape: Tensor) -> Tensor:
+            seed1, seed2 = get_seed(seed)
+            drawn: Tensor = random.random_uniform(shape, dtype=dtype, seed=seed1, seed2=seed2)
+            return drawn
+
+        return uniform(integers, floats, shape, minval, maxval, dtype, scope)
+
+
+def uniform(
+    integers: Callable[..., Tensor],
+    floats: Callable[..., Tensor],
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    dtype: DType,
+    scope: str,
+) -> Tensor:
+    """Numbers of [minval, maxval): `integers` draws them between bounds, `floats` between 0 and 1."""
+    shape = shape_tensor(shape)
+    low = convert_to_tensor(minval, dtype, name="min")
+    high = convert_to_tensor(maxval, dtype, name="max")
+    if dtype.is_integer:
+        return with_static_shape(integers(shape, low, high), shape)
+    return _scaled(floats(shape), high - low, low, shape, scope)
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:

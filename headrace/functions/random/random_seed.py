@@ -23,7 +23,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     graph = get_default_graph()
     if graph.seed is not None:
         if op_seed is None:
-            op_seed = graph._last_id
+            op_seed, graph._seed_used = graph._last_id, True
         seeds = graph.seed % _LARGEST, op_seed % _LARGEST
     elif op_seed is not None:
         seeds = DEFAULT_GRAPH_SEED, op_seed % _LARGEST

@@ -7,8 +7,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.families import named
-from headrace.functions.array.array import with_static_shape
-from headrace.functions.random.random import _scaled, _uniform_dtype, shape_tensor
+from headrace.functions.random.random import _scaled, _uniform_dtype, shape_tensor, uniform
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -41,14 +40,11 @@ def stateless_random_uniform(
     """
     dtype, maxval = _uniform_dtype(dtype, maxval)
     with name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as scope:
-        shape = shape_tensor(shape)
-        low = convert_to_tensor(minval, dtype, name="min")
-        high = convert_to_tensor(maxval, dtype, name="max")
-        if dtype.is_integer:
-            drawn = random.stateless_random_uniform_int(shape, seed, low, high, name=scope)
-            return with_static_shape(drawn, shape)
-        drawn = random.stateless_random_uniform(shape, seed, dtype=dtype)
-        return _scaled(drawn, high - low, low, shape, scope)
+        integers = lambda shape, low, high: random.stateless_random_uniform_int(
+            shape, seed, low, high, name=scope
+        )
+        floats = lambda shape: random.stateless_random_uniform(shape, seed, dtype=dtype)
+        return uniform(integers, floats, shape, minval, maxval, dtype, scope)
 
 
 def _normal(build: Any, called: str, numbers: str, of: str) -> Callable[..., Tensor]:

@@ -201,7 +201,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     Raises:
       TypeError: no description fits, and it can not become a tensor.
     """
-    spec = _spec_from_value(value)
+    spec = spec_if_any(value)
     if spec is None:
         try:
             tensor = convert_to_tensor(value)
@@ -213,14 +213,14 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     return spec
 
 
-def _spec_from_value(value: Any) -> TypeSpec | None:
+def spec_if_any(value: Any) -> TypeSpec | None:
     if isinstance(value, Tensor):
         return TensorSpec(value.shape, value.dtype)
     if nest.is_composite(value):
         result: TypeSpec | None = value._type_spec
         return result
     if isinstance(value, list) and value:
-        stacked = _stacked([_spec_from_value(v) for v in value])
+        stacked = _stacked([spec_if_any(v) for v in value])
         if stacked is not None:
             return stacked
     for kind, convert, allow_subclass in reversed(_CONVERTERS):

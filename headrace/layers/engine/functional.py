@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from headrace.core.families import named
+from headrace.core.families import bound, named
 
 _SHARED = "Apply a new `{}` layer to `inputs`; the other arguments are the layer's"
 
@@ -41,9 +41,7 @@ def function_of(
 
     @named(name, doc or said)
     def function(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
+        given = dict(bound(name, signature, *args, **kwargs).arguments)
         inputs = given.pop("inputs")
         called = {word: given.pop(word) for word in call}
         if shares:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import bound
 from headrace.functions.array.array import ones_like, rank, shape, squeeze, zeros_like
 from headrace.functions.array.indexing import where
 from headrace.functions.control.cond import cond
@@ -67,9 +68,7 @@ def _loss(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
         @functools.wraps(function)
         def reduced(*args: Any, **kwargs: Any) -> Any:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            given = bound.arguments
+            given = bound(function.__name__, signature, *args, **kwargs).arguments
             weighing = {p.name: given.pop(p.name) for p in (weights, *ends)}
             right, found = (given[p.name] for p in (labels, predictions))
             _given(**{labels.name: right, predictions.name: found})

@@ -85,7 +85,19 @@ class _Several(LinearOperator):
         return [o.domain_dimension_tensor() for o in self._operators]
 
 
-class LinearOperatorComposition(_Several):
+class _Factors(_Several):
+    """The determinant is the product of those of the operators."""
+
+    def _determinant(self) -> Tensor:
+        result: Tensor = _product([o.determinant() for o in self._operators])
+        return result
+
+    def _log_abs_determinant(self) -> Tensor:
+        result: Tensor = _sum([o.log_abs_determinant() for o in self._operators])
+        return result
+
+
+class LinearOperatorComposition(_Factors):
     """The product A1 @ A2 @ ... of operators.
 
     Args:
@@ -123,16 +135,8 @@ class LinearOperatorComposition(_Several):
             rhs = operator.solve(rhs, adjoint=adjoint)
         return rhs
 
-    def _determinant(self) -> Tensor:
-        result: Tensor = _product([o.determinant() for o in self._operators])
-        return result
 
-    def _log_abs_determinant(self) -> Tensor:
-        result: Tensor = _sum([o.log_abs_determinant() for o in self._operators])
-        return result
-
-
-class LinearOperatorBlockDiag(_Several):
+class LinearOperatorBlockDiag(_Factors):
     """The direct sum: square operators as blocks along the diagonal, zeros elsewhere.
 
     Args:
@@ -189,14 +193,6 @@ class LinearOperatorBlockDiag(_Several):
         return self._blockwise(
             rhs, adjoint_arg, lambda o, part: o.solve(part, adjoint=adjoint, adjoint_arg=adjoint_arg)
         )
-
-    def _determinant(self) -> Tensor:
-        result: Tensor = _product([o.determinant() for o in self._operators])
-        return result
-
-    def _log_abs_determinant(self) -> Tensor:
-        result: Tensor = _sum([o.log_abs_determinant() for o in self._operators])
-        return result
 
     def _trace(self) -> Tensor:
         result: Tensor = _sum([o.trace() for o in self._operators])

@@ -11,6 +11,7 @@ from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, show
+from headrace.core.sizes import vector, whole
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -30,7 +31,7 @@ def broadcast_args_shape(s0, s1):
 
 def _sizes(name: str, array: Any) -> list[int]:
     require(array.ndim == 1, f"In[{name}] must be a vector.{list(array.shape)}")
-    return [int(size) for size in array]
+    return [whole(size) for size in array]
 
 
 def _refuse(s0: Any, s1: Any) -> str:
@@ -44,7 +45,7 @@ def broadcast_args(s0, s1):
     rank = max(len(a), len(b))
     pairs = list(zip([1] * (rank - len(a)) + a, [1] * (rank - len(b)) + b))
     require(all(x == y or 1 in (x, y) for x, y in pairs), _refuse(s0, s1))
-    return np.array([y if x == 1 else x for x, y in pairs], s0.dtype)
+    return vector([y if x == 1 else x for x, y in pairs], s0.dtype)
 
 
 @broadcast_args.samples

@@ -26,9 +26,6 @@ def deep_copy(x):
     return np.array(x)
 
 
-deep_copy.no_gradient()
-
-
 def _copy(name):
     @op(
         name,
@@ -135,6 +132,8 @@ def _changed(x, i, v, ufunc):
     )
     out = np.array(x)
     if out.size and v.size:
+        kind = as_dtype(x.dtype)
+        require(ufunc is None or kind.kind not in "sb", f"Unsupported data type: {kind.name}")
         places = i % out.shape[0]  # TF counts from either end
         if ufunc is None:
             out[places] = v
@@ -155,6 +154,10 @@ def _rows_op(name, doc, ufunc) -> Op:
         rows = np.array([2, 0], np.int32)
         yield Sample(rng.normal(size=(3, 2)), rows, rng.normal(size=(2, 2)), grad=False)
         yield ErrorSample(np.ones((3, 2)), rows, np.ones((2, 3)), raises="doesn't match at index 1")
+        if ufunc is not None:
+            texts = np.array([[b"a"], [b"b"], [b"c"]], object)
+            yield ErrorSample(texts, rows, texts[:2], raises="Unsupported data type: string")
+            yield ErrorSample(texts == b"a", rows, texts[:2] == b"a", raises="Unsupported data type: bool")
 
     return declared
 

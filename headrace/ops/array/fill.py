@@ -10,6 +10,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.modules import late
+from headrace.core.sizes import whole
 from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
@@ -80,7 +81,7 @@ def _(node, dy):
 def _(e, dims, value):
     if dims.value is None:
         raise Decline("the shape is not known")
-    return e.compute(tuple(int(s) for s in dims.value), lambda *i: value[()])
+    return e.compute(tuple(map(whole, dims.value)), lambda *i: value[()])
 
 
 @fill.samples
@@ -179,9 +180,6 @@ def _(rng):
 def empty(shape, *, dtype, init):
     """A tensor of this shape; zeros if `init`, else of whatever values (ours are zeros too)."""
     return zeros_array(checked_sizes(shape), dtype)
-
-
-empty.no_gradient()
 
 
 @empty.samples

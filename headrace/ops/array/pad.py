@@ -216,14 +216,11 @@ def _sources(size, before, after, mode):
     return np.pad(np.arange(size), (before, after), mode=kind)
 
 
-@op(
-    "MirrorPad",
-    "input: T, paddings: Tpaddings -> output: T",
-    T=Type(),
-    Tpaddings=Type(INDEX, default=int32),
-    mode=String("REFLECT", "SYMMETRIC"),
-    shape=mirror_shape,
-)
+_MIRRORED = "input: T, paddings: Tpaddings -> output: T"
+_MIRRORS = {"T": Type(), "Tpaddings": Type(INDEX, default=int32), "mode": String("REFLECT", "SYMMETRIC")}
+
+
+@op("MirrorPad", _MIRRORED, shape=mirror_shape, attrs=_MIRRORS)
 def mirror_pad(input, paddings, *, mode):
     """The input continued by its mirror image, with (SYMMETRIC) or without (REFLECT) the edge."""
     out = input
@@ -283,14 +280,7 @@ def mirror_grad_shape(input, paddings):
     return make_shape(sizes)
 
 
-@op(
-    "MirrorPadGrad",
-    "input: T, paddings: Tpaddings -> output: T",
-    T=Type(),
-    Tpaddings=Type(INDEX, default=int32),
-    mode=String("REFLECT", "SYMMETRIC"),
-    shape=mirror_grad_shape,
-)
+@op("MirrorPadGrad", _MIRRORED, shape=mirror_grad_shape, attrs=_MIRRORS)
 def mirror_pad_grad(input, paddings, *, mode):
     """The gradient of MirrorPad: what stands in the border is added to the place it showed."""
     out = input

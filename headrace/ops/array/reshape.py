@@ -4,12 +4,14 @@ tensor's shape is: Shape, ShapeN, Size, Rank, EnsureShape."""
 from __future__ import annotations
 
 import math
+from math import prod
 
 import numpy as np
 
 from headrace.core.dtypes import INDEX, DType, as_dtype, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
+from headrace.core.sizes import vector, whole
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import constant
 from headrace.ops.declaration import indexed_slices
@@ -80,7 +82,7 @@ def _(node, known):
 
 @shape.lower
 def _(e, input, *, out_type):
-    return e.known(np.array(input.shape, out_type.numpy))
+    return e.known(vector(input.shape, out_type.numpy), out_type)
 
 
 @shape.samples
@@ -109,7 +111,7 @@ shape_n.no_gradient()
 
 @shape_n.lower
 def _(e, input, *, out_type):
-    return [e.known(np.array(x.shape, out_type.numpy)) for x in input]
+    return [e.known(vector(x.shape, out_type.numpy), out_type) for x in input]
 
 
 @shape_n.samples
@@ -141,7 +143,7 @@ def _(node, known):
 
 @size.lower
 def _(e, input, *, out_type):
-    return e.known(np.array(np.prod(input.shape, dtype=np.int64), out_type.numpy))
+    return e.known(vector([prod(input.shape)], out_type.numpy).reshape(()), out_type)
 
 
 @size.samples
@@ -204,7 +206,7 @@ def _elements(shape: Shape) -> tuple[int, int]:
 
 def resolved(sizes, extents):
     """The sizes that Reshape gives an input of these extents: -1 stands for the missing one."""
-    sizes = [int(s) for s in sizes]
+    sizes = [whole(s) for s in sizes]
     unknown = [i for i, s in enumerate(sizes) if s == -1]
     if len(unknown) > 1:
         require(False, "Only one input size may be -1, not both {} and {}".format(*unknown))

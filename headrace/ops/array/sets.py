@@ -14,7 +14,14 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import String
-from headrace.ops.sparse.layout import check_order, check_parts, check_sizes, check_sparse, sparse_shapes
+from headrace.ops.sparse.layout import (
+    check_kinds,
+    check_order,
+    check_parts,
+    check_sizes,
+    check_sparse,
+    sparse_shapes,
+)
 
 ELEMENTS = (int8, int16, int32, int64, uint8, uint16, string)
 RESULT = "-> result_indices: int64, result_values: T, result_shape: int64"
@@ -41,6 +48,7 @@ class Rows:
 
     @staticmethod
     def sparse(indices, values, shape, validate):
+        check_kinds(indices, values, shape)
         sizes = check_sizes(shape)
         require(len(sizes) >= 2, f"Invalid rank {len(sizes)}.")
         check_parts(indices, values, shape)

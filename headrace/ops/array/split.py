@@ -8,6 +8,7 @@ from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.sizes import whole
 from headrace.ops.array.slices import slice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
@@ -167,7 +168,7 @@ def _(e, value, size_splits, split_dim):
         raise Decline("the sizes are not known")
     axis = int(split_dim.value.item()) % len(value.shape)
     out, start = [], 0
-    for size in _piece_sizes([int(s) for s in size_splits.value], value.shape[axis]):
+    for size in _piece_sizes([whole(s) for s in size_splits.value], value.shape[axis]):
         out.append(slice.taken(e, value, axis, start, size))
         start += size
     return out

@@ -8,6 +8,7 @@ from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.core.sizes import whole
 from headrace.ops.array import constant, reshape, transpose
 from headrace.ops.array.fill import checked_sizes, counted
 from headrace.ops.declaration.declare import op
@@ -99,7 +100,7 @@ def _(e, x, multiples):
         raise Decline("the multiples are not known")
     if any(m < 0 for m in multiples.value):
         raise Decline("a negative multiple")
-    shape = [n * int(m) for n, m in zip(x.shape, multiples.value)]
+    shape = [n * whole(m) for n, m in zip(x.shape, multiples.value)]
     return e.compute(shape, lambda *i: x[tuple(k % n for k, n in zip(i, x.shape))])
 
 
@@ -194,7 +195,7 @@ def _(e, x, sizes):
     def element(*i):
         return x[tuple(0 if n == 1 else k for k, n in zip(i[skip:], x.shape))]
 
-    return e.compute([int(s) for s in sizes.value], element)
+    return e.compute([whole(s) for s in sizes.value], element)
 
 
 @broadcast_to.samples

@@ -98,9 +98,6 @@ def unique(x):
 unique.in_region(InRegion.DISTINCT)
 
 
-unique.no_gradient()
-
-
 def _vectors(*, more=()):
     def samples(rng):
         yield Sample(np.array([1, 1, 2, 4, 4, 4, 7, 8, 8], np.int32), *more, grad=False)
@@ -132,7 +129,6 @@ def unique_with_counts(x):
     return x[first], index, counts
 
 
-unique_with_counts.no_gradient()
 unique_with_counts.samples(_vectors())
 
 
@@ -156,9 +152,6 @@ def _axis_shapes(x, axis):
 def unique_v2(x, axis):
     """The distinct slices along an axis (a vector of one; empty for a vector `x`)."""
     return _along(x, axis)[:2]
-
-
-unique_v2.no_gradient()
 
 
 def _axis_samples(rng):
@@ -186,7 +179,6 @@ def unique_with_counts_v2(x, axis):
     return _along(x, axis)
 
 
-unique_with_counts_v2.no_gradient()
 unique_with_counts_v2.samples(_axis_samples)
 
 
@@ -208,9 +200,6 @@ def list_diff(x, y):
     else:
         kept = ~np.isin(x, y)
     return x[kept], np.flatnonzero(kept)
-
-
-list_diff.no_gradient()
 
 
 @list_diff.samples

@@ -69,35 +69,24 @@ def unknown_outputs(*inputs, Tout):
     return [UNKNOWN] * len(Tout)
 
 
-@op(
-    "PartitionedCall",
-    "args: Tin -> output: Tout",
-    Tin=Types(min=0),
-    Tout=Types(min=0),
-    f=Function(),
-    config="",
-    config_proto="",
-    executor_type="",
-    shape=unknown_outputs,
-    traits={HOST},
-)
+_PARTITIONED: dict[str, Any] = {
+    "Tin": Types(min=0),
+    "Tout": Types(min=0),
+    "f": Function(),
+    "config": "",
+    "config_proto": "",
+    "executor_type": "",
+    "shape": unknown_outputs,
+}
+
+
+@op("PartitionedCall", "args: Tin -> output: Tout", **_PARTITIONED, traits={HOST})
 def partitioned_call(ctx, args, *, f):
     """f(args)."""
     return ctx.run_function(f, args)
 
 
-@op(
-    "StatefulPartitionedCall",
-    "args: Tin -> output: Tout",
-    Tin=Types(min=0),
-    Tout=Types(min=0),
-    f=Function(),
-    config="",
-    config_proto="",
-    executor_type="",
-    shape=unknown_outputs,
-    traits={STATEFUL, HOST},
-)
+@op("StatefulPartitionedCall", "args: Tin -> output: Tout", **_PARTITIONED, traits={STATEFUL, HOST})
 def stateful_partitioned_call(ctx, args, *, f):
     """f(args), for its effects too."""
     return ctx.run_function(f, args)
@@ -114,7 +103,8 @@ def stateful_partitioned_call(ctx, args, *, f):
 )
 def remote_call(ctx, target, args, *, f):
     """f(args), on the device called `target`."""
-    return ctx.run_function(f, args)
+    name = target.item() if isinstance(target, np.ndarray) else target
+    return ctx.run_function(f, args, name.decode())
 
 
 def is_true(value) -> bool:

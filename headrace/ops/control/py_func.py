@@ -23,7 +23,7 @@ from headrace.ops.declaration.building.literals import to_array
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.signature import String, Types
-from headrace.ops.declaration.traits import BLOCKING, HOST, STATEFUL
+from headrace.ops.declaration.traits import BLOCKING, HOST, PYTHON, STATEFUL
 
 
 class Functions:
@@ -120,7 +120,7 @@ def outputs(input, *, Tout):
     token=String(),
     Tin=Types(min=0),
     Tout=Types(min=0),
-    traits={STATEFUL, BLOCKING, HOST},
+    traits={STATEFUL, BLOCKING, HOST, PYTHON},
     shape=outputs,
 )
 def py_func(input, *, token, Tout):
@@ -134,7 +134,7 @@ def py_func(input, *, token, Tout):
     token=String(),
     Tin=Types(min=0),
     Tout=Types(min=0),
-    traits={BLOCKING, HOST},
+    traits={BLOCKING, HOST, PYTHON},
     shape=outputs,
 )
 def py_func_stateless(input, *, token, Tout):
@@ -149,7 +149,7 @@ def py_func_stateless(input, *, token, Tout):
     is_async=False,
     Tin=Types(min=0),
     Tout=Types(min=0),
-    traits={STATEFUL, BLOCKING, HOST},
+    traits={STATEFUL, BLOCKING, HOST, PYTHON},
     shape=outputs,
 )
 def eager_py_func(input, *, token, Tout):

@@ -6,7 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, float32, int32
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, UNKNOWN, Shape, make_shape
+from headrace.core.shapes import SCALAR, UNKNOWN, Shape, make_shape, show
 from headrace.ops.array import fill
 from headrace.ops.control.tensor_array_state import partly_known, refuse, shown
 from headrace.ops.control.tensor_list_value import TensorList, boxed, described, unboxed
@@ -99,11 +99,12 @@ def _(rng):
 )
 def tensor_list_reserve(element_shape, num_elements, *, element_dtype):
     """A list of elements that are not set."""
+    require(num_elements.size == 1, f"num_elements must be a scalar, not {show(num_elements.shape)}")
     require(
         num_elements >= 0,
         f"The num_elements to reserve must be a non negative number, but got {num_elements}",
     )
-    return boxed(TensorList([None] * int(num_elements), element_dtype, described(element_shape)))
+    return boxed(TensorList([None] * num_elements.item(), element_dtype, described(element_shape)))
 
 
 @tensor_list_reserve.points_to

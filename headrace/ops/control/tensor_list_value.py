@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.errors import require
-from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array.fill import zeros_array, zeros_like
 from headrace.ops.control.tensor_array_state import partly_known, refuse, shown
 from headrace.ops.declaration.messages.node_def import type_name
@@ -109,6 +109,7 @@ def described(vector):
         if vector != -1:
             refuse("The only valid scalar shape tensor is the fully unknown shape specified as -1.")
         return UNKNOWN
+    require(vector.ndim == 1, f"A shape must be a vector, not an array of shape {show(vector.shape)}")
     for size in vector.tolist():
         require(size >= -1, f"Dimension {size} must be >= -1")
     return make_shape(None if s < 0 else int(s) for s in vector)

@@ -4,8 +4,10 @@ where values enter and leave a function."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
+from headrace.core.dtypes import DType
 from headrace.core.shapes import UNKNOWN
 from headrace.ops.declaration.declare import op, primitive
 from headrace.ops.declaration.shape_rules import none, unknown
@@ -37,15 +39,43 @@ def as_attribute(incarnation: int) -> int:
     return incarnation - (1 << 64) if incarnation >> 63 else incarnation
 
 
+def labelled(value: Any, dtype: DType) -> Any:
+    """A value that leaves: of a quantized type, which is plain integers to kernels, as an array that says
+    which."""
+    return value.view(dtype.as_numpy_dtype) if dtype.is_quantized else value
+
+
+def unlabelled(value: Any, dtype: DType) -> Any:
+    """A value that enters, as kernels have it."""
+    return value.view(dtype.numpy) if dtype.is_quantized else value
+
+
 def _send(ctx, tensor):
     """Leave a value under its key for another device."""
-    ctx.step.rendezvous.send(rendezvous_key(ctx.node.attrs), tensor)
+    attrs = ctx.node.attrs
+    ctx.step.rendezvous.send(rendezvous_key(attrs), labelled(tensor, attrs["T"]))
     return ()
 
 
 def _recv(ctx):
     """The value that another device has left, or will leave, under its key."""
-    return ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
+    future = ctx.step.rendezvous.receive(rendezvous_key(ctx.node.attrs))
+    dtype = ctx.node.attrs["tensor_type"]
+    return _unlabelled(future, dtype) if dtype.is_quantized else future
+
+
+def _unlabelled(future: Future[Any], dtype: DType) -> Future[Any]:
+    made: Future[Any] = Future()
+
+    def arrived(done: Future[Any]) -> None:
+        error = done.exception()
+        if error is None:
+            made.set_result(unlabelled(done.result(), dtype))
+        else:
+            made.set_exception(error)
+
+    future.add_done_callback(arrived)
+    return made
 
 
 _sends: dict[str, Any] = {"attrs": {"T": Type()} | _ENDS, "traits": {STATEFUL}, "shape": none}

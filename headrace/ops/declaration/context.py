@@ -36,6 +36,16 @@ class Context(Protocol):
         """Why the step was cancelled, if it was."""
         ...
 
-    def run_function(self, function: Any, inputs: list[Any]) -> list[Any]:
-        """Run a function of the graph's library on values."""
+    step: Any  # the step itself: its token, its library of functions
+
+    def background(self) -> Any:
+        """A step for what goes on after this one: the same state and functions, cancelled on its own."""
+        ...
+
+    def take_part(self, part: Any, value: Any) -> Any:
+        """Take part in an operation of a group of devices (ops.control.collective.Part): a Future."""
+        ...
+
+    def run_function(self, function: Any, inputs: list[Any], device: str = "") -> list[Any]:
+        """Run a function of the graph's library on values; on a device, if one is named."""
         ...

@@ -73,6 +73,7 @@ class Op:
         self.known_rule: Callable[..., Any] | None = None
         self.upper_rule: Callable[..., int | None] | None = None
         self.region_role: InRegion | None = None
+        self.file_attr: tuple[str, Callable[[str], bool]] | None = None
         self.shape_wants = wanted(shape, signature)
         self.wants: tuple[str, ...] = ()
         self.wants_context = False
@@ -126,6 +127,10 @@ class Op:
     def in_region(self, role: InRegion) -> None:
         """What the op does with an array or stack that lives inside of one compiled program."""
         self.region_role = role
+
+    def touches_files(self, attr: str, is_file: Callable[[str], bool]) -> None:
+        """The op has the trait FILES only where this attribute names a file."""
+        self.file_attr = attr, is_file
 
     # -- use ---------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Result:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import UNKNOWN, Dim, Shape, make_shape, show
+from headrace.core.sizes import whole
 from headrace.ops.declaration.shape_rules import Input
 
 
@@ -103,7 +104,7 @@ def scalar_value(x: Input) -> int | None:
     """The integer that a scalar input holds, if it is known."""
     with_rank(x, 0)
     value = x.value
-    return None if value is None else int(value)
+    return None if value is None else whole(value.item())
 
 
 def scalar_size(x: Input, number: int) -> int | None:

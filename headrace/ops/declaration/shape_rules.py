@@ -17,6 +17,7 @@ from headrace.core.shapes import SCALAR, UNKNOWN, Dim, Shape, as_shape, broadcas
 constants = late("headrace.ops.declaration.constants")
 
 if TYPE_CHECKING:
+    from headrace.graph.node import Node
     from headrace.graph.tensor import Tensor
 
 
@@ -51,13 +52,19 @@ class Input(Shape):
         """The shape that this vector describes; -1 stands for an unknown size."""
         value = self.value
         if value is not None and value.size:
-            least = int(value.min())
-            require(least >= -1, f"Invalid value in tensor used for shape: {least}")
+            wrong = [n for n in value.reshape(-1).tolist() if n < -1]
+            require(not wrong, f"Invalid value in tensor used for shape: {wrong[:1]}")
         sizes = self.as_sizes
         if sizes is not None:
             return make_shape(sizes)
         length = self.dim(0) if self.rank == 1 else None
         return UNKNOWN if length is None else make_shape((None,) * length)
+
+    @property
+    def node(self) -> Node:
+        """The node that gives it."""
+        found: Node = self._tensor.op
+        return found
 
     @property
     def handle(self) -> tuple[DType, Shape] | None:

@@ -33,7 +33,13 @@ class Trait(Enum):
     REPLACEABLE = "a feed may take the value's place: nothing is known while building"
     HOST = "runs in Python as it stands; not a candidate for compilation"
     BLOCKING = "may wait: runs beside the others, on a thread of its own"
+    COLLECTIVE = (
+        "takes part, with ops on other devices or tasks, in one operation: `group_key`, `instance_key`"
+    )
     DEFERRED = "may answer later, with a Future: another op of the step may have to run first"
+    # -- of the world outside ------------------------------------------------------------------
+    FILES = "reads or writes files"
+    PYTHON = "calls a function of the Python program in whose process it runs"
     # -- of control flow -----------------------------------------------------------------------
     CONTROL_FLOW = "the executor gives it meaning, not a kernel"
     SWITCH = "the first input comes out of one of two outputs; the other output is dead"
@@ -54,5 +60,7 @@ ADDS_ROWS, SETS_ROWS = Trait.ADDS_ROWS, Trait.SETS_ROWS
 ALLOWS_UNINITIALIZED, TEMPORARY = Trait.ALLOWS_UNINITIALIZED, Trait.TEMPORARY
 SOURCE, REPLACEABLE, HOST = Trait.SOURCE, Trait.REPLACEABLE, Trait.HOST
 BLOCKING, DEFERRED, CONTROL_FLOW = Trait.BLOCKING, Trait.DEFERRED, Trait.CONTROL_FLOW
+COLLECTIVE = Trait.COLLECTIVE
+FILES, PYTHON = Trait.FILES, Trait.PYTHON
 SWITCH, MERGE, EXIT = Trait.SWITCH, Trait.MERGE, Trait.EXIT
 ENTER, NEXT_ITERATION = Trait.ENTER, Trait.NEXT_ITERATION

@@ -59,12 +59,16 @@ class Body:
 
 
 def copied(
-    graph: FunctionGraph, inputs: Sequence[Tensor], shapes: Sequence[Shape], nodes: Sequence[Node]
+    graph: FunctionGraph,
+    inputs: Sequence[Tensor],
+    shapes: Sequence[Shape],
+    nodes: Sequence[Node],
+    has_shapes: bool = True,
 ) -> tuple[FunctionGraph, Callable[[Tensor], Tensor], Callable[[Node], Node]]:
     """Nodes of a body in a graph of their own, with arguments in place of `inputs`.
 
-    Returns the graph and where the old tensors and nodes are in it.  What a node waits for and is
-    not among `nodes` is left out.
+    `has_shapes`: what was known of shapes still holds.  Returns the graph and where the old tensors and nodes
+    are in it.  What a node waits for and is not among `nodes` is left out.
     """
     copy = FunctionGraph(graph.name, graph.outer_graph)
     copy._functions, copy.seed, copy.is_pruned = graph._functions, graph.seed, graph.is_pruned
@@ -74,7 +78,7 @@ def copied(
         argument.handle_data = tensor.handle_data
         moved[tensor] = argument
     names = {n.name for n in nodes}
-    message = graph.as_graph_def(add_shapes=True)
+    message = graph.as_graph_def(add_shapes=has_shapes)
     body = proto.GraphDef(versions=message.versions)
     for node in message.node:
         if node.name in names:

@@ -95,8 +95,6 @@ def draw_bounding_boxes_v2(images, boxes, colors):
     return draw(images, boxes, colors)
 
 
-draw_bounding_boxes.no_gradient()
-draw_bounding_boxes_v2.no_gradient()
 BOXES = np.array(
     [[[0.1, 0.2, 0.8, 0.9], [-0.5, 0.4, 0.5, 1.7], [0.9, 0.2, 0.1, 0.4], [2, 2, 3, 3]]], np.float32
 )

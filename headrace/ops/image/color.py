@@ -105,9 +105,6 @@ def hsv_to_rgb(images):
     return rgb(widen(images))
 
 
-hsv_to_rgb.no_gradient()
-
-
 @hsv_to_rgb.samples
 def _(rng):
     yield Sample(rng.uniform(size=(4, 5, 3)))

@@ -30,6 +30,7 @@ class Taps:
 
     def back(self, size: int) -> Taps:
         """The gradient: each of `size` inputs is a weighted sum of the outputs that it is in."""
+        size = int(size)
         count = self.index.shape[1]
         order = np.argsort(self.index, axis=None, kind="stable")
         places = self.index.reshape(-1)[order]
@@ -113,6 +114,7 @@ def positions(outputs: int, scale: Any, half_pixel_centers: bool) -> Any:
 
 def nearest(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: bool) -> Any:
     """The index of the nearest input."""
+    inputs, outputs = int(inputs), int(outputs)
     scale = scale_of(inputs, outputs, align_corners)
     at = np.arange(outputs, dtype=F)
     at = (at + F(0.5)) * scale if half_pixel_centers else at * scale
@@ -122,6 +124,7 @@ def nearest(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: 
 
 def linear(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
     """Between the two neighbours."""
+    inputs, outputs = int(inputs), int(outputs)
     at = positions(outputs, scale_of(inputs, outputs, align_corners), half_pixel_centers)
     low = np.floor(at)
     index = np.stack([np.maximum(low, 0), np.minimum(np.ceil(at), inputs - 1)], 1)
@@ -142,6 +145,7 @@ def _cubic_table(a: float) -> tuple[Any, Any]:
 def cubic(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
     """Four neighbours, cubic weights.  With half pixel centers the weights are Keys', and what
     would be outside does not count; else outside is the edge."""
+    inputs, outputs = int(inputs), int(outputs)
     near, far = _cubic_table(-0.5 if half_pixel_centers else -0.75)
     at = positions(outputs, scale_of(inputs, outputs, align_corners), half_pixel_centers)
     low = np.floor(at)
@@ -158,6 +162,7 @@ def cubic(inputs: int, outputs: int, align_corners: bool, half_pixel_centers: bo
 def area(inputs: int, outputs: int, align_corners: bool) -> Taps:
     """The mean of what an output pixel covers; of a single input that is always the input, although
     with aligned corners nothing of it would be covered."""
+    inputs, outputs = int(inputs), int(outputs)
     if inputs == 1:
         return Taps(np.zeros((outputs, 1), np.int64), np.ones((outputs, 1), F))
     scale = scale_of(inputs, outputs, align_corners)
@@ -218,6 +223,7 @@ KERNELS: dict[str, tuple[float, Callable[[Any], Any]]] = {  # radius, weight at 
 def spans(inputs: int, outputs: int, scale: Any, translation: Any, kernel: str, antialias: bool) -> Taps:
     """Everything within the kernel's radius.  Shrinking with `antialias` widens the kernel; an
     output that lies outside of the input is 0."""
+    inputs, outputs = int(inputs), int(outputs)
     radius, weigh = KERNELS[kernel]
     inverse = F(1.0 / scale)
     shift = F(-inverse * F(translation))

@@ -71,6 +71,7 @@ def checked_size(images, size):
         len(images) * height * width * images.shape[3] < 1 << 63,
         f"Encountered overflow when multiplying {height} with {width}",
     )
+    np.empty((len(images), height, width, images.shape[3]), np.float32)  # refused now, not after much work
     return height, width
 
 
@@ -140,6 +141,11 @@ def forward_samples(rng, more=({},)):
         yield Sample(x[:, :, :1], np.array([3, 4], np.int32), **mode, note="one column", grad=False)
     yield Sample(x[:0], np.array([2, 3], np.int32), note="empty", grad=False)
     yield ErrorSample(x, np.array([0, 3], np.int32), raises="output dimensions must be positive")
+    yield ErrorSample(x[..., :0], np.array([5, 6], np.int32), raises="at least one channel")
+    if {"half_pixel_centers": True} in more:
+        crossed = {"align_corners": True, "half_pixel_centers": True}
+        for size in SIZES:
+            yield ErrorSample(x, np.array(size, np.int32), **crossed, raises="align_corners must be False")
     yield ErrorSample(x[0], np.array([2, 3], np.int32), raises="must be rank 4 but is rank 3")
     yield ErrorSample(x, np.array([2], np.int32), raises="Dimension must be 2 but is 1")
 
@@ -177,7 +183,8 @@ def _(node, dy):
 
 @resize_bilinear.lower
 def _(e, images, size, **options):
-    if size.value is not None and images.shape[1:3] == tuple(size.value):
+    if size.value is not None and images.shape[1:3] == tuple(size.value) and 0 not in images.shape:
+        check_centers(options["align_corners"], options["half_pixel_centers"])
         return e.compute(images.shape, lambda *i: e.cast(images[i], float32))
     return lower_forward(linear)(e, images, size, **options)
 

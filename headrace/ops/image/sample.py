@@ -107,8 +107,21 @@ def check_inputs(image_size, boxes, covered):
         require(False, f"All bounding box coordinates must be in [0.0, 1.0]: {bad:g}")
 
 
-def sample(ctx, image_size, boxes, covered, seed, seed2, ratios, areas, attempts, whole):
-    check_ranges(ratios, areas, attempts)
+def sample(
+    ctx,
+    image_size,
+    boxes,
+    covered,
+    *,
+    seed,
+    seed2,
+    aspect_ratio_range,
+    area_range,
+    max_attempts,
+    use_image_if_no_bounding_boxes,
+):
+    """The part that both ops choose; `covered` is the least part of one of the objects that is in it."""
+    check_ranges(aspect_ratio_range, area_range, max_attempts)
     check_inputs(image_size, boxes, covered)
     height, width = int(image_size[0]), int(image_size[1])
     image = (0, 0, width, height)
@@ -116,16 +129,16 @@ def sample(ctx, image_size, boxes, covered, seed, seed2, ratios, areas, attempts
     objects = [(b[1], b[0], b[3], b[2]) for b in (boxes.reshape(-1, 4) * scale).astype(int)]
     if not objects:
         require(
-            whole,
+            use_image_if_no_bounding_boxes,
             "No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes "
             "if you wish to not provide any bounding boxes.",
         )
         objects = [image]
-    stream = WordStream(reserve(ctx, seed, seed2, attempts))
-    low, high = (F(r) for r in ratios)
-    limits = [F(a) for a in areas]
+    stream = WordStream(reserve(ctx, seed, seed2, max_attempts))
+    low, high = (F(r) for r in aspect_ratio_range)
+    limits = [F(a) for a in area_range]
     chosen = image
-    for _ in range(attempts):
+    for _ in range(max_attempts):
         ratio = F(stream.float32() * F(high - low)) + low
         crop = random_crop(width, height, limits, ratio, stream)
         if crop is not None and covers(crop, objects, covered):
@@ -144,32 +157,9 @@ def sample(ctx, image_size, boxes, covered, seed, seed2, ratios, areas, attempts
     traits=RANDOM,
     attrs=SEEDS | {"min_object_covered": 0.10000000149011612} | RANGES,
 )
-def sample_distorted_bounding_box(
-    ctx,
-    image_size,
-    bounding_boxes,
-    *,
-    seed,
-    seed2,
-    min_object_covered,
-    aspect_ratio_range,
-    area_range,
-    max_attempts,
-    use_image_if_no_bounding_boxes,
-):
+def sample_distorted_bounding_box(ctx, image_size, bounding_boxes, *, T, min_object_covered, **attrs):
     """A random part of an image, as begin and size for Slice, and as a box."""
-    return sample(
-        ctx,
-        image_size,
-        bounding_boxes,
-        F(min_object_covered),
-        seed,
-        seed2,
-        aspect_ratio_range,
-        area_range,
-        max_attempts,
-        use_image_if_no_bounding_boxes,
-    )
+    return sample(ctx, image_size, bounding_boxes, F(min_object_covered), **attrs)
 
 
 @op(
@@ -180,38 +170,13 @@ def sample_distorted_bounding_box(
     traits=RANDOM,
     attrs=SEEDS | RANGES,
 )
-def sample_distorted_bounding_box_v2(
-    ctx,
-    image_size,
-    bounding_boxes,
-    min_object_covered,
-    *,
-    seed,
-    seed2,
-    aspect_ratio_range,
-    area_range,
-    max_attempts,
-    use_image_if_no_bounding_boxes,
-):
+def sample_distorted_bounding_box_v2(ctx, image_size, bounding_boxes, min_object_covered, *, T, **attrs):
     """SampleDistortedBoundingBox with min_object_covered as an input."""
     shape = list(min_object_covered.shape)
     require(min_object_covered.ndim == 0, f"min_object_covered must be 0-D, got shape {shape}")
-    return sample(
-        ctx,
-        image_size,
-        bounding_boxes,
-        F(min_object_covered),
-        seed,
-        seed2,
-        aspect_ratio_range,
-        area_range,
-        max_attempts,
-        use_image_if_no_bounding_boxes,
-    )
+    return sample(ctx, image_size, bounding_boxes, F(min_object_covered), **attrs)
 
 
-sample_distorted_bounding_box.no_gradient()
-sample_distorted_bounding_box_v2.no_gradient()
 BOXES = np.array([[[0.1, 0.2, 0.5, 0.9], [0.3, 0.3, 0.9, 0.6]]], F)
 
 
@@ -273,9 +238,6 @@ def _fit(name, extent, target):
     if not 0 <= target <= extent:
         message = f"{name} must be >= target_{name}: {name} = {extent}, target_{name} = {target}"
         raise FailedPreconditionError(None, None, message)
-
-
-random_crop_op.no_gradient()
 
 
 @random_crop_op.samples

@@ -23,11 +23,16 @@ def pair(name, values):
     return values
 
 
-def taps_of(sizes, out, scale, translation, kernel_type, antialias):
-    """Taps along height and width."""
+def checked(scale, translation, kernel_type):
     require(kernel_type in KERNELS, f"Unrecognized kernel type: {kernel_type}")
     scale, translation = pair("scale", scale), pair("translation", translation)
     require(scale.min() > 0, "Scale must be greater than zero.")
+    return scale, translation
+
+
+def taps_of(sizes, out, scale, translation, kernel_type, antialias):
+    """Taps along height and width."""
+    scale, translation = checked(scale, translation, kernel_type)
     return [spans(n, m, s, t, kernel_type, antialias) for n, m, s, t in zip(sizes, out, scale, translation)]
 
 
@@ -83,6 +88,7 @@ def scale_and_translate_grad(grads, original_image, scale, translation, *, kerne
     require(original_image.ndim == 4, f"original_image must be 4-dimensional{list(original_image.shape)}")
     sizes = original_image.shape[1:3]
     if not original_image.size:
+        checked(scale, translation, kernel_type)
         return np.zeros_like(original_image)
     rows, columns = taps_of(sizes, grads.shape[1:3], scale, translation, kernel_type, antialias)
     return apply_back(grads, rows, columns, *sizes, np.float32)
@@ -95,3 +101,5 @@ def _(rng):
         dy = rng.normal(size=(2, *size, 2)).astype(np.float32)
         yield Sample(dy, x, np.array(scale, "f4"), np.array(shift, "f4"), **chosen, grad=False)
         yield Sample(dy, x[:, :0], np.array(scale, "f4"), np.array(shift, "f4"), **chosen, note="no image")
+    one = np.ones(1, np.float32)
+    yield ErrorSample(dy, x[:, :0], np.array(scale, "f4"), one, raises="must have two elements")

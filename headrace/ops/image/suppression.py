@@ -238,17 +238,6 @@ def non_max_suppression_with_overlaps(overlaps, scores, max_output_size, overlap
     return np.array(chosen, np.int32)
 
 
-for _op in (
-    non_max_suppression,
-    non_max_suppression_v2,
-    non_max_suppression_v3,
-    non_max_suppression_v4,
-    non_max_suppression_v5,
-    non_max_suppression_with_overlaps,
-):
-    _op.no_gradient()
-
-
 # -- samples ------------------------------------------------------------------------------------
 def scene(rng):
     """Boxes in two clusters, with scores that all differ."""

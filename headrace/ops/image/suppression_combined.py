@@ -107,9 +107,6 @@ def _choose(boxes, scores, limit, threshold, score_threshold):
     return chosen
 
 
-combined_non_max_suppression.no_gradient()
-
-
 @combined_non_max_suppression.samples
 def _(rng):
     corner = rng.uniform(0, 0.6, size=(2, 9, 3, 2))

@@ -24,7 +24,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.shape_rules import scalar
 from headrace.ops.declaration.signature import Types
-from headrace.ops.declaration.traits import HOST, STATEFUL
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 
 
 def one_text(value) -> str:
@@ -84,7 +84,7 @@ def save_shape(prefix, names, *lists):
     "SaveV2",
     "prefix: string, tensor_names: string, shape_and_slices: string, tensors: dtypes ->",
     dtypes=Types(min=1),
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=save_shape,
 )
 def save_v2(prefix, tensor_names, shape_and_slices, tensors, *, dtypes):
@@ -136,7 +136,7 @@ def slice_shape(text):
     "RestoreV2",
     "prefix: string, tensor_names: string, shape_and_slices: string -> tensors: dtypes",
     dtypes=Types(min=1),
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=restored_shapes,
 )
 def restore_v2(prefix, tensor_names, shape_and_slices, *, dtypes):
@@ -218,7 +218,7 @@ def merge_shape(prefixes, destination):
     "MergeV2Checkpoints",
     "checkpoint_prefixes: string, destination_prefix: string ->",
     delete_old_dirs=True,
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=merge_shape,
 )
 def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, *, delete_old_dirs):

@@ -16,7 +16,7 @@ from headrace.ops.declaration.sample_files import scratch, text, texts
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Type, Types
-from headrace.ops.declaration.traits import HOST, STATEFUL
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 from headrace.ops.io.checkpoint import (
     all_texts,
     kernel_name,
@@ -50,7 +50,7 @@ def _save(filename, names, slices, tensors, dtypes):
     "Save",
     "filename: string, tensor_names: string, data: T ->",
     T=Types(min=1),
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=save_shape,
 )
 def save(filename, tensor_names, data, *, T):
@@ -70,7 +70,7 @@ def _(rng):
     "SaveSlices",
     "filename: string, tensor_names: string, shapes_and_slices: string, data: T ->",
     T=Types(min=1),
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=save_shape,
 )
 def save_slices(filename, tensor_names, shapes_and_slices, data, *, T):
@@ -121,7 +121,7 @@ def _restore(file_pattern, tensor_name, spec, dtype):
     "file_pattern: string, tensor_name: string -> tensor: dt",
     dt=Type(),
     preferred_shard=-1,
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=restored_shape,
 )
 def restore(file_pattern, tensor_name, *, dt):
@@ -142,7 +142,7 @@ def _(rng):
     "file_pattern: string, tensor_name: string, shape_and_slice: string -> tensor: dt",
     dt=Type(),
     preferred_shard=-1,
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=restored_shape,
 )
 def restore_slice(file_pattern, tensor_name, shape_and_slice, *, dt):

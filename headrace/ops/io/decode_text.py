@@ -56,17 +56,17 @@ def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_del
         )
     rows = []
     for i, record in enumerate(records.reshape(-1)):
-        row = _fields(record, delim, use_quote_delim, select_cols)
+        row = fields_of(record, delim, use_quote_delim, select_cols)
         require(len(row) == count, f"Expect {count} fields but have {len(row)} in record {i}")
         rows.append(row)
     missing = (b"", as_bytes(na_value))
     return [
-        _column(f, [row[f] for row in rows], dtype, default, missing).reshape(records.shape)
+        column_of(f, [row[f] for row in rows], dtype, default, missing).reshape(records.shape)
         for f, (dtype, default) in enumerate(zip(OUT_TYPE, record_defaults))
     ]
 
 
-def _column(f, fields, dtype, default, missing):
+def column_of(f, fields, dtype, default, missing):
     values = []
     for i, field in enumerate(fields):
         if field in missing:
@@ -87,7 +87,7 @@ def _column(f, fields, dtype, default, missing):
         return np.array(values, dtype.numpy)
 
 
-def _fields(record: bytes, delim: bytes, quotes: bool, selected) -> list[bytes]:
+def fields_of(record: bytes, delim: bytes, quotes: bool, selected) -> list[bytes]:
     """The fields of a record, or those whose numbers are selected."""
     if not record:
         return []
@@ -141,9 +141,6 @@ def _quoted(record, at, delim, quotes):
             return b"".join(parts), stop + 2
         parts.append(_QUOTE)
         at = stop + 2
-
-
-decode_csv.no_gradient()
 
 
 @decode_csv.samples

@@ -13,7 +13,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.sample_files import scratch, text, texts, written
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank_at_most
-from headrace.ops.declaration.traits import HOST, STATEFUL
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 from headrace.ops.io.checkpoint import as_scalar, one_text, scalars
 
 
@@ -23,7 +23,7 @@ def _check_scalar(value, what):
 
 # HOST and not STATEFUL in TF either: a file that was read may be folded only if its name is constant,
 # which passes may not do for HOST ops.
-@op("ReadFile", "filename: string -> contents: string", shape=scalars, traits={HOST})
+@op("ReadFile", "filename: string -> contents: string", shape=scalars, traits={HOST, FILES})
 def read_file(filename):
     """All bytes of a file."""
     _check_scalar(filename, "Input filename")
@@ -42,7 +42,7 @@ def write_shape(filename, contents):
     return []
 
 
-@op("WriteFile", "filename: string, contents: string ->", shape=write_shape, traits={STATEFUL, HOST})
+@op("WriteFile", "filename: string, contents: string ->", shape=write_shape, traits={STATEFUL, HOST, FILES})
 def write_file(filename, contents):
     """Write a file; folders around it are made where they are missing."""
     _check_scalar(filename, "Input filename")
@@ -64,7 +64,7 @@ def matching_shape(pattern):
     return make_shape((None,))
 
 
-@op("MatchingFiles", "pattern: string -> filenames: string", shape=matching_shape, traits={HOST})
+@op("MatchingFiles", "pattern: string -> filenames: string", shape=matching_shape, traits={HOST, FILES})
 def matching_files(pattern):
     """The names of the files that match a pattern, or one of several; sorted."""
     require(

@@ -266,7 +266,3 @@ def _(rng):
         dense_shapes=[[2]],
         raises="z .* is required",
     )
-
-
-for _op in (parse_example, parse_single_example):
-    _op.no_gradient()

@@ -174,8 +174,15 @@ def parse_single_sequence_example(
 ):
     """The features of one serialized SequenceExample: those of the context, and lists of features
     as one row each; ragged ones are sparse."""
+    _check_scalars("context_dense_keys", context_dense_keys)
+    _check_scalars("context_sparse_keys", context_sparse_keys)
+    _check_scalars("feature_list_dense_keys", feature_list_dense_keys)
+    _check_scalars("feature_list_sparse_keys", feature_list_sparse_keys)
+    _check_scalar("serialized", serialized)
+    given = feature_list_dense_missing_assumed_empty
     require(
-        serialized.ndim == 0, f"Expected serialized to be a scalar, got shape: {c_shape(serialized.shape)}"
+        given.ndim == 1,
+        f"Expected feature_list_dense_missing_assumed_empty to be a vector, got shape: {list(given.shape)}",
     )
     name = shown(debug_name.item()) if debug_name.size else "<unknown>"
     context = [k.item() for k in (*context_sparse_keys, *context_dense_keys)]
@@ -190,7 +197,7 @@ def parse_single_sequence_example(
             )
         ]
         ragged = [one.ragged(k.item(), KINDS[t]) for k, t in zip(context_sparse_keys, context_sparse_types)]
-        missing = set(feature_list_dense_missing_assumed_empty.reshape(-1))
+        missing = set(given)
         dense_rows = [
             one.dense_rows(k.item(), KINDS[t], full(s), k.item() in missing)
             for k, t, s in zip(feature_list_dense_keys, feature_list_dense_types, feature_list_dense_shapes)
@@ -203,6 +210,15 @@ def parse_single_sequence_example(
         message = f"Could not parse example input, value: '{shown(data)}'"
         raise InvalidArgumentError(None, None, message) from None
     return *by_part(ragged), dense, *by_part(ragged_rows), dense_rows
+
+
+def _check_scalars(name, keys):
+    for place, key in enumerate(keys):
+        _check_scalar(f"{name}[{place}]", key)
+
+
+def _check_scalar(name, value):
+    require(value.ndim == 0, f"Expected {name} to be a scalar, got shape: {c_shape(value.shape)}")
 
 
 NAMES = {kind: type_name(dtype) for dtype, kind in KINDS.items()}
@@ -362,6 +378,16 @@ def _(rng):
         feature_list_dense_shapes=[[2, 3]],
         raises="Feature list 'q' is required",
     )
-
-
-parse_single_sequence_example.no_gradient()
+    yield ErrorSample(
+        one,
+        none,
+        [],
+        [],
+        [],
+        [strings([b"x"])],
+        [],
+        _key(b""),
+        feature_list_dense_types=[int64],
+        feature_list_dense_shapes=[[2]],
+        raises=r"Expected feature_list_dense_keys\[0\] to be a scalar",
+    )

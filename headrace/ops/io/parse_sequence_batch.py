@@ -306,6 +306,3 @@ def _(rng):
         **attrs,
         raises="Invalid protocol message input, example id: <unknown>",
     )
-
-
-parse_sequence_example.no_gradient()

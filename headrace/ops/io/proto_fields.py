@@ -24,6 +24,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge
 from headrace.ops.declaration.signature import String, Strings, Types
 from headrace.ops.declaration.text import strings
+from headrace.ops.declaration.traits import FILES
 
 # Which types of tensors a field may become.
 _TYPES = {
@@ -113,6 +114,7 @@ def decoded_shapes(bytes, *, output_types):
     message_format="binary",
     sanitize=False,
     shape=decoded_shapes,
+    traits={FILES},
 )
 def decode_proto_v2(
     bytes, *, message_type, field_names, output_types, descriptor_source, message_format, sanitize
@@ -194,6 +196,7 @@ def encoded_shape(sizes, values):
     descriptor_source="local://",
     Tinput_types=Types(min=1),
     shape=encoded_shape,
+    traits={FILES},
 )
 def encode_proto(sizes, values, *, field_names, message_type, descriptor_source, Tinput_types):
     """Serialized messages whose fields have the first `sizes[..., i]` of `values[i]`."""
@@ -246,6 +249,13 @@ def _shape(*sizes) -> bytes:
     return proto.TensorShapeProto(dim=[{"size": s} for s in sizes]).SerializeToString()
 
 
+def _is_file(source):
+    return not source.startswith(("bytes://", "local://")) and source != ""
+
+
+decode_proto_v2.touches_files("descriptor_source", _is_file)
+
+
 @decode_proto_v2.samples
 def _(rng):
     features = [proto.FloatList(value=[1.5, 2]).SerializeToString(), proto.FloatList().SerializeToString()]
@@ -287,6 +297,9 @@ def _(rng):
         output_types=[string],
         raises="Unable to parse",
     )
+
+
+encode_proto.touches_files("descriptor_source", _is_file)
 
 
 @encode_proto.samples

@@ -15,7 +15,7 @@ from headrace.ops.declaration.sample_files import scratch, text, written
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Int
-from headrace.ops.declaration.traits import HOST, STATEFUL
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 from headrace.ops.io.checkpoint import kernel_name, one_text, show_sizes
 
 
@@ -42,7 +42,7 @@ def remapping_shape(new_file, old_file, *, num_new_vocab):
     new_vocab_offset=Int(min=0),
     num_new_vocab=Int(min=0),
     old_vocab_size=Int(default=-1, min=-1),
-    traits={HOST},
+    traits={HOST, FILES},
     shape=remapping_shape,
 )
 def generate_vocab_remapping(
@@ -91,7 +91,7 @@ def remapped_shape(path, name, rows, cols, values, *, num_rows, num_cols):
     num_rows=Int(min=0),
     num_cols=Int(min=1),
     max_rows_in_memory=-1,
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=remapped_shape,
 )
 def load_and_remap_matrix(

@@ -173,6 +173,7 @@ def _(rng):
 def audio_summary_v2(tag, tensor, sample_rate, *, max_outputs):
     """The first sounds of [batch, time] or [batch, time, channels], in [-1, 1], as WAV."""
     require(message.legacy_scalar(tag), "Tag must be a scalar")
+    require(sample_rate.size == 1, "sample_rate must be a scalar")
     return serialized(message.audio(tag.item(), tensor, sample_rate.item(), max_outputs))
 
 
@@ -265,7 +266,7 @@ def merge_summary(inputs):
                 not value.tag or value.tag not in tags, f"Duplicate tag {value.tag} found in summary inputs"
             )
             tags.add(value.tag)
-        summary.MergeFrom(found)
+        summary.value.extend(found.value)  # and nothing else that may be there
     return serialized(summary)
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from headrace.core.dtypes import REALS, as_dtype, float16, float32, uint8
 from headrace.core.errors import InvalidArgumentError, NotFoundError, require
-from headrace.formats import proto, tensor_proto
+from headrace.formats import files, proto, tensor_proto
 from headrace.formats.records.events import EventsWriter
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.shape_rules import none, scalar
 from headrace.ops.declaration.signature import Int, Type
-from headrace.ops.declaration.traits import HOST, STATEFUL, WRITES
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL, WRITES
 from headrace.ops.io import summary_message as message
 
 KIND = "summary writer"
@@ -36,7 +36,7 @@ class Writer:
     def create(self, logdir, max_queue, flush_millis, suffix):
         with self.lock:
             if self.file is None:
-                os.makedirs(logdir, exist_ok=True)
+                files.makedirs(logdir)
                 self.file = EventsWriter(os.path.join(logdir, "events"), suffix)
                 self.file.open()
                 self.max_queue, self.flush_seconds = max_queue, flush_millis / 1000
@@ -77,7 +77,11 @@ class Writer:
 def _declared(name, signature, **attrs):
     """An op on a writer, with no result."""
     return op(
-        name, f"writer: resource{signature} ->", shape=none, attrs=attrs, traits={STATEFUL, HOST, WRITES}
+        name,
+        f"writer: resource{signature} ->",
+        shape=none,
+        attrs=attrs,
+        traits={STATEFUL, HOST, WRITES, FILES},
     )
 
 

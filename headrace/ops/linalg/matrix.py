@@ -58,11 +58,9 @@ def matmul_shape(a, b, *, transpose_a, transpose_b):
     exactly(b, 2)
     m, k = (a.dim(1), a.dim(0)) if transpose_a else (a.dim(0), a.dim(1))
     k2, n = (b.dim(1), b.dim(0)) if transpose_b else (b.dim(0), b.dim(1))
-    require(
-        k is None or k2 is None or k == k2,
-        f"Dimensions must be equal, but are {k} and {k2}",
-        _transposing(m, k, k2, n, transpose_a, transpose_b),
-    )
+    if k is not None and k2 is not None and k != k2:
+        fitting = _transposing(m, k, k2, n, transpose_a, transpose_b)
+        require(False, f"Dimensions must be equal, but are {k} and {k2}", fitting)
     return make_shape((m, n))
 
 

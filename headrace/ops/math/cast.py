@@ -155,9 +155,6 @@ def bitcast(input, *, T, type):
     return np.frombuffer(raw, type.numpy, count=math.prod(out)).reshape(out)
 
 
-bitcast.no_gradient()
-
-
 @bitcast.samples
 def _(rng):
     yield Sample(np.array([1.0, -2.0], np.float32), type=int32, dtypes=False)

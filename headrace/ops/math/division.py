@@ -121,7 +121,7 @@ truncate_div = binary(
 def _floor_quotient(x, y):
     _check_divisor(x, y)
     # np.floor_divide goes through the remainder, which gives NaN where x / y is infinite.
-    return np.floor_divide(x, y) if x.dtype.kind in "iu" else np.floor(np.divide(x, y))
+    return np.floor_divide(x, y) if x.dtype.kind in "iuO" else np.floor(np.divide(x, y))
 
 
 floor_div = binary(

@@ -39,9 +39,6 @@ def bincount(arr, size, weights):
     return bins
 
 
-bincount.no_gradient()
-
-
 @bincount.samples
 def _(rng):
     values = np.array([1, 1, 2, 5, 7], np.int32)
@@ -80,6 +77,7 @@ def histogram_fixed_width(values, value_range, nbins):
     require(
         low < high, f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'"
     )
+    require(values.dtype.kind in "iu" or not np.isnan(values).any(), "values must not be NaN")
     require(nbins > 0, f"nbins should be a positive number, but got '{int(nbins)}'")
     step = float(high - low) / float(nbins)
     with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from headrace.core.dtypes import INDEX, NUMBERS, float32, int32, int64, uint64
 from headrace.core.errors import require
 from headrace.core.modules import late
-from headrace.core.shapes import make_shape
+from headrace.core.shapes import make_shape, show
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.declare import Op, op
@@ -349,10 +349,7 @@ def _arg(choose, x, dimension, output_type):
     require(
         -x.ndim <= axis < x.ndim, f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}"
     )
-    rest = x.shape[: axis % x.ndim] + x.shape[axis % x.ndim + 1 :]
-    require(x.shape[axis] > 0 or 0 in rest, f"Reduction axis {axis} is empty in shape {list(x.shape)}")
-    if x.shape[axis] == 0:
-        return np.zeros(rest, output_type.numpy)
+    require(x.shape[axis] > 0, f"Reduction axis {axis} is empty in shape {show(x.shape)}")
     return choose(x, axis).astype(output_type.numpy)
 
 
@@ -405,6 +402,7 @@ def _arg_op(name, choose, doc, kind) -> Op:
         yield Sample(np.array([1, 3, 3]), np.array(0), output_type=int32, note="ties")
         yield Sample(np.zeros((0, 3)), np.array(1), note="empty", grad=False)
         yield ErrorSample(np.zeros((2, 0)), np.array(1), raises="is empty")
+        yield ErrorSample(np.zeros((0, 0)), np.array(1), raises="is empty")
         yield ErrorSample(np.zeros((2, 3)), np.array(2), raises="in the range")
         yield ErrorSample(np.zeros(()), np.array(0), raises="in the range")
 

@@ -9,7 +9,9 @@ import numpy as np
 from headrace.core.dtypes import INDEX, bfloat16, float32, float64, int32
 from headrace.core.errors import ResourceExhaustedError, require
 from headrace.core.shapes import Shape
+from headrace.core.sizes import is_whole, whole
 from headrace.ops.declaration.declare import op
+from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
 from headrace.ops.declaration.signature import Type
@@ -25,13 +27,13 @@ def _count(start, limit, delta):
         require(start <= limit, f"Requires start <= limit when delta > 0: {start}/{limit}")
     else:
         require(start >= limit, f"Requires start >= limit when delta < 0: {start}/{limit}")
-    if isinstance(start, int):
+    if is_whole(start):
         return max(0, -((start - limit) // delta))
     return math.ceil(abs((limit - start) / delta))
 
 
 def _number(x):
-    return int(x) if x.dtype.kind in "iu" else float(x)
+    return whole(x.item()) if x.dtype.kind in "iuO" else float(x)
 
 
 def range_shape(start, limit, delta):
@@ -67,6 +69,16 @@ def range_(start, limit, delta):
 
 
 range_.no_gradient()
+
+
+@range_.lower
+def _(e, start, limit, delta):
+    if start.value is None or limit.value is None or delta.value is None:
+        raise Decline("the bounds are not known")
+    if not start.dtype.is_integer:
+        raise Decline("a range of floats")
+    count = _count(*map(_number, (start.value, limit.value, delta.value)))
+    return e.compute((count,), lambda i: e.cast(i * _number(delta.value) + _number(start.value), start.dtype))
 
 
 @range_.samples

@@ -10,11 +10,12 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
+from headrace.formats import files
 from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
 from headrace.ops.declaration.signature import Bool, Floats, Int
-from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, STATEFUL
+from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, FILES, STATEFUL
 from headrace.ops.random import sampling
 from headrace.ops.random.philox import reserve
 
@@ -95,6 +96,8 @@ class Unigram:
         return np.searchsorted(self._ends, at.astype(np.int64), side="right")
 
     def probability(self, classes):
+        inside = (classes >= 0) & (classes < self.size)
+        require(inside.all(), f"true_classes must be in [0, {self.size})")
         return self._counts[classes].astype(np.float32) / np.float32(self._total)
 
     def learn(self, classes):
@@ -228,7 +231,6 @@ def _declare(name, kind, doc) -> Op:
         traits=_RANDOM,
         shape=sampler_shape,
     )(body)
-    declared.no_gradient()
     declared.samples(_sampler_samples)
     return declared
 
@@ -252,6 +254,15 @@ thread_unsafe_unigram_candidate_sampler = _declare(
 )
 
 
+@learned_unigram_candidate_sampler.samples
+@thread_unsafe_unigram_candidate_sampler.samples
+def _(rng):
+    yield from _sampler_samples(rng)
+    options = {"num_true": 2, "num_sampled": 3, "unique": False, "range_max": 5}
+    for outside in (-1, 5):
+        yield ErrorSample(np.array([[1, outside]]), **options, raises=r"must be in \[0, 5\)")
+
+
 def _weights(vocab_file, unigrams, distortion, num_reserved_ids, num_shards, shard):
     """The weights of this shard; reserved ids have none."""
     require(vocab_file or unigrams, "Must provide either vocab_file or unigrams.")
@@ -267,7 +278,7 @@ def _weights(vocab_file, unigrams, distortion, num_reserved_ids, num_shards, sha
 
 def _lines(vocab_file):
     """The last column of a file of comma-separated values."""
-    with open(vocab_file, encoding="utf-8") as lines:
+    with open(files.local(vocab_file), encoding="utf-8") as lines:
         for line in lines:
             text = line.rstrip("\n").split(",")[-1]
             try:
@@ -291,7 +302,7 @@ def _lines(vocab_file):
     unigrams=Floats(default=[]),
     seed=0,
     seed2=0,
-    traits=_RANDOM,
+    traits={*_RANDOM, FILES},
     shape=sampler_shape,
 )
 def fixed_unigram_candidate_sampler(
@@ -320,7 +331,7 @@ def fixed_unigram_candidate_sampler(
     return _sample(ctx, true_classes, make, num_true, num_sampled, unique, seed, seed2)
 
 
-fixed_unigram_candidate_sampler.no_gradient()
+fixed_unigram_candidate_sampler.touches_files("vocab_file", bool)
 
 
 @fixed_unigram_candidate_sampler.samples
@@ -359,9 +370,6 @@ def all_candidate_sampler(true_classes, *, num_true, num_sampled):
     return (np.arange(num_sampled), np.ones(true_classes.shape, np.float32), np.ones(num_sampled, np.float32))
 
 
-all_candidate_sampler.no_gradient()
-
-
 @all_candidate_sampler.samples
 def _(rng):
     yield Sample(np.array([[1], [2]]), num_true=1, num_sampled=3, unique=True)
@@ -397,9 +405,6 @@ def compute_accidental_hits(true_classes, sampled_candidates, *, num_true):
     ]
     rows, ids = np.array(hits, np.int64).reshape(-1, 2).T
     return rows.astype(np.int32), ids, np.full(len(hits), np.finfo(np.float32).min, np.float32)
-
-
-compute_accidental_hits.no_gradient()
 
 
 @compute_accidental_hits.samples

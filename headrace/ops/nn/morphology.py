@@ -12,7 +12,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Ints, String
-from headrace.ops.nn.window import padded, padded_zeros, places, taps, unpadded, window
+from headrace.ops.nn.window import padded, padded_zeros, taps, unpadded, window
 
 ATTRS = {"T": REALS, "strides": Ints(min=4), "rates": Ints(min=4), "padding": String("SAME", "VALID")}
 
@@ -25,8 +25,15 @@ def dilation_shape(input, filter, *, strides, rates, padding):
             f"Dilation2D requires the {what} attribute to contain 4 values, but got: {len(values)}",
         )
     depth = merge_sizes(input.sizes[3], filter.sizes[2])
-    space = [places(input.sizes[i], filter.sizes[i - 1], strides[i], padding, rates[i]) for i in (1, 2)]
-    return make_shape((input.sizes[0], *space, depth))
+    return make_shape((input.sizes[0], *_space(input, filter, strides, rates, padding), depth))
+
+
+def _space(input, filter, strides, rates, padding):
+    """Counted as the kernel counts: a window that is a little too large finds no place, and is no error."""
+    if None in (*input.sizes[1:3], *filter.sizes[:2]):
+        return None, None
+    each = ((input.sizes[i], filter.sizes[i - 1], strides[i], padding, rates[i]) for i in (1, 2))
+    return tuple(window(*one).count for one in each)
 
 
 def windows_of(x, w, strides, rates, padding):
@@ -93,10 +100,13 @@ def _(rng):
     for x, w, chosen in CASES:
         yield Sample(spread(rng, x), rng.normal(size=w), **chosen)
     yield Sample(rng.integers(0, 9, size=(1, 3, 3, 1)), np.ones((2, 2, 1), np.int64), **CASES[0][2])
+    yield Sample(rng.normal(size=(1, 3, 1, 1)), np.ones((2, 2, 1)), **CASES[1][2], note="no place")
     yield ErrorSample(np.ones((1, 3, 3, 2)), np.ones((2, 2, 1)), **CASES[0][2], raises="equal")
+    yield ErrorSample(np.ones((1, 3, 1, 1)), np.ones((2, 3, 1)), **CASES[1][2], raises="would be negative")
 
 
 def check_backprop(x, dy, windows):
+    require(all(w.size for w in windows), "filter must not be empty")
     expected = (len(x), *(w.count for w in windows), x.shape[3])
     require(dy.shape == expected, f"out_backprop has shape {list(dy.shape)}, not {list(expected)}")
 

@@ -26,6 +26,10 @@ def softmax_shape(logits):
     return with_rank_at_least(logits, 1)
 
 
+def check_rank(logits):
+    require(len(logits.shape) >= 1, f"logits must have >= 1 dimension, got {show(logits.shape)}")
+
+
 def shifted(x):
     """x minus its largest entry per row: exp of it neither overflows nor is 0 everywhere."""
     with np.errstate(invalid="ignore"):  # inf - inf
@@ -35,6 +39,7 @@ def shifted(x):
 @op("Softmax", "logits: T -> softmax: T", T=FLOATS, shape=softmax_shape)
 def softmax(logits):
     """exp(logits) / sum(exp(logits)) along the last dimension."""
+    check_rank(logits)
     up = np.exp(shifted(widen(logits)))
     return up / up.sum(axis=-1, keepdims=True)
 
@@ -47,6 +52,7 @@ def _(node, dy):
 
 @softmax.lower
 def _(e, logits):
+    check_rank(logits)
     *rows, n = logits.shape
     top = e.compute(rows, lambda *i: e.reduce("max", n, lambda j: logits[(*i, j)]))
     up = e.compute(logits.shape, lambda *i: e.exp(logits[i] - top[i[:-1]]))
@@ -70,6 +76,7 @@ def _(rng):
 @op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATS, shape=softmax_shape)
 def log_softmax(logits):
     """logits - log(sum(exp(logits))) along the last dimension."""
+    check_rank(logits)
     low = shifted(widen(logits))
     with np.errstate(divide="ignore"):
         return low - np.log(np.exp(low).sum(axis=-1, keepdims=True))
@@ -82,6 +89,7 @@ def _(node, dy):
 
 @log_softmax.lower
 def _(e, logits):
+    check_rank(logits)
     *rows, n = logits.shape
     top = e.compute(rows, lambda *i: e.reduce("max", n, lambda j: logits[(*i, j)]))
     total = e.compute(rows, lambda *i: e.reduce("sum", n, lambda j: e.exp(logits[(*i, j)] - top[i])))

@@ -17,7 +17,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import String
-from headrace.ops.quantized.quantize import half_away
+from headrace.ops.quantized.quantize import half_away, scalar
 
 F = np.float32
 BITS = {"num_bits": 8, "narrow_range": False}
@@ -129,6 +129,7 @@ def vars_shape(inputs, min, max):
 )
 def fake_quant_with_min_max_vars(inputs, min, max, *, num_bits, narrow_range):
     """Values as `num_bits` bits between the given ends would hold them."""
+    min, max = scalar(min, "min"), scalar(max, "max")
     return Grid(min, max, num_bits, narrow_range).snapped(inputs)
 
 
@@ -154,6 +155,7 @@ def vars_gradient_shape(gradients, inputs, min, max):
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, *, num_bits, narrow_range):
     """Gradients: of the input within the range, of each end what lies beyond it."""
     check_equal_sizes(gradients, inputs)
+    min, max = scalar(min, "min"), scalar(max, "max")
     inside, below, above = Grid(min, max, num_bits, narrow_range).split(inputs, gradients)
     return inside, below.sum(dtype=F), above.sum(dtype=F)
 
@@ -163,6 +165,7 @@ def _(rng):
     for low, high in ((-1.0, 3.0), (0.0, 0.0), (0.5, 2.0)):
         yield Sample(VALUES, F(low), F(high), grad=False)
     yield Sample(VALUES, F(-1.0), F(3.0), num_bits=2, narrow_range=True, grad=False)
+    yield ErrorSample(VALUES, F([-1.0, -2.0]), F(3.0), raises="rank 0|a single float element")
 
 
 @fake_quant_with_min_max_vars_gradient.samples

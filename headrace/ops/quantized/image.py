@@ -67,6 +67,11 @@ def quantized_conv2d(
     dilations,
 ):
     """The convolution of an image with a filter."""
+    require(len(dilations) == 4, "Dilations field must specify 4 dimensions")
+    require(
+        tuple(dilations[1:3]) == (1, 1),
+        "Current implementation only supports dilated rate as 1 in the row and column dimensions.",
+    )
     require(input.ndim == 4, f"input must be 4-dimensional{show(input.shape)}")
     require(filter.ndim == 4, f"filter must be 4-dimensional: {show(filter.shape)}")
     require(
@@ -109,6 +114,9 @@ def _(rng):
         strides=[1, 1, 1, 1],
         raises="depth|Depth",
     )
+    ends = F(-1.0), F(2.0), F(-3.0), F(5.0)
+    dilated = {"padding": "SAME", "strides": [1, 1, 1, 1], "dilations": [1, 2, 1, 1]}
+    yield ErrorSample(IMAGE, w, *ends, **dilated, raises="only supports dilated rate as 1")
 
 
 # -- pooling ------------------------------------------------------------------------------------

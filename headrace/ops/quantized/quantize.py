@@ -142,9 +142,6 @@ def quantize_v2(input, min_range, max_range, *, T, mode, round_mode):
     return out.astype(T.numpy), low, high
 
 
-quantize_v2.no_gradient()
-
-
 def quantized(values, dtype):
     """Integers as an array of a quantized type, for samples."""
     return np.array(values, dtype.numpy).view(dtype.as_numpy_dtype)
@@ -189,9 +186,6 @@ def dequantize(input, min_range, max_range, *, T, mode):
         half = F(0) if lowest == 0 else (F(highest) - F(lowest) + F(1)) / F(2)
         return (x + half) * (F(high - low) / (F(highest) - F(lowest))) + low
     return to_float32(input, T, low, high)
-
-
-dequantize.no_gradient()
 
 
 @dequantize.samples

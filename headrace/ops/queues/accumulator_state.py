@@ -57,19 +57,21 @@ class Gate:
 
 # -- what is added up ----------------------------------------------------------------------------
 class DenseTotal:
-    """Tensors of one shape."""
+    """Tensors of one shape.  The first is kept as it is, since values do not change; the sum of two is this
+    object's own, and changes in place until it is given away."""
 
     def __init__(self, shape: Shape) -> None:
-        self.shape, self.value = shape, np.zeros(0)
+        self.shape, self.value, self._is_own = shape, np.zeros(0), False
 
     def start(self, gradient: Any) -> None:
         self._check(gradient, self.shape)
-        self.value = np.array(gradient)
+        self.value, self._is_own = gradient, False
 
     def add(self, gradient: Any) -> None:
         self._check(gradient, make_shape(self.value.shape))
         self._check(gradient, self.shape)
-        self.value = self.value + gradient
+        out = self.value if self._is_own else np.empty_like(self.value)
+        self.value, self._is_own = np.add(self.value, gradient, out=out), True
 
     def _check(self, gradient: Any, shape: Shape) -> None:
         if not shape.is_compatible_with(make_shape(gradient.shape)):
@@ -78,7 +80,11 @@ class DenseTotal:
 
     def result(self, count: int | None) -> Any:
         """The sum, or the mean of `count`."""
-        return self.value if count is None else _divided(self.value, count)
+        if count is None or count == 1:
+            return self.value
+        if not self._is_own or self.value.dtype.kind not in "fc":
+            return _divided(self.value, count)
+        return np.divide(self.value, np.asarray(count).astype(self.value.dtype), out=self.value)
 
 
 class SparseTotal:
@@ -167,8 +173,8 @@ class SparseTotal:
 def _divided(values: Any, count: Any) -> Any:
     """Integers are divided as in C: towards zero."""
     if values.dtype.kind in "iu":
-        return np.trunc(values / count).astype(values.dtype)
-    return (values / np.asarray(count).astype(values.dtype)).astype(values.dtype)
+        return np.asarray(np.trunc(values / count)).astype(values.dtype)
+    return (values / np.asarray(count).astype(values.dtype)).astype(values.dtype, copy=False)
 
 
 def _merged(a: Any, b: Any) -> tuple[Any, Any]:

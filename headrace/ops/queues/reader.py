@@ -17,7 +17,7 @@ from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.shape_rules import none, require_rank, scalar
 from headrace.ops.declaration.signature import Int
 from headrace.ops.declaration.text import strings
-from headrace.ops.declaration.traits import DEFERRED, READS, STATEFUL, WRITES
+from headrace.ops.declaration.traits import DEFERRED, FILES, READS, STATEFUL, WRITES
 from headrace.ops.queues.queue import QUEUE, reference_to, referenced
 from headrace.ops.queues.queue_resource import Queue
 from headrace.ops.queues.reader_resource import OneRecord, Reader, Request
@@ -184,7 +184,7 @@ def _up_to_shape(reader_handle, queue_handle, num_records):
     return [make_shape([None])] * 2
 
 
-_WAITS = {WRITES, DEFERRED}
+_WAITS = {WRITES, DEFERRED, FILES}
 reader_read_v2, reader_read = _declare_use(
     "ReaderRead",
     ", queue_handle: HANDLE",

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 
 from headrace.core.dtypes import string
 from headrace.core.errors import UnimplementedError, require
-from headrace.formats import proto
+from headrace.formats import files, proto
 from headrace.ops.declaration.text import strings
 from headrace.ops.queues.queue_resource import Queue
 
@@ -23,13 +23,14 @@ from headrace.ops.queues.queue_resource import Queue
 class Request:
     """Somebody who wants up to `limit` records."""
 
-    __slots__ = ("ctx", "queue", "limit", "keys", "values", "future")
+    __slots__ = ("ctx", "queue", "limit", "keys", "values", "future", "fence")
 
     def __init__(self, ctx: Any, queue: Queue, limit: int) -> None:
         self.ctx, self.queue, self.limit = ctx, queue, limit
         self.keys: list[bytes] = []
         self.values: list[bytes] = []
         self.future: Future[Any] = Future()
+        self.fence = files.fence.get()  # it may be served on another thread
 
     def result(self) -> list[Any]:
         return [strings(self.keys), strings(self.values)]
@@ -83,7 +84,8 @@ class Reader:
                 request = self._requests[0]
             error: BaseException | None = None
             try:
-                waits = self._fill(request, work)
+                with files.fenced(request.fence):
+                    waits = self._fill(request, work)
             except Exception as failure:
                 error, waits = failure, None
             work = None

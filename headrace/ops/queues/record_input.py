@@ -15,7 +15,7 @@ from headrace.formats.records import records
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.signature import String
 from headrace.ops.declaration.text import strings
-from headrace.ops.declaration.traits import HOST, STATEFUL
+from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 
 
 def shuffled_records(pattern, seed, shift_ratio, buffer_size, shards, compression) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def _epoch(pattern, seed, epoch, shift_ratio, shards, compression):
     file_parallelism=16,
     batch_size=32,
     compression_type="",
-    traits={STATEFUL, HOST},
+    traits={STATEFUL, HOST, FILES},
     shape=lambda *, batch_size: make_shape([batch_size]),
 )
 def record_input(

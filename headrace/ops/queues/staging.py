@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.errors import require
-from headrace.core.shapes import SCALAR, UNKNOWN
+from headrace.core.shapes import SCALAR, UNKNOWN, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import keep
 from headrace.ops.declaration.shape_rules import none, scalar
@@ -50,8 +50,9 @@ def unstage(ctx):
 @op("StagePeek", "index: int32 -> values: dtypes", attrs=_NEEDED, traits=_WAITS, shape=_as_many)
 def stage_peek(ctx, index):
     """A tuple that was put aside; it stays there."""
+    require(index.size == 1, f"index must be a scalar, not {show(index.shape)}")
     desk = _line(ctx)
-    return desk.ask(ctx, lambda: desk.area.peek(int(index)))
+    return desk.ask(ctx, lambda: desk.area.peek(index.item()))
 
 
 @op("StageSize", "-> size: int32", attrs=_OPTIONAL, traits={STATEFUL}, shape=scalar)

@@ -102,11 +102,19 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     return out
 
 
+def _check_vectors(tensors):
+    for part in tensors:
+        require(part.ndim == 1, f"A row partition must be a vector, not {show(part.shape)}")
+
+
 def _all_splits(tensors, kinds, total):
     """The number of rows, and the splits of every ragged dimension."""
     if kinds[0] == "ROW_SPLITS":
+        _check_vectors(tensors)
         return len(tensors[0]) - 1, list(tensors)
-    count, rest = int(tensors[0]), tensors[1:]
+    require(tensors[0].size == 1, f"FIRST_DIM_SIZE must be a scalar, not {show(tensors[0].shape)}")
+    count, rest = tensors[0].item(), tensors[1:]
+    _check_vectors(rest)
     splits, rows = [], count
     for ids in rest:
         splits.append(np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=rows))]))

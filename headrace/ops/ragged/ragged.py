@@ -103,9 +103,6 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     return splits.astype(Tsplits.numpy), values
 
 
-ragged_range.no_gradient()
-
-
 @ragged_range.samples
 def _(rng):
     yield Sample(np.array([0, 5, 8], np.int32), np.array([3, 3, 12], np.int32), np.int32(1))

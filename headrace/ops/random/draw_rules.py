@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, float32, float64, int64, uint32, uint64
+from headrace.core.sizes import whole
 from headrace.ops.declaration.emit import Decline, Emitter, Expr, Operand
 from headrace.ops.random.philox import MULTIPLIERS, WEYL
 from headrace.ops.random.sampling import RESERVED
@@ -22,7 +23,7 @@ _MASK = 0xFFFFFFFF
 def known_sizes(shape: Operand) -> tuple[int, ...]:
     if shape.value is None:
         raise Decline("the shape is not known")
-    return tuple(int(n) for n in shape.value.reshape(-1))
+    return tuple(map(whole, shape.value.reshape(-1)))
 
 
 def draw(

@@ -173,9 +173,6 @@ def random_shuffle(ctx, value, *, seed, seed2):
     return value[order]
 
 
-random_shuffle.no_gradient()
-
-
 @random_shuffle.samples
 def _(rng):
     yield Sample(rng.normal(size=(7, 2)), seed=7, seed2=11, grad=False)
@@ -400,9 +397,6 @@ def non_deterministic_ints(shape, *, dtype):
     sizes = sizes_of(shape)
     data = secrets.token_bytes(_count(sizes) * dtype.size)
     return np.frombuffer(data, dtype.numpy).reshape(sizes)
-
-
-non_deterministic_ints.no_gradient()
 
 
 @non_deterministic_ints.samples

@@ -152,9 +152,6 @@ def random_gamma_grad(alpha, sample):
         return gamma_sample_slope(alpha.astype(np.float64), sample.astype(np.float64))
 
 
-random_gamma_grad.no_gradient()
-
-
 @random_gamma_grad.samples
 def _(rng):
     yield Sample(np.array([0.5, 2.0, 30.0]), np.array([0.2, 3.0, 25.0]), grad=False)
@@ -251,10 +248,6 @@ _RATES = (*_HALF_TO_DOUBLE, dtypes.int32, dtypes.int64)
 def random_poisson_v2(ctx, shape, rate, *, seed, seed2, dtype):
     """Numbers from Poisson distributions: shape + rate.shape."""
     return _poisson(ctx, shape, rate, seed, seed2, dtype)
-
-
-for _declared in (random_poisson, random_poisson_v2):
-    _declared.no_gradient()
 
 
 @random_poisson.samples

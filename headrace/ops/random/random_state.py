@@ -90,7 +90,6 @@ def _declare(name, draw, default, doc) -> Op:
         traits=_TRAITS,
         shape=_drawn_shape,
     )(body)
-    declared.no_gradient()
     declared.samples(_drawn_samples)
     return declared
 
@@ -129,9 +128,6 @@ def stateful_standard_normal(resource, shape, *, dtype):
     return sampling.normal(generator, count, dtype).reshape(sizes)
 
 
-stateful_standard_normal.no_gradient()
-
-
 @op(
     "StatefulUniformInt",
     "resource: resource, algorithm: int64, shape: shape_dtype, minval: dtype, maxval: dtype -> output: dtype",
@@ -150,9 +146,6 @@ def stateful_uniform_int(resource, algorithm, shape, minval, maxval, *, dtype):
     return sampling.integers_between(generator, count, low, high, dtype).reshape(sizes)
 
 
-stateful_uniform_int.no_gradient()
-
-
 def _skip_shape(resource, algorithm, delta):
     with_rank(algorithm, 0)
     with_rank(delta, 0)
@@ -169,9 +162,6 @@ def rng_skip(resource, algorithm, delta):
     """Move a generator on, as if it had given `delta` outputs."""
     _advance(resource, _scalar(algorithm, 1), _scalar(delta, 2))
     return ()
-
-
-rng_skip.no_gradient()
 
 
 # -- binomial -----------------------------------------------------------------------------------
@@ -303,9 +293,6 @@ def stateful_random_binomial(resource, algorithm, shape, counts, probs, *, dtype
         out[start:stop] = _binomials(run, stop - start, n, p)
     with np.errstate(invalid="ignore"):
         return out.reshape(sizes).astype(dtype.numpy)
-
-
-stateful_random_binomial.no_gradient()
 
 
 @stateful_random_binomial.samples

@@ -8,6 +8,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
+from headrace.core.sizes import whole
 from headrace.ops.array import fill
 from headrace.ops.array.indexing import gather
 from headrace.ops.array.indexing.rows import added_at
@@ -71,7 +72,7 @@ def _(e, indices, shape, values, default, *, validate_indices):
         raise Decline("the shape is not known, or indices of another form")
     if values.shape not in ((), indices.shape[:1]) or min(shape.value, default=1) <= 0:
         raise Decline("shapes that do not fit")
-    sizes, count = [int(n) for n in shape.value], indices.shape[0]
+    sizes, count = [whole(n) for n in shape.value], indices.shape[0]
     start = e.compute(sizes, lambda *i: default[()])
 
     def place(k):

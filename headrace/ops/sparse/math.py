@@ -133,6 +133,9 @@ def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
     return _at(dy, sum_indices, a_indices), _at(dy, sum_indices, b_indices)
 
 
+sparse_add_grad.no_gradient()
+
+
 def _at(values, places, wanted):
     """The values at the wanted places, zero where there is none."""
     _, row, target = _merged(places, wanted)

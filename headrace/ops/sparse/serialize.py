@@ -25,7 +25,7 @@ from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.declaration.variant import TensorVariant
 from headrace.ops.sparse.array import SMALL, sparse_reshape
-from headrace.ops.sparse.layout import check_kinds, check_order, check_parts, sparse_shapes
+from headrace.ops.sparse.layout import check_kinds, check_order, check_parts, check_sizes, sparse_shapes
 
 PARTS = "sparse_indices: int64, sparse_values: T, sparse_shape: int64 -> "
 OUT = "-> sparse_indices: int64, sparse_values: dtype, sparse_shape: int64"
@@ -294,6 +294,7 @@ def _map(ctx, container, shared_name, default):
 def add_sparse_to_tensors_map(ctx, sparse_indices, sparse_values, sparse_shape, *, T, container, shared_name):
     """Keep a sparse tensor; its handle."""
     check_kinds(sparse_indices, sparse_values, sparse_shape)
+    check_sizes(sparse_shape)
     check_parts(sparse_indices, sparse_values, sparse_shape)
     table = _map(ctx, container, shared_name, ctx.node.name)
     return np.int64(table.add(sparse_indices, sparse_values, sparse_shape, T))
@@ -302,6 +303,7 @@ def add_sparse_to_tensors_map(ctx, sparse_indices, sparse_values, sparse_shape, 
 @add_sparse_to_tensors_map.samples
 def _(rng):
     yield Sample(*SMALL, grad=False)
+    yield ErrorSample(*SMALL[:2], -SMALL[2], raises="must be >= 0")
 
 
 @op(

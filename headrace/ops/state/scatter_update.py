@@ -187,8 +187,9 @@ def _declare_scatter(kind):
         shape=_resource_scatter_shape,
     )(by_handle)
     for declared in (reference, resource):
-        declared.no_gradient()
         declared.samples(_scatter_samples)
+    if kind in ("add", "sub", "mul", "div"):  # for the others, as for resources, TF has no word
+        reference.no_gradient()
     reference.lower(lambda e, ref, indices, updates: _lowered(e, kind, ref, indices, updates))
     resource.lower(_without_output(kind))
     return reference, resource

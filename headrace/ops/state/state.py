@@ -15,6 +15,7 @@ from headrace.core.errors import (
     require,
 )
 from headrace.core.shapes import SCALAR, UNKNOWN, as_shape, make_shape, show
+from headrace.core.sizes import vector
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.resources import Handle, Slot
@@ -379,7 +380,7 @@ variable_shape.no_gradient()
 
 @variable_shape.lower
 def _(e, input, *, out_type):
-    return e.known(np.array(input.shape, out_type.numpy))
+    return e.known(vector(input.shape, out_type.numpy), out_type)
 
 
 @op(

@@ -149,7 +149,6 @@ def _declare(name: str, made: Update, by_handle: bool, is_sparse: bool, attrs: d
         attrs=types | {"use_locking": False} | attrs,
     )(body)
     declared.samples(_samples(made, is_sparse))
-    declared.no_gradient()
     return declared
 
 

@@ -12,8 +12,8 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array import concat, reshape
 from headrace.ops.array.constant import constant
 from headrace.ops.array.indexing import scatter
+from headrace.ops.array.indexing.gather import gather_nd
 from headrace.ops.array.indexing.rows import OUTSIDE, check_places
-from headrace.ops.array.slices.strided_slice import strided_slice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
@@ -21,7 +21,6 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import READS, STATEFUL
 from headrace.ops.state import state
-from headrace.ops.state.scatter_update import check_vectors
 
 
 def _gather_shape(resource, indices, *, batch_dims):
@@ -71,8 +70,7 @@ def _(node, dy):
     handle, indices = node.inputs
     shape = shape_of_variable(handle)
     size = reshape.expand_dims(reshape.size_of(indices), 0)
-    inner = strided_slice(shape, [1], [0], [1], end_mask=1)
-    values = reshape.reshape(dy, concat.concat_v2([size, inner], 0))
+    values = reshape.reshape(dy, concat.concat_v2([size, shape[1:]], 0, name="concat"))
     return IndexedSlices(values, reshape.reshape(indices, size), shape), None
 
 
@@ -129,13 +127,7 @@ def _gather_nd_shape(resource, indices):
 )
 def resource_gather_nd(resource, indices, *, dtype):
     """The elements or slices of a variable that the vectors in `indices` name."""
-    params = state.variable_behind(resource, dtype).value
-    require(params.ndim >= 1, "params must be at least a vector")
-    require(indices.ndim >= 1, "indices must be at least a vector")
-    at = check_vectors(params.shape, indices)
-    if not at:
-        return np.broadcast_to(params, indices.shape[:-1] + params.shape)
-    return params[at]
+    return gather_nd.reference(state.variable_behind(resource, dtype).value, indices)
 
 
 @resource_gather_nd.gradient
@@ -153,3 +145,4 @@ def _(rng):
     yield Sample(table, np.array([[4, 0], [1, 1]]), dtype=dtypes.float64)
     yield Sample(table, np.array([[2]]), dtype=dtypes.float64)
     yield ErrorSample(table, np.array([[0, 2]]), dtype=dtypes.float64, raises=r"\[0, 2\] does not index")
+    yield ErrorSample(table[:, :0], np.array([[2]]), dtype=dtypes.float64, raises="but params is empty")

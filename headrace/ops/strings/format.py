@@ -11,12 +11,13 @@ import numpy as np
 from headrace.core.errors import require
 from headrace.core.shapes import SCALAR
 from headrace.core.text import as_bytes
+from headrace.formats import files
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import none
 from headrace.ops.declaration.signature import Type, Types
 from headrace.ops.declaration.text import strings
-from headrace.ops.declaration.traits import STATEFUL
+from headrace.ops.declaration.traits import FILES, STATEFUL
 from headrace.ops.strings.summarize import summarize, summarize_ends
 
 
@@ -123,13 +124,13 @@ _LEVELS = {"log(info)": logging.INFO, "log(warning)": logging.WARNING, "log(erro
 STREAMS = ("stdout", "stderr", *_LEVELS)
 
 
-@op("PrintV2", "input: string ->", output_stream="stderr", end="\n", traits={STATEFUL}, shape=none)
+@op("PrintV2", "input: string ->", output_stream="stderr", end="\n", traits={STATEFUL, FILES}, shape=none)
 def print_v2(input, *, output_stream, end):
     """Print one string to a stream, the log, or the file behind "file://"."""
     require(input.ndim == 0, "PrintV2 takes a scalar string")
     text = (input[()] + as_bytes(end)).decode("utf-8", "replace")
     if output_stream.startswith("file://"):
-        with _output, open(output_stream[7:], "a", encoding="utf-8") as file:
+        with _output, open(files.local(output_stream), "a", encoding="utf-8") as file:
             file.write(text)
     elif output_stream in _LEVELS:
         logging.getLogger("headrace").log(_LEVELS[output_stream], text.rstrip("\n"))
@@ -143,6 +144,9 @@ def print_v2(input, *, output_stream, end):
 
 
 print_v2.no_gradient()
+
+
+print_v2.touches_files("output_stream", lambda stream: stream.startswith("file://"))
 
 
 @print_v2.samples

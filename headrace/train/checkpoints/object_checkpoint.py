@@ -11,6 +11,7 @@ from headrace.formats.checkpoints.checkpoint import open_checkpoint
 from headrace.functions.array.array import placeholder_with_default
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.ops.array.constant import constant
+from headrace.ops.array.source import no_op
 from headrace.ops.io import checkpoint as checkpoint_ops
 from headrace.train.checkpoints import checkpoint_files
 from headrace.train.checkpoints.object_graph import AutoTrackable, ObjectGraph, is_trackable
@@ -21,6 +22,7 @@ from headrace.train.checkpoints.object_status import (
     ObjectStatus,
     Status,
 )
+from headrace.train.checkpoints.saveable import SaveableObject, SaveSpec
 from headrace.variables.resource import ResourceVariable
 
 
@@ -155,6 +157,24 @@ class _SaveNodes:
 
 def _keys(graph: ObjectGraph) -> list[tuple[int, str]]:
     return [(id(graph.objects[n]), graph.key(n, a)) for n, a, _ in graph.saveables()]
+
+
+class _ObjectGraphSaveable(SaveableObject):
+    """The graph of objects as it is now; a restore leaves it alone."""
+
+    def __init__(self, graph: ObjectGraph) -> None:
+        with get_default_graph().device("/cpu:0"):
+            message = constant(graph.to_proto().SerializeToString(), dtypes.string)
+        super().__init__(message, [SaveSpec(message, "", GRAPH_KEY)], GRAPH_KEY)
+
+    def restore(self, restored_tensors: Any, restored_shapes: Any) -> Any:
+        return no_op()
+
+
+def frozen_saveables(root: Any) -> list[SaveableObject]:
+    """All values of an object and what belongs to it, and the graph of objects, for a Saver."""
+    graph = ObjectGraph(root)
+    return [*(one for _, _, one in graph.saveables()), _ObjectGraphSaveable(graph)]
 
 
 def _session(session: Any) -> Any:

@@ -151,10 +151,13 @@ class ObjectStatus(Status):
         ]
         assigned = []
         for _, key, one in chosen:
-            (value,) = restore_v2(
-                self._path, [key], [one.specs[0].slice_spec], [one.specs[0].dtype.base_dtype]
+            values = restore_v2(
+                self._path,
+                [key + spec.name.removeprefix(one.name) for spec in one.specs],
+                [spec.slice_spec for spec in one.specs],
+                [spec.dtype.base_dtype for spec in one.specs],
             )
-            assigned.append(one.restore([value], None))
+            assigned.append(one.restore(list(values), None))
         self._done = group(*assigned), graph, {number for number, _, _ in chosen}
         return self._done
 

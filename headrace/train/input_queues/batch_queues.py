@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace.core.dtypes import int32
-from headrace.core.families import named
+from headrace.core.families import bound, named
 from headrace.core.shapes import Shape, as_shape, make_shape
 from headrace.functions.control.cond import smart_cond
 from headrace.functions.math.cast import cast
@@ -78,9 +78,7 @@ def batching(
 
     @named(name, f"{summary}\n\nArgs:\n{lines}\n\nReturns:\n  {result}\n")
     def function(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = bound.arguments
+        given = bound(name, signature, *args, **kwargs).arguments
         if "tensors" in given:
             return run(one(given.pop("tensors")), name.removeprefix("maybe_"), **given)
         return run(several(given.pop("tensors_list")), name.removeprefix("maybe_"), **given)

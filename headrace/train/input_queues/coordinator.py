@@ -39,6 +39,7 @@ class Coordinator:
         self._error: BaseException | None = None
         self._joined = False
         self._threads: set[threading.Thread] = set()
+        self._on_error: list[Callable[[BaseException], None]] = []
 
     def request_stop(self, ex: Any = None) -> None:
         """Ask all threads to stop.
@@ -52,11 +53,23 @@ class Coordinator:
                 error = None
             if self._joined and error is not None:
                 raise error
-            if not self._stop.is_set():
+            is_first = not self._stop.is_set()
+            if is_first:
                 if error is not None and self._error is None:
                     log.info("Error reported to Coordinator: %s, %s", type(error), error)
                     self._error = error
                 self._stop.set()
+        if is_first and error is not None:
+            for callback in self._on_error:
+                callback(error)
+
+    def on_error(self, callback: Callable[[BaseException], None]) -> None:
+        """Call somebody, on the thread that failed, when the first error is reported.
+
+        Args:
+          callback: called with the error.
+        """
+        self._on_error.append(callback)
 
     def clear_stop(self) -> None:
         """Begin anew: nobody has asked to stop."""

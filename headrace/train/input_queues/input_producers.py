@@ -8,6 +8,7 @@ from typing import Any
 from headrace.core.dtypes import float32, int64, string
 from headrace.core.families import takes
 from headrace.functions.array.array import shape as shape_of
+from headrace.functions.array.array import size
 from headrace.functions.array.checks import Assert
 from headrace.functions.array.indexing import gather
 from headrace.functions.io import summary
@@ -19,7 +20,6 @@ from headrace.functions.random.random import random_shuffle
 from headrace.functions.values.structure import name_scope
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
-from headrace.ops.array import reshape
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -154,7 +154,7 @@ def string_input_producer(string_tensor: Any, capacity: int, name: str | None, *
         raise ValueError(message)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = convert_to_tensor(string_tensor, dtype=string)
-        check = Assert(comparison.greater(reshape.size(strings), 0), [message])
+        check = Assert(comparison.greater(size(strings), 0), [message])
         with control_dependencies([check]):
             strings = identity(strings)
         full = f"fraction_of_{capacity}_full"

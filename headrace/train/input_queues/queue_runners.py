@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from typing import Any
 
 from headrace.core import log
 from headrace.core.errors import (
+    CancelledError,
     OpError,
     OutOfRangeError,
     error_code_from_exception_type,
@@ -20,6 +22,8 @@ from headrace.graph.keys import GraphKeys
 from headrace.graph.scope_names import add_scope, strip_scope
 from headrace.session.base import BaseSession
 from headrace.train.input_queues.coordinator import Coordinator
+
+_LAST_STEP = 1.0  # seconds that a step may still take after the coordinator has stopped
 
 
 class QueueRunner:
@@ -118,7 +122,7 @@ class QueueRunner:
         ]
         if coord:
             close = threading.Thread(
-                target=self._close_on_stop, args=(sess, coord), name=f"{stem}-close_on_stop"
+                target=self._close_on_stop, args=(sess, coord, tuple(threads)), name=f"{stem}-close_on_stop"
             )
             threads.append(close)
         for thread in threads:
@@ -144,6 +148,8 @@ class QueueRunner:
                     log.vlog(1, "Ignored exception: %s", error)
         except Exception as error:
             self._leave(sess)
+            if coord and coord.should_stop() and isinstance(error, CancelledError):
+                return
             if coord:
                 coord.request_stop(error)
                 return
@@ -160,12 +166,21 @@ class QueueRunner:
             self._running[sess] -= 1
             return self._running[sess]
 
-    def _close_on_stop(self, sess: Any, coord: Coordinator) -> None:
+    def _close_on_stop(
+        self, sess: Any, coord: Coordinator, threads: tuple[threading.Thread, ...] = ()
+    ) -> None:
+        """Close the queue; a thread whose step waits for something else than the queue is ended, too."""
         coord.wait_for_stop()
         try:
             sess.run(self._cancel_op)
         except Exception as error:
             log.vlog(1, "Ignored exception: %s", error)
+        end = time.monotonic() + _LAST_STEP
+        for thread in threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        alive = {thread.ident or 0 for thread in threads if thread.is_alive()}
+        if alive and isinstance(sess, BaseSession):
+            sess.cancel_steps(CancelledError(None, None, "The coordinator has stopped."), alive)
 
     # -- as a message --------------------------------------------------------------------------
     def to_proto(self, export_scope: str | None = None) -> Any:

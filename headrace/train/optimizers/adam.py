@@ -85,7 +85,8 @@ class AdamOptimizer(RuleOptimizer):
         v = self._decayed(
             "v", var, number["beta2"], grad * grad * (1 - number["beta2"]), indices, scatter_add
         )
-        step = rate * m / (sqrt(v) + number["epsilon"])
+        root = sqrt(v)
+        step = rate * m / (root + number["epsilon"])
         done = assign_sub(var, step, use_locking=self._use_locking)
         return group(done, m, v)
 

@@ -23,10 +23,10 @@ def collect(tensors: Any) -> dict[str, str]:
     """
     sources: dict[str, str] = {}
     for tensor in tensors or ():
-        source = _path(tensor)
+        source = path_of(tensor)
         if not source:
             raise ValueError(f"Invalid asset filepath tensor {tensor}")
-        name = _free_name(source, sources)
+        name = free_name(source, sources)
         sources[name] = source
         message = proto.AssetFileDef(filename=name)
         message.tensor_info.name = tensor.name
@@ -36,7 +36,8 @@ def collect(tensors: Any) -> dict[str, str]:
     return sources
 
 
-def _path(tensor: Any) -> str:
+def path_of(tensor: Any) -> str:
+    """The path that a constant says."""
     if not isinstance(tensor, Tensor):
         raise TypeError("Asset path tensor must be a Tensor.")
     if CONSTANT not in tensor.op.declaration.traits:
@@ -49,7 +50,7 @@ def _path(tensor: Any) -> str:
     return os.fsdecode(value.item())
 
 
-def _free_name(source: str, taken: dict[str, str]) -> str:
+def free_name(source: str, taken: dict[str, str]) -> str:
     """The name of a file, with a number where another file has it already."""
     wanted = name = os.path.basename(source)
     number = 0

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import log
+from headrace.core.dtypes import float32
 from headrace.core.errors import FailedPreconditionError
 from headrace.formats import durable, files, proto
 from headrace.formats.checkpoints.bundle_writer import BundleWriter
@@ -31,10 +32,12 @@ from headrace.ops.io import checkpoint
 from headrace.ops.state import state
 from headrace.train.checkpoints.object_graph import VALUE, ObjectGraph, full_name, is_trackable
 from headrace.train.checkpoints.object_names import GRAPH_KEY
+from headrace.train.lookup.interface import InitializableLookupTableBase
 from headrace.train.meta_graph.meta_graph_export import export_scoped_meta_graph
-from headrace.train.saved_model import places
+from headrace.train.saved_model import assets, places
 from headrace.train.saved_model import saved_model_names as names
 from headrace.train.saved_model.restored import Concrete, RestoredFunction
+from headrace.train.saved_model.saved_tables import SavedTables
 from headrace.train.saved_model.signatures import build_signature_def, build_tensor_info
 from headrace.train.saved_model.structure_coder import NotEncodable, encode
 from headrace.variables.functions.graph_function import ConcreteFunction, GraphFunction
@@ -62,6 +65,7 @@ def save(obj: Any, export_dir: Any, signatures: Any = None) -> None:
     files.makedirs(export_dir)
     places.made(places.variables_folder(export_dir))
     model.write_variables(places.variables_path(export_dir))
+    assets.copy(model.tables.sources, export_dir)
     message = proto.SavedModel(saved_model_schema_version=names.SAVED_MODEL_SCHEMA_VERSION)
     message.meta_graphs.add().CopyFrom(model.meta_graph())
     path = places.binary_path(export_dir)
@@ -125,9 +129,11 @@ class _Model:
         self.graph = Graph()
         self.handles: dict[int, Any] = {}  # id of a variable's handle -> ours
         self.ids: dict[int, int] = {}  # id of a captured tensor -> node of the object graph
+        self.tables = SavedTables(self.message)
         with self.graph.as_default():
             self._add_objects()
             self._add_functions()
+            self._add_tables()
             self.signature_defs = {
                 key: self._signature(key, function) for key, function in signatures.items()
             }
@@ -141,6 +147,10 @@ class _Model:
             item = self.objects.objects[number]
             if isinstance(item, Variable):
                 self._add_variable(node, number, item)
+            elif isinstance(item, InitializableLookupTableBase):
+                node.resource.SetInParent()
+                old = item.resource_handle
+                self.handles[id(old)], self.ids[id(old)] = self.tables.add(number, item), number
             else:
                 _describe(node, "_generic_user_object")
 
@@ -159,6 +169,8 @@ class _Model:
 
     # -- functions -----------------------------------------------------------------------------
     def _add_functions(self) -> None:
+        for old, copy, number in self.tables.assets():
+            self.handles[id(old)], self.ids[id(old)] = copy, number
         for number, item in enumerate(list(self.objects.objects)):
             for name, function in _functions_of(item):
                 child = self._function_node(function)
@@ -180,6 +192,20 @@ class _Model:
             node.concrete_function_name = name
             node.argument_keywords.extend(sorted(one.structured_input_signature[1]))
             self.message.nodes[number].children.add(node_id=child, local_name=key)
+
+    def _add_tables(self) -> None:
+        """The functions that make and fill tables, and a node that fills them all: loaders run these."""
+        filled: list[Any] = []
+        for number, name, function in self.tables.functions():
+            child = self._function_node(function)
+            assert child is not None
+            self.message.nodes[number].children.add(node_id=child, local_name=name)
+            (one,) = _concretes(function)
+            if name == SavedTables.FILL:
+                bound = [self._captured(t)[1] for t in one.captured_inputs]
+                filled += function_call.stateful_partitioned_call(bound, Tout=[float32], f=one.function)
+        if filled:
+            self.graph.add_to_collection(names.MAIN_OP_KEY, group(*filled, name="init_tables"))
 
     def _function_node(self, function: Any) -> int | None:
         concretes = _concretes(function)
@@ -305,6 +331,7 @@ class _Model:
         for key, signature in self.signature_defs.items():
             message.signature_def[key].CopyFrom(signature)
         message.object_graph_def.CopyFrom(self.message)
+        message.asset_file_def.extend(self.tables.files)
         return message
 
 

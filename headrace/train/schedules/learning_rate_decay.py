@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.families import named, takes
+from headrace.core.families import bound, named, takes
 from headrace.functions.math.cast import cast
 from headrace.ops.declaration.convert import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.math import arithmetic
@@ -47,8 +47,7 @@ def _decay(schedule: type, name: str, what: str, example: str = "", **arguments:
 
     @named(name, doc)
     def decay(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
+        given = bound(name, signature, *args, **kwargs)
         rate, at, *options = given.arguments.values()
         return schedule(rate, *options)(at)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from headrace.core import dtypes
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -16,12 +18,12 @@ from headrace.variables.scope import get_variable
 from headrace.variables.update import assign_add
 from headrace.variables.variable import Variable
 
-_READ = "global_step_read_op_cache"
+GLOBAL_STEP_READ_KEY = "global_step_read_op_cache"
 
 
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """The number of steps so far in a session."""
-    return int(sess.run(global_step_tensor))
+    return int(np.asarray(sess.run(global_step_tensor)).item())
 
 
 def get_global_step(graph: Any = None) -> Any:
@@ -101,17 +103,20 @@ def assert_global_step(global_step_tensor: Any) -> None:
 def global_step_read(graph: Any = None) -> Any:
     """The global step as read before this step's increment; None if there is no global step."""
     graph = graph or get_default_graph()
-    reads = graph.get_collection_ref(_READ)
+    reads = graph.get_collection_ref(GLOBAL_STEP_READ_KEY)
     if len(reads) > 1:
-        raise RuntimeError(f"There are multiple items in collection {_READ}. There should be only one.")
+        raise RuntimeError(
+            f"There are multiple items in collection {GLOBAL_STEP_READ_KEY}. There should be only one."
+        )
     if reads:
         return reads[0]
     step = get_global_step(graph)
     if step is None:
         return None
     with graph.as_default(), graph.name_scope(None), graph.name_scope(step.op.name + "/"):
-        value = step.initialized_value() if isinstance(step, Variable) else step
-        reads.append(value + 0)
+        with graph.device(step.device):  # all of it there, so that one number crosses in a step
+            value = step.initialized_value() if isinstance(step, Variable) else step
+            reads.append(value + 0)
     return reads[0]
 
 

@@ -1,4 +1,8 @@
-"""Events on their way to a file: a thread writes them, so that a step need not wait for the disk."""
+"""Events on their way to a file: a thread writes them, so that a step need not wait for the disk.
+
+Training goes on where events can not be written (the disk is full, somebody deleted the file): they are lost,
+which is said once.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,11 @@ import os
 import queue
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
+from headrace.core import log
+from headrace.core.errors import OpError
 from headrace.formats.records.events import EventsWriter
 
 _END = object()
@@ -33,6 +40,7 @@ class EventFileWriter:
         self._writer.open()
         self._flush_secs = flush_secs
         self._closed = True
+        self._is_told = False  # that events are lost
         self.reopen()
 
     def get_logdir(self) -> str:
@@ -53,16 +61,28 @@ class EventFileWriter:
 
     def flush(self) -> None:
         """Wait until all events are in the file."""
-        self._events.join()
-        self._writer.flush()
+        if not self._closed:
+            self._events.join()
+            self._attempt(self._writer.flush)
 
     def close(self) -> None:
         """Write what waits, and close the file."""
-        self.add_event(_END)
-        self.flush()
+        if self._closed:
+            return
+        self._events.put(_END)
         self._thread.join()
-        self._writer.close()
+        self._attempt(self._writer.flush)
+        self._attempt(self._writer.close)
         self._closed = True
+
+    def _attempt(self, action: Callable[..., Any], *arguments: Any) -> None:
+        try:
+            action(*arguments)
+            self._is_told = False
+        except (OpError, OSError) as error:
+            if not self._is_told:
+                log.warning("Events for %s are lost: %s", self._logdir, error)
+            self._is_told = True
 
     def _write(self) -> None:
         next_flush = 0.0
@@ -71,10 +91,10 @@ class EventFileWriter:
             try:
                 if event is _END:
                     return
-                self._writer.write(event)
+                self._attempt(self._writer.write, event)
                 now = time.time()
                 if now > next_flush:
-                    self._writer.flush()
+                    self._attempt(self._writer.flush)
                     next_flush = now + self._flush_secs
             finally:
                 self._events.task_done()

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from headrace.formats import proto
@@ -209,8 +210,15 @@ class FileWriter(SummaryToEventTransformer):
 class FileWriterCache:
     """One FileWriter for each directory."""
 
+    _make: Callable[..., FileWriter] = FileWriter
     _cache: dict[str, FileWriter] = {}
     _lock = threading.RLock()
+
+    @staticmethod
+    def use(make: Callable[..., FileWriter]) -> Callable[..., FileWriter]:
+        """Let another class, for a test, make the writers; the one that did so far."""
+        before, FileWriterCache._make = FileWriterCache._make, make
+        return before
 
     @staticmethod
     def clear() -> None:
@@ -225,5 +233,5 @@ class FileWriterCache:
         """The writer of a directory; a new one begins with the default graph."""
         with FileWriterCache._lock:
             if logdir not in FileWriterCache._cache:
-                FileWriterCache._cache[logdir] = FileWriter(logdir, graph=get_default_graph())
+                FileWriterCache._cache[logdir] = FileWriterCache._make(logdir, graph=get_default_graph())
             return FileWriterCache._cache[logdir]

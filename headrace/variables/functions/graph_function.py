@@ -19,6 +19,7 @@ from headrace.core.shapes import Shape
 from headrace.functions.values import nest, nest_paths
 from headrace.functions.values.tensor_spec import TensorSpec
 from headrace.graph.defaults import get_default_graph
+from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.source import identity
@@ -28,6 +29,7 @@ from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.graphdef import function_def
 from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.ops.graphdef.function_library import Function
+from headrace.variables import store
 
 
 def function(
@@ -121,7 +123,7 @@ class GraphFunction:
         marked: list[Any] = []
         for item in flat:
             if _is_value(item):
-                marked.append(_Place(len(tensors)))
+                marked.append(Place(len(tensors)))
                 tensors.append(item if _is_spec(item) else convert_to_tensor(item))
             else:
                 marked.append(item)
@@ -143,7 +145,7 @@ class GraphFunction:
             specs = nest.flatten(self.input_signature, expand_composites=True)
             shapes = [s.shape for s in specs]
             labels = _signature_names(self.python_function, self.input_signature)
-        plain = tuple(x for x in nest.flatten(structure) if not isinstance(x, _Place))
+        plain = tuple(x for x in nest.flatten(structure) if not isinstance(x, Place))
         types = tuple((as_dtype(t.dtype).base, s._sizes) for t, s in zip(tensors, shapes))
         key = (_outermost(), repr(nest.map_structure(type, structure)), _hashable(plain), types)
         found = self._traces.get(key)
@@ -155,7 +157,7 @@ class GraphFunction:
         return found
 
 
-class _Place:
+class Place:
     """Stands for a tensor in a structure of arguments."""
 
     def __init__(self, number: int) -> None:
@@ -200,6 +202,18 @@ def _outermost() -> Any:
 _numbers = itertools.count(1)
 
 
+def _share_surroundings(graph: FunctionGraph) -> None:
+    """The seed and the collections of the graph outside: those of variables are its own, of the others the
+    function has copies."""
+    outer = graph.outer_graph
+    graph.seed = outer.seed
+    for key in outer.get_all_collection_keys():
+        if key not in GraphKeys._VARIABLE_COLLECTIONS and key != store._KEY:
+            graph._collections[key] = outer.get_collection(key)
+    for key in (*GraphKeys._VARIABLE_COLLECTIONS, store._KEY):
+        graph._collections[key] = outer.get_collection_ref(key)
+
+
 class ConcreteFunction:
     """One trace.  Calling it adds a node to the default graph."""
 
@@ -216,6 +230,7 @@ class ConcreteFunction:
         # Numbered: two traces may differ in nothing but what is known of a variable's shape.
         self.graph = FunctionGraph(f"__inference_{name}_{next(_numbers)}")
         self.graph.is_traced, self.graph.is_pruned = True, is_pruned
+        _share_surroundings(self.graph)
         with self.graph.as_default():
             places = [
                 self.graph.add_argument(as_dtype(t.dtype).base, shape, label)
@@ -224,7 +239,7 @@ class ConcreteFunction:
             for place, tensor in zip(places, tensors):
                 place.handle_data = getattr(tensor, "handle_data", None)
             args, kwargs = nest.map_structure(
-                lambda x: places[x.number] if isinstance(x, _Place) else x, structure
+                lambda x: places[x.number] if isinstance(x, Place) else x, structure, expand_composites=True
             )
             self._result = python_function(*args, **kwargs)
             last = [] if is_pruned else _ordered(self.graph.get_operations())
@@ -234,7 +249,7 @@ class ConcreteFunction:
         self.function = Function(definition, self.graph)
         self.captured_inputs = self.graph.extra_inputs
         self.structured_input_signature = nest.map_structure(
-            lambda x: _spec_of(places[x.number]) if isinstance(x, _Place) else x, structure
+            lambda x: _spec_of(places[x.number]) if isinstance(x, Place) else x, structure
         )
 
     @property

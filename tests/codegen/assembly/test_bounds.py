@@ -16,6 +16,7 @@ from headrace.codegen.machine.checked_text import checked
 from headrace.codegen.onednn import onednn
 from headrace.codegen.products import gemm
 from headrace.codegen.program import native
+from headrace.codegen.program.image import image
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
 from headrace.core import options
@@ -112,6 +113,7 @@ def filled(nbytes):
     program = assemble([], [made], [], [])
     (entry,) = program.entries
     entry.head = [nbytes]
+    program.image = image(program.entries)
     return program, entry
 
 
@@ -140,6 +142,7 @@ def test_a_library_that_writes_beyond_a_block():
     zeros.source = Called(call, ())
     program = assemble([x], [e.compute((10,), lambda i: x[i] + zeros[i])], [], [])
     program.entries[0].head = [48]
+    program.image = image(program.entries)
     with pytest.raises(tf.errors.InternalError, match=r"node zeros.* writes byte 40 of zeros.*has 40"):
         program.run([np.ones(10, np.float32)])
 

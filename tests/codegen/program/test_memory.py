@@ -60,7 +60,7 @@ def test_out_of_memory_names_the_largest_arrays():
 
     e = Emitter()
     x = Array((3,), np.float32)
-    huge = e.compute((1 << 30, 1 << 20), lambda i, j: x[0] + e.cast(i + j, np.float32))
+    huge = e.compute((1 << 24, 1 << 20), lambda i, j: x[0] + e.cast(i + j, np.float32))
     first = e.scatter("set", huge, (1,), lambda r: (0, 0), lambda r: x[0])
     program = assemble([x], [e.compute((1,), lambda i: first[0, 0])], [], [])
     with pytest.raises(ResourceExhaustedError, match=r"OOM: a program needs \d+ bytes.*largest are"):

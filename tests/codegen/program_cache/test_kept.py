@@ -20,6 +20,7 @@ from headrace.codegen import compiled
 from headrace.codegen.lowering import specialize
 from headrace.codegen.machine import cache, disk, threads
 from headrace.codegen.machine.disk import PROGRAMS
+from headrace.codegen.machine.refusals import Declined
 from headrace.codegen.onednn import onednn
 from headrace.codegen.onednn.recipes import Unreadable
 from headrace.codegen.program import native
@@ -352,7 +353,7 @@ def test_refusals_are_kept(seen, monkeypatch):
     assert planned > len(seen.programs)
     assert_equal(values_of(build), want)
     assert seen.planned == planned
-    short = {"a node": "MemoryError: Unable to allocate"}
+    short = Declined({"a node": "MemoryError: Unable to allocate"})
     with pytest.raises(kept_writer.Unwritable):
         kept_writer.write_refusal(short)
 

@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+import headrace as tf
 from headrace.core.errors import DataLossError, InvalidArgumentError, NotFoundError, OutOfRangeError
 from headrace.formats.records import records
 from headrace.formats.records.tfrecord import RecordWriter
@@ -70,3 +71,14 @@ def test_missing():
     for read in (records.whole, records.lines, records.tfrecords):
         with pytest.raises(NotFoundError):
             list(read(b"/nowhere"))
+
+
+def test_a_closed_writer_refuses(tmp_path):
+    writer = tf.io.TFRecordWriter(str(tmp_path / "records"))
+    writer.write(b"a")
+    writer.close()
+    writer.close()
+    for use in (writer.flush, lambda: writer.write(b"b")):
+        with pytest.raises(tf.errors.FailedPreconditionError, match="not initialized or previously closed"):
+            use()
+    assert list(tf.io.tf_record_iterator(str(tmp_path / "records"))) == [b"a"]

@@ -10,12 +10,13 @@ import pytest
 import headrace as tf
 from headrace.core.errors import FailedPreconditionError, InvalidArgumentError
 from headrace.ops.control import control_flow
+from headrace.ops.control.py_func import FUNCTIONS
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.traits import Trait
 from headrace.ops.state import state
 from headrace.plan.prune import prune
 from headrace.runtime.straight import is_straight
-from tests.ops import trait_checks
+from tests.ops.declaration import trait_checks
 from tests.ops.declared import Built, ops, samples
 
 SAMPLES = list(samples())
@@ -121,6 +122,14 @@ def test_waits(op):
         assert not is_straight(prune(built.graph, list(built.feeds), built.outputs, []))
 
 
+@having(Trait.COLLECTIVE)
+def test_takes_part(op):
+    """It says in which operation, waits for the others, and is never merged with another member."""
+    attrs = op.signature.attrs
+    assert {"group_key", "group_size", "instance_key"} <= set(attrs)
+    assert {Trait.BLOCKING, Trait.STATEFUL} <= op.traits and op.wants_context
+
+
 # -- of control flow -----------------------------------------------------------------------------
 ROLES = {Trait.SWITCH, Trait.MERGE, Trait.ENTER, Trait.NEXT_ITERATION, Trait.EXIT}
 
@@ -194,6 +203,16 @@ def test_references_keep_their_kind(op):
     assert [a.is_ref for a in op.signature.outputs] == [a.is_ref for a in op.signature.inputs]
 
 
+@having(Trait.PYTHON)
+def test_python(op):
+    """It calls what a token of this process stands for."""
+    called = []
+    token = FUNCTIONS.add(lambda: called.append(1) or 1.0)
+    with tf.Graph().as_default(), tf.Session() as session:
+        session.run(op([], token=token, Tout=[tf.float64]))
+    assert called == [1]
+
+
 @having(Trait.TEMPORARY)
 def test_temporary(op):
     """Every run makes another one: nothing is found of what the run before left."""
@@ -213,6 +232,9 @@ BY_HAND = {
     Trait.SOURCE,
     Trait.BLOCKING,
     Trait.DEFERRED,
+    Trait.COLLECTIVE,
     Trait.CONTROL_FLOW,
+    Trait.FILES,  # test_files.py
+    Trait.PYTHON,
     *ROLES,
 }

@@ -182,10 +182,11 @@ def test_messages_of_another_library():
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
-    names = ["types", "tensor_shape", "resource_handle", "tensor", "attr_value", "node_def",
-             "op_def", "function", "versions", "graph"]  # fmt: skip
-    for name in names:
-        described = proto.contents(f"tensorflow/core/framework/{name}.proto")["DESCRIPTOR"]
+    names = ["types", "tensor_shape", "resource_handle", "tensor", "attr_value", "full_type", "node_def",
+             "op_def", "function", "versions"]  # fmt: skip
+    places = [*(f"framework/{name}" for name in names), "protobuf/graph_debug_info", "framework/graph"]
+    for place in places:
+        described = proto.contents(f"tensorflow/core/{place}.proto")["DESCRIPTOR"]
         pool.AddSerializedFile(described.serialized_pb)
     other = message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef"))
     foreign = other.FromString(graph_def(PLACEHOLDER).SerializeToString())

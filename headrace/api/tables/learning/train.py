@@ -52,4 +52,27 @@ NAMES: dict[str, str] = {
         "train.AdagradOptimizer train.AdagradDAOptimizer train.ProximalAdagradOptimizer"
     ),
     "headrace.train.optimizers.ftrl": "train.FtrlOptimizer",
+    "headrace.train.replicas.sync_replicas": "train.SyncReplicasOptimizer",
+    "headrace.train.hooks.run_hook": (
+        "train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues"
+    ),
+    "headrace.train.hooks.timer": "train.SecondOrStepTimer",
+    "headrace.train.hooks.step_hooks": (
+        "train.StopAtStepHook train.StepCounterHook train.GlobalStepWaiterHook"
+    ),
+    "headrace.train.hooks.checkpoint_saver": "train.CheckpointSaverHook train.CheckpointSaverListener",
+    "headrace.train.hooks.value_hooks": (
+        "train.LoggingTensorHook train.NanTensorHook train.NanLossDuringTrainingError "
+        "train.FinalOpsHook train.FeedFnHook"
+    ),
+    "headrace.train.hooks.summary_saver": "train.SummarySaverHook train.ProfilerHook",
+    "headrace.train.sessions.session_manager": "train.SessionManager",
+    "headrace.train.sessions.scaffold": "train.Scaffold",
+    "headrace.train.sessions.creators": (
+        "train.SessionCreator train.ChiefSessionCreator train.WorkerSessionCreator"
+    ),
+    "headrace.train.sessions.monitored": "train.MonitoredSession train.SingularMonitoredSession",
+    "headrace.train.sessions.training_session": "train.MonitoredTrainingSession",
+    "headrace.train.sessions.supervisor": "train.Supervisor",
+    "headrace.train.sessions.basic_loop": "train.basic_train_loop",
 }

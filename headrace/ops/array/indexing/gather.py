@@ -71,7 +71,7 @@ def rows_gradient(params: Tensor, indices: Tensor, dy) -> IndexedSlices:
     """The gradient of params[indices]."""
     sizes = cast(reshape.shape_of(params, int64), DstT=int32)
     count = reshape.expand_dims(reshape.size_of(indices), 0)
-    values = reshape.reshape(indexed_slices.dense(dy), concat.concat_v2([count, sizes[1:]], 0))
+    values = reshape.reshape(indexed_slices.dense(dy), concat.concat_v2([count, sizes[1:]], 0, name="concat"))
     return IndexedSlices(values, reshape.reshape(indices, count), sizes)
 
 

@@ -8,6 +8,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import int32, int64
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.sizes import whole
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -64,7 +65,7 @@ def _(e, indices, depth, on_value, off_value, *, axis):
     if depth.value is None or on_value.shape or off_value.shape:
         raise Decline("the depth is not known, or values that are no scalars")
     at = len(indices.shape) if axis == -1 else axis
-    shape = [*indices.shape[:at], int(depth.value), *indices.shape[at:]]
+    shape = [*indices.shape[:at], whole(depth.value.item()), *indices.shape[at:]]
 
     def element(*i):
         index = (*i[:at], *i[at + 1 :])

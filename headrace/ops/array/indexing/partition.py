@@ -119,7 +119,7 @@ def _stitched(indices, data):
 def _stitch_gradient(node, dy):
     count = node.attrs["N"]
     dy = indexed_slices.dense(dy)
-    return [None] * count + [gather.gather(dy, i) for i in node.inputs[:count]]
+    return [None] * count + [gather.gather_v2(dy, i, 0) for i in node.inputs[:count]]
 
 
 def _stitch_samples(rng):

@@ -11,6 +11,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import Shape, make_shape, show
+from headrace.core.sizes import whole
 from headrace.ops.array import fill
 from headrace.ops.array.indexing import gather
 from headrace.ops.array.indexing.rows import combine, flat_places
@@ -132,7 +133,7 @@ def _(node, dy):
 def _(e, indices, updates, shape):
     if shape.value is None:
         raise Decline("the shape is not known")
-    zeros = e.compute([int(n) for n in shape.value], lambda *i: e.const(0, updates.dtype))
+    zeros = e.compute([whole(n) for n in shape.value], lambda *i: e.const(0, updates.dtype))
     return _scattered(e, "add", zeros, indices, updates)
 
 

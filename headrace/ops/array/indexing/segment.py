@@ -8,6 +8,7 @@ from ml_dtypes import finfo
 from headrace.core.dtypes import INDEX, NUMBERS, REALS, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
+from headrace.core.sizes import whole
 from headrace.ops.array import concat, fill, reshape
 from headrace.ops.array.indexing import gather, where
 from headrace.ops.array.indexing.rows import grouped, show_index
@@ -128,7 +129,7 @@ segment_prod.samples(_sorted_samples(grad=False))
 
 @segment_sum.gradient
 def _(node, dy):
-    return gather.gather(dy, node.inputs[1]), None
+    return gather.gather_v2(dy, node.inputs[1], 0), None
 
 
 @segment_mean.gradient
@@ -137,7 +138,7 @@ def _(node, dy):
     tail = fill.fill(reshape.expand_dims(reshape.rank_of(data) - 1, 0), 1)
     sizes = concat.concat_v2([reshape.shape_of(ids), tail], 0)
     ones = fill.fill(sizes, np.array(1, dy.dtype.numpy))
-    return gather.gather(dy / segment_sum(ones, ids), ids), None
+    return gather.gather_v2(dy / segment_sum(ones, ids), ids, 0), None
 
 
 def _extreme_gradient(node, dy):
@@ -253,7 +254,7 @@ unsorted_segment_min = _unsorted_op(
 def _lower_unsorted(e, how, initial, data, ids, num_segments):
     if num_segments.value is None:
         raise Decline("the number of segments is not known")
-    count, depth = int(num_segments.value), len(ids.shape)
+    count, depth = whole(num_segments.value.item()), len(ids.shape)
     rest = data.shape[depth:]
     # One row more than needed: rows with negative ids end there.
     empty = e.compute((count + 1, *rest), lambda *i: e.const(initial, data.dtype))

@@ -8,6 +8,7 @@ from headrace.core.dtypes import INDEX
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape
+from headrace.core.sizes import is_whole, vector, whole
 from headrace.ops.array import constant, reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
@@ -30,7 +31,7 @@ def slice_shape(input, begin, size):
     begins, sizes = begin.value, size.value
     if begins is not None and sizes is not None:
         return make_shape(
-            _extent(i, s, int(b), int(n)) for i, (s, b, n) in enumerate(zip(input.sizes, begins, sizes))
+            _extent(i, s, whole(b), whole(n)) for i, (s, b, n) in enumerate(zip(input.sizes, begins, sizes))
         )
     if sizes is not None and begins is None:
         return make_shape(None if n < 0 else int(n) for n in sizes)
@@ -51,16 +52,16 @@ def _extent(axis, whole, begin, count):
 def bounds(shape, begin, size):
     """The Python slices of a block, each inside its dimension."""
     out = []
-    for i, (whole, b, n) in enumerate(zip(shape, begin.tolist(), size.tolist())):
-        n = whole - b if n == -1 else n
-        if whole == 0:
+    for i, (most, b, n) in enumerate(zip(shape, begin.tolist(), size.tolist())):
+        n = most - b if n == -1 else n
+        if most == 0:
             require(
                 b == 0 and n == 0,
                 f"Expected begin[{i}] == 0 (got {b}) and size[{i}] == 0 (got {n}) when "
                 f"input.dim_size({i}) == 0",
             )
-        require(0 <= b <= whole, f"Expected begin[{i}] in [0, {whole}], but got {b}")
-        require(0 <= n and b + n <= whole, f"Expected size[{i}] in [0, {whole - b}], but got {n}")
+        require(0 <= b <= most, f"Expected begin[{i}] in [0, {most}], but got {b}")
+        require(0 <= n and b + n <= most, f"Expected size[{i}] in [0, {most - b}], but got {n}")
         out.append(np.s_[b : b + n])
     return tuple(out)
 
@@ -96,11 +97,11 @@ def taken(e, x, axis, start, size):
 def _(e, x, begin, size):
     if size.value is None:
         raise Decline("the block is not known")
-    starts, sizes = e.numbers(begin), [int(n) for n in size.value]
-    known = np.array([b if isinstance(b, int) else 0 for b in starts])
+    starts, sizes = e.numbers(begin), [whole(n) for n in size.value]
+    known = vector([b if is_whole(b) else 0 for b in starts], np.int64)
     block = bounds(x.shape, known, size.value)
     for axis, (start, n) in enumerate(zip(starts, sizes)):
-        if isinstance(start, int):
+        if is_whole(start):
             starts[axis] = block[axis].start
         elif n < 0:
             raise Decline("the block is not known")

@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace.core.errors import require
 from headrace.core.shapes import Dim
+from headrace.core.sizes import is_whole
 from headrace.ops.declaration.emit import Decline
 
 
@@ -64,15 +65,33 @@ def _bound(bounds: Any, i: int) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
-def places_of(entry: Entry, size: int) -> range:
+class Places(NamedTuple):
+    """Places along a dimension: as `range`, but sizes may be open, and in compiled rules the start an
+    expression."""
+
+    start: Any
+    many: Any
+    step: int = 1
+
+
+def places_of(entry: Entry, size: int) -> Places:
     """The places along a dimension of `size` that an entry with known bounds takes."""
     begin, end, stride = entry.begin, entry.end, entry.stride
     if entry.shrink:
         require(-size <= begin < size, f"slice index {begin} of dimension {entry.axis} out of bounds.")
-        return range(begin % size, begin % size + 1)
-    start = None if entry.open_begin else begin
-    stop = None if entry.open_end else end
-    return range(*slice(start, stop, stride).indices(size))
+        return Places(begin % size, 1)
+    low, high = (0, size) if stride > 0 else (-1, size - 1)
+    start = (low if stride > 0 else high) if entry.open_begin else _within(begin, size, low, high)
+    stop = (high if stride > 0 else low) if entry.open_end else _within(end, size, low, high)
+    distance = stop - start if stride > 0 else start - stop
+    return Places(start, -(-distance // abs(stride)) if distance > 0 else 0, stride)
+
+
+def _within(bound: Any, size: Any, low: Any, high: Any) -> Any:
+    """A bound of a slice, counted from the end if it is negative, and cut at both ends."""
+    if bound < 0:
+        bound = bound + size
+    return low if bound < low else high if bound > high else bound
 
 
 def check_stride(entry: Entry) -> None:
@@ -88,7 +107,7 @@ def extent(entry: Entry, size: Dim) -> Dim:
         return -(-size // abs(entry.stride))
     if entry.begin is None or entry.end is None:
         return None
-    return len(places_of(entry, size))
+    return places_of(entry, size).many
 
 
 # -- compiled rules ----------------------------------------------------------------------------------
@@ -98,30 +117,23 @@ def lowered_entries(e, begin, end, strides, shape, masks):
     return entries(e.numbers(begin), e.numbers(end), strides.value, len(shape), masks)
 
 
-class _Moving(NamedTuple):
-    """Places from an expression on."""
-
-    start: Any
-    many: int
-
-
-def lowered_places(e, entry: Entry, size: int, count: int | None = None) -> range | _Moving:
+def lowered_places(e, entry: Entry, size: int, count: int | None = None) -> Places:
     """The places that an entry takes; of one whose bounds are not known there must be `count`."""
     begin, end = entry.begin, entry.end
     message = f"slice index {{value}} of dimension {entry.axis} out of bounds."
     if entry.shrink:
-        if isinstance(begin, int):
+        if is_whole(begin):
             return places_of(entry, size)
         place = e.select(begin < 0, begin + size, begin)
-        return _Moving(e.checked(place, size, message), 1)
-    is_known = isinstance(begin, int) or entry.open_begin
-    if is_known and (isinstance(end, int) or entry.open_end):
+        return Places(e.checked(place, size, message), 1)
+    is_known = is_whole(begin) or entry.open_begin
+    if is_known and (is_whole(end) or entry.open_end):
         return places_of(entry, size)
     if (
         entry.open_begin
         or entry.open_end
         or entry.stride != 1
-        or any(isinstance(bound, int) for bound in (begin, end))
+        or any(is_whole(bound) for bound in (begin, end))
     ):
         raise Decline("the bounds are not known")
     if count is None:
@@ -131,27 +143,23 @@ def lowered_places(e, entry: Entry, size: int, count: int | None = None) -> rang
     if count is None or not 0 <= count <= size:
         raise Decline("the bounds are not known")
     # Where it reaches outside, it is cut: then the reference does the step.
-    return _Moving(e.checked(begin, size - count + 1, message), count)
+    return Places(e.checked(begin, size - count + 1, message), count)
 
 
-def count_of(places: range | _Moving) -> int:
-    return places.many if isinstance(places, _Moving) else len(places)
-
-
-def place_in(places: range | _Moving, k: Any) -> Any:
+def place_in(places: Places, k: Any) -> Any:
     if k is None:
         return places.start
-    if isinstance(places, _Moving) or places.step == 1:
+    if places.step == 1:
         return k + places.start
     return k * places.step + places.start
 
 
-def source_of(places: range | _Moving, k: Any) -> tuple[Any, list[Any]]:
+def source_of(places: Places, k: Any) -> tuple[Any, list[Any]]:
     """Where in a slice element k of the whole stands, and what must hold for that."""
-    if isinstance(places, _Moving):
+    if places.step == 1:
         return k - places.start, [k >= places.start, k < places.start + places.many]
     step, ahead = abs(places.step), k - places.start if places.step > 0 else places.start - k
-    tests = [ahead >= 0, ahead < len(places) * step]
+    tests = [ahead >= 0, ahead < places.many * step]
     if step == 1:
         return ahead, tests
     return ahead // step, [*tests, ahead % step == 0]

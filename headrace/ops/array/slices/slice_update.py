@@ -56,9 +56,6 @@ def strided_slice_assign(ref, begin, end, strides, value, **masks):
     return ref
 
 
-strided_slice_assign.no_gradient()
-
-
 def resource_assign_shape(ref, begin, end, strides, value, *, T):
     held_shape(ref, T)
     return []
@@ -77,9 +74,6 @@ def resource_strided_slice_assign(ref, begin, end, strides, value, **masks):
     """Give a part of a resource variable a new value."""
     _assign(ref.variable(), begin, end, strides, value, masks)
     return ()
-
-
-resource_strided_slice_assign.no_gradient()
 
 
 @op(

@@ -17,6 +17,7 @@ from headrace.core.dtypes import INDEX, as_dtype, bool_, int32, int64
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Dim, Dimension, Shape, make_shape
+from headrace.core.sizes import whole
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import constant, reshape
@@ -24,7 +25,6 @@ from headrace.ops.array.fill import checked_sizes, zeros_array
 from headrace.ops.array.slices.slice_spec import (
     Entry,
     check_stride,
-    count_of,
     entries,
     extent,
     lowered_entries,
@@ -83,10 +83,10 @@ def _index(entry: Entry, shape: Sequence[int]) -> Any:
     places = places_of(entry, shape[entry.axis])
     if entry.shrink:
         return places.start
-    if not places:
+    if not places.many:
         return slice(0, 0)
-    stop = None if places.stop < 0 else places.stop  # backwards, up to the first
-    return slice(places.start, stop, places.step)
+    stop = places.start + places.many * places.step
+    return slice(places.start, None if stop < 0 else stop, places.step)  # backwards, up to the first
 
 
 @op(
@@ -146,7 +146,7 @@ def _(e, x, begin, end, strides, **masks):
     found = lowered_entries(e, begin, end, strides, x.shape, masks)
     places = {n.axis: lowered_places(e, n, x.shape[n.axis]) for n in found if n.axis is not None}
     kept = [n for n in found if not n.shrink]
-    shape = [1 if n.axis is None else count_of(places[n.axis]) for n in kept]
+    shape = [1 if n.axis is None else places[n.axis].many for n in kept]
 
     def element(*i):
         given = {n.axis: k for n, k in zip(kept, i)}
@@ -222,9 +222,9 @@ def _(node, dy):
 
 @strided_slice_grad.lower
 def _(e, shape, begin, end, strides, dy, **masks):
-    if shape.value is None:
-        raise Decline("the shape is not known")
-    sizes = [int(n) for n in shape.value]
+    if shape.value is None or (shape.value < 0).any():
+        raise Decline("the shape is not known, or there is none")
+    sizes = [whole(n) for n in shape.value]
     found = lowered_entries(e, begin, end, strides, sizes, masks)
 
     counts = iter(dy.shape)
@@ -234,7 +234,7 @@ def _(e, shape, begin, end, strides, dy, **masks):
         if entry.axis is not None:
             places[entry.axis] = lowered_places(e, entry, sizes[entry.axis], count)
     kept = [n for n in found if not n.shrink]
-    if dy.shape != tuple(1 if n.axis is None else count_of(places[n.axis]) for n in kept):
+    if dy.shape != tuple(1 if n.axis is None else places[n.axis].many for n in kept):
         raise Decline("shapes that do not fit")
 
     def element(*i):
@@ -264,6 +264,7 @@ def _(rng):
     words = np.array([b"a", b"b"], object)
     yield Sample(np.array([4], np.int32), *_spec([1], [3], [1]), words, note="strings")
     yield ErrorSample(np.array([4], np.int32), *_spec([0], [2], [1]), np.ones(3), raises="shape of dy was")
+    yield ErrorSample(np.array([-1], np.int32), *_spec([0], [2], [1]), np.ones(2), raises="must be >= 0")
 
 
 # -- Python's [] --------------------------------------------------------------------------------

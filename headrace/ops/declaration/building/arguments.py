@@ -61,7 +61,7 @@ def _convert_one(
             raise ValueError(
                 f"Tried to convert '{arg.name}' to a tensor and failed. Error: {error}"
             ) from None
-        if expected is None:
+        if expected is None or value.dtype.base == expected:  # it can not be captured
             raise
         raise _mismatch(op, arg, value, expected, inferred_from, error) from None
     if expected is not None and tensor.dtype.base is not expected.base:

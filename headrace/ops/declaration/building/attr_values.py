@@ -118,13 +118,15 @@ def _convert_scalar(name: str, kind: str, value: Any) -> Any:
 
 def _integer(name: str, value: Any) -> int:
     if hasattr(value, "__index__") and not isinstance(value, bool):
-        return int(value.__index__())
+        value = int(value.__index__())
     try:
         number = int(value)
     except (TypeError, ValueError):
         raise TypeError(f"Expected int for argument '{name}' not {value!r}.") from None
     if isinstance(value, (str, bytes)):
         raise TypeError(f"Expected int for argument '{name}' not {value!r}.")
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"Value out of range for argument '{name}': {number}")
     return number
 
 

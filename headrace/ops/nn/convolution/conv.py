@@ -15,6 +15,7 @@ from headrace.ops.declaration.signature import Ints, String
 from headrace.ops.declaration.traits import PADS
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
+    check_groups,
     conv_shape,
     last_sizes,
     require_vector,
@@ -67,6 +68,8 @@ def library_call(kind, x, w, y, weights, data_format, attrs):
 
 def filters(w, x, data_format):
     """The view of a filter; with a dimension of groups where there are groups of channels."""
+    if len(w.shape) != 4 or len(x.shape) != 4:
+        raise Decline("shapes that do not fit")
     height, width, depth, outputs = w.shape
     channels = x.shape[channel_axis(data_format)]
     if not depth or channels == depth:
@@ -119,6 +122,7 @@ def conv2d(input, filter, *, data_format, **attrs):
         f"input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
+    check_groups(depth, filter_depth, filter.shape[-1])
     windows = windows_of(x.shape[1:3], filter.shape, data_format=data_format, **attrs)
     return from_channels_last(convolve(x, filter, windows), data_format)
 

@@ -16,6 +16,7 @@ from headrace.ops.declaration.signature import Ints, String, Type
 from headrace.ops.nn.convolution.conv import library_call
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
+    check_groups,
     conv_shape,
     last_sizes,
     require_vector,
@@ -76,6 +77,7 @@ def conv3d(input, filter, *, data_format, **attrs):
         f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
         f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
     )
+    check_groups(depth, filter_depth, filter.shape[-1])
     windows = windows_of(x.shape[1:4], filter.shape, data_format=data_format, **attrs)
     return from_channels_last(convolve(x, filter, windows), data_format)
 

@@ -91,12 +91,16 @@ def check_depths(depth: Dim, filter_depth: Dim, outputs: Dim) -> None:
         f"the input has {depth} channels, the filter is made for {filter_depth}",
     )
     if depth != filter_depth and outputs is not None:
-        groups = depth // filter_depth
-        require(groups != 0, "Number of groups must not be 0")
-        require(
-            outputs % groups == 0,
-            f"Depth of output ({outputs}) is not a multiple of the number of groups ({groups})",
-        )
+        require(depth != 0, "Number of groups must not be 0")
+        check_groups(depth, filter_depth, outputs)
+
+
+def check_groups(depth: int, filter_depth: int, outputs: int) -> None:
+    groups = depth // filter_depth
+    require(
+        groups == 0 or outputs % groups == 0,
+        f"Depth of output ({outputs}) is not a multiple of the number of groups ({groups})",
+    )
 
 
 def conv_shape(name: str, input: Shape, filter: Shape, **options: Any) -> Shape:
@@ -150,6 +154,7 @@ def backprop_windows(
             f"{label}: input depth must be evenly divisible by filter depth",
         )
         outputs = w_sizes[-1]
+        check_groups(x_sizes[-1], w_sizes[-2], outputs)
     require(outputs == dy_sizes[-1], f"{label}: filter and out_backprop must have the same out_depth")
     windows = windows_of(x_sizes[1:-1], w_sizes, **options)
     for axis, (w, found) in enumerate(zip(windows, dy_sizes[1:-1]), 1):

@@ -7,6 +7,8 @@ variance for the gradient.  Statistics are float32, also where x is a half type.
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from headrace.core.dtypes import bfloat16, float16, float32
@@ -121,7 +123,7 @@ def fused_batch_norm_v3(x, scale, offset, mean, variance, *, epsilon, data_forma
 def lowered(e, x, scale, offset, mean, variance, *, epsilon, data_format, is_training):
     axis = channel_axis(data_format) % len(x.shape)
     others = [n for i, n in enumerate(x.shape) if i != axis]
-    count = int(np.prod(others))
+    count = prod(others)
     channels = (x.shape[axis],)
 
     def at(c, i):

@@ -6,6 +6,8 @@ dx = scale * r * (dy - mean(dy) - h * mean(dy * h)), dscale = sum(dy * h), doffs
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from headrace.core.dtypes import bfloat16, float16, float32
@@ -128,7 +130,7 @@ def fused_batch_norm_grad_v3(
 def lowered(e, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_training):
     axis = channel_axis(data_format) % len(x.shape)
     others = [n for i, n in enumerate(x.shape) if i != axis]
-    count = int(np.prod(others))
+    count = prod(others)
     channels = (x.shape[axis],)
     r = e.compute(channels, lambda c: e.rsqrt(variance[c] + epsilon))
 

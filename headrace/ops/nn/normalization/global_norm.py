@@ -89,6 +89,10 @@ def batch_norm_with_global_normalization_grad(
     """The gradients of BatchNormWithGlobalNormalization."""
     check(t, mean=m, var=v, gamma=gamma)
     require(backprop.ndim == 4, f"out_backprop must be 4-dimensional{list(backprop.shape)}")
+    require(
+        backprop.shape == t.shape,
+        f"out_backprop {list(backprop.shape)} does not belong to input {list(t.shape)}",
+    )
     t, m, v, gamma, dy = (widen(a) for a in (t, m, v, gamma, backprop))
     wide = v + v.dtype.type(variance_epsilon)
     factor = 1 / np.sqrt(wide)
@@ -96,7 +100,7 @@ def batch_norm_with_global_normalization_grad(
     db = block_sum(dy, (0, 1, 2))
     moved = block_sum(dy * (t - m), (0, 1, 2))
     dg = moved * factor if scale_after_normalization else np.zeros_like(gamma)
-    return dy * (factor * scale), -db * factor * scale, -0.5 * moved * scale * factor / wide, db, dg
+    return dy * (factor * scale), -db * (factor * scale), -0.5 * moved * scale * factor / wide, db, dg
 
 
 @batch_norm_with_global_normalization_grad.samples

@@ -154,29 +154,31 @@ def _(node, dy):
     return avg_pool_grad(reshape.shape_of(node.inputs[0]), dy, **options(node))
 
 
-def library_options(x, y, ksize, strides, padding, data_format):
-    if ksize[channel_axis(data_format)] != 1:
+def pool_call(kind, geometry, x, y, attrs, near=None, **operands):
+    """The call of a library that pools x to y, or makes a gradient of that.  `geometry` is `windows_of` or
+    its like; `operands` go in and out, by the library's names for them."""
+    ksize, strides, padding, data_format = (attrs[name] for name in WINDOW)
+    channel = channel_axis(data_format)
+    if ksize[channel] != 1:
         raise Decline("a window over channels")
     sizes = (x.shape[0], *spatial(x.shape, data_format), None)
-    windows = windows_of(sizes, ksize, strides, padding, data_format)
-    if not fits(y.shape, data_format, sizes[0], windows, x.shape[channel_axis(data_format)]):
+    windows = geometry(sizes, ksize, strides, padding, data_format)
+    if not fits(y.shape, data_format, sizes[0], windows, x.shape[channel]):
         raise Decline("shapes that do not fit")
-    return {
-        "window": tuple(w.size for w in windows),
-        "strides": tuple(w.stride for w in windows),
-        "pads": tuple((w.before, w.after) for w in windows),
-    }
+    order = order_of(len(x.shape), data_format)
+    return LibraryCall(
+        kind,
+        **{name: view(operand, order) for name, operand in operands.items()},
+        window=tuple(w.size for w in windows),
+        strides=tuple(w.stride for w in windows),
+        pads=tuple((w.before, w.after) for w in windows),
+        **({} if near is None else {"near": near}),
+    )
 
 
 @avg_pool.library("onednn")
-def _(x, out, *, ksize, strides, padding, data_format):
-    order = order_of(4, data_format)
-    return LibraryCall(
-        "avg_pool",
-        src=view(x, order),
-        dst=view(out, order),
-        **library_options(x, out, ksize, strides, padding, data_format),
-    )
+def _(x, out, **attrs):
+    return pool_call("avg_pool", windows_of, x, out, attrs, src=x, dst=out)
 
 
 # (shape, options)
@@ -241,14 +243,8 @@ def _(node, ddx):
 
 
 @avg_pool_grad.library("onednn")
-def _(sizes, dy, out, *, ksize, strides, padding, data_format):
-    order = order_of(4, data_format)
-    return LibraryCall(
-        "avg_pool_data",
-        src=view(out, order),
-        dst=view(dy, order),
-        **library_options(out, dy, ksize, strides, padding, data_format),
-    )
+def _(sizes, dy, out, **attrs):
+    return pool_call("avg_pool_data", windows_of, out, dy, attrs, src=out, dst=dy)
 
 
 def pooled_like(shape, chosen):
@@ -297,14 +293,8 @@ def _(node, dy):
 
 
 @max_pool.library("onednn")
-def _(x, out, *, ksize, strides, padding, data_format):
-    order = order_of(4, data_format)
-    return LibraryCall(
-        "max_pool",
-        src=view(x, order),
-        dst=view(out, order),
-        **library_options(x, out, ksize, strides, padding, data_format),
-    )
+def _(x, out, **attrs):
+    return pool_call("max_pool", windows_of, x, out, attrs, src=x, dst=out)
 
 
 def distinct(rng, shape):
@@ -361,18 +351,11 @@ def _(node, ddx):
 
 
 @max_pool_grad.library("onednn")
-def _(x, y, dy, out, *, ksize, strides, padding, data_format):
-    order = order_of(4, data_format)
-    if y.shape != dy.shape or strides[channel_axis(data_format)] != 1:
+def _(x, y, dy, out, **attrs):
+    if y.shape != dy.shape or attrs["strides"][channel_axis(attrs["data_format"])] != 1:
         raise Decline("shapes that do not fit")
-    return LibraryCall(
-        "max_pool_data",
-        src=view(x, order),
-        diff_dst=view(dy, order),
-        diff_src=view(out, order),
-        dst=view(y, order),
-        **library_options(x, y, ksize, strides, padding, data_format),
-    )
+    operands = {"src": x, "diff_dst": dy, "diff_src": out, "dst": y}
+    return pool_call("max_pool_data", windows_of, x, y, attrs, **operands)
 
 
 def grad_samples(rng):

@@ -8,21 +8,19 @@ from headrace.core.dtypes import FLOATS, REALS, bfloat16, float16, float32
 from headrace.core.errors import require
 from headrace.ops.array import fill, reshape, source
 from headrace.ops.declaration.declare import op
-from headrace.ops.declaration.emit import Decline, LibraryCall, view
+from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, with_rank
 from headrace.ops.declaration.signature import Ints, String, Type
 from headrace.ops.nn.convolution.conv_geometry import last_sizes, sizes_shape
 from headrace.ops.nn.pools import pooling
-from headrace.ops.nn.pools.pool import distinct, refuse
+from headrace.ops.nn.pools.pool import distinct, pool_call, refuse
 from headrace.ops.nn.window import (
     channel_axis,
     channels_last,
-    fits,
     from_channels_last,
     layout,
-    order_of,
     padded,
     padded_zeros,
     places,
@@ -76,18 +74,6 @@ def windows_of(sizes, ksize, strides, padding, data_format):
     ]
 
 
-def library_options(x, y, ksize, strides, padding, data_format):
-    sizes = (x.shape[0], *spatial(x.shape, data_format), None)
-    windows = windows_of(sizes, ksize, strides, padding, data_format)
-    if not fits(y.shape, data_format, sizes[0], windows, x.shape[channel_axis(data_format)]):
-        raise Decline("shapes that do not fit")
-    return {
-        "window": tuple(w.size for w in windows),
-        "strides": tuple(w.stride for w in windows),
-        "pads": tuple((w.before, w.after) for w in windows),
-    }
-
-
 CASES = (
     ((2, 4, 3, 5, 2), {"ksize": [1, 2, 2, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": "SAME"}),
     ((1, 4, 4, 3, 2), {"ksize": [1, 3, 2, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": "VALID"}),
@@ -118,14 +104,8 @@ def _(node, dy):
 
 
 @avg_pool3d.library("onednn")
-def _(x, out, *, ksize, strides, padding, data_format):
-    order = order_of(5, data_format)
-    return LibraryCall(
-        "avg_pool",
-        src=view(x, order),
-        dst=view(out, order),
-        **library_options(x, out, ksize, strides, padding, data_format),
-    )
+def _(x, out, **attrs):
+    return pool_call("avg_pool", windows_of, x, out, attrs, src=x, dst=out)
 
 
 @avg_pool3d.samples
@@ -164,14 +144,8 @@ def _(node, ddx):
 
 
 @avg_pool3d_grad.library("onednn")
-def _(sizes, dy, out, *, ksize, strides, padding, data_format):
-    order = order_of(5, data_format)
-    return LibraryCall(
-        "avg_pool_data",
-        src=view(out, order),
-        dst=view(dy, order),
-        **library_options(out, dy, ksize, strides, padding, data_format),
-    )
+def _(sizes, dy, out, **attrs):
+    return pool_call("avg_pool_data", windows_of, out, dy, attrs, src=out, dst=dy)
 
 
 @avg_pool3d_grad.samples
@@ -197,14 +171,8 @@ def _(node, dy):
 
 
 @max_pool3d.library("onednn")
-def _(x, out, *, ksize, strides, padding, data_format):
-    order = order_of(5, data_format)
-    return LibraryCall(
-        "max_pool",
-        src=view(x, order),
-        dst=view(out, order),
-        **library_options(x, out, ksize, strides, padding, data_format),
-    )
+def _(x, out, **attrs):
+    return pool_call("max_pool", windows_of, x, out, attrs, src=x, dst=out)
 
 
 @max_pool3d.samples
@@ -242,19 +210,11 @@ def _(node, ddx):
 
 
 @max_pool3d_grad.library("own")
-def _(x, y, dy, out, *, ksize, strides, padding, data_format):
-    order = order_of(5, data_format)
+def _(x, y, dy, out, **attrs):
     if y.shape != dy.shape or x.dtype is not y.dtype:
         raise Decline("operands that do not fit")
-    return LibraryCall(
-        "near_max_data",
-        src=view(x, order),
-        dst=view(y, order),
-        diff_dst=view(dy, order),
-        diff_src=view(out, order),
-        near=NEAR,
-        **library_options(x, y, ksize, strides, padding, data_format),
-    )
+    operands = {"src": x, "dst": y, "diff_dst": dy, "diff_src": out}
+    return pool_call("near_max_data", windows_of, x, y, attrs, near=NEAR, **operands)
 
 
 def grad_samples(rng):

@@ -32,19 +32,22 @@ def options(node):
     return {name: node.attrs[name] for name in V2}
 
 
-def max_pool_v2_shape(input, ksize, strides, *, padding, data_format):
+def with_window(ksize, strides, attrs):
+    """The attributes of MaxPool."""
+    return {"ksize": ksize.tolist(), "strides": strides.tolist(), **{name: attrs[name] for name in V2}}
+
+
+def max_pool_v2_shape(input, ksize, strides, **attrs):
     for values in (ksize, strides):
         with_size(with_rank(values, 1).dim(0), 4)
     sizes, steps = ksize.value, strides.value
     if sizes is None or steps is None:
         return UNKNOWN
-    return max_pool_shape(
-        input, ksize=sizes.tolist(), strides=steps.tolist(), padding=padding, data_format=data_format
-    )
+    return max_pool_shape(input, **with_window(sizes, steps, attrs))
 
 
-def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
-    out = max_pool_v2_shape(orig_input, ksize, strides, padding=padding, data_format=data_format)
+def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, **attrs):
+    out = max_pool_v2_shape(orig_input, ksize, strides, **attrs)
     merge(orig_input, grad)
     return merge(orig_output, out)
 
@@ -55,11 +58,9 @@ def grad_grad_v2_shape(orig_input, orig_output, grad, ksize, strides, *, padding
     shape=max_pool_v2_shape,
     attrs={"T": Type(MAX_TYPES, default=float32)} | V2 | MAX_FORMATS,
 )
-def max_pool_v2(input, ksize, strides, *, padding, data_format):
+def max_pool_v2(input, ksize, strides, **attrs):
     """MaxPool with its window as an input."""
-    return max_pool.reference(
-        input, ksize=ksize.tolist(), strides=strides.tolist(), padding=padding, data_format=data_format
-    )
+    return max_pool.reference(input, **with_window(ksize, strides, attrs))
 
 
 @max_pool_v2.gradient
@@ -88,17 +89,10 @@ def _(rng):
     shape=like_input,
     attrs=V2 | {"T": Type(REALS, default=float32)},
 )
-def max_pool_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
+def max_pool_grad_v2(orig_input, orig_output, grad, ksize, strides, **attrs):
     """MaxPoolGrad with its window as an input."""
-    return max_pool_grad.reference(
-        orig_input,
-        orig_output,
-        grad,
-        ksize=ksize.tolist(),
-        strides=strides.tolist(),
-        padding=padding,
-        data_format=data_format,
-    )
+    given = with_window(ksize, strides, attrs)
+    return max_pool_grad.reference(orig_input, orig_output, grad, **given)
 
 
 @max_pool_grad_v2.gradient
@@ -121,17 +115,10 @@ def _(rng):
     shape=grad_grad_v2_shape,
     attrs=V2 | {"T": REALS},
 )
-def max_pool_grad_grad_v2(orig_input, orig_output, grad, ksize, strides, *, padding, data_format):
+def max_pool_grad_grad_v2(orig_input, orig_output, grad, ksize, strides, **attrs):
     """MaxPoolGradGrad with its window as an input."""
-    return max_pool_grad_grad.reference(
-        orig_input,
-        orig_output,
-        grad,
-        ksize=ksize.tolist(),
-        strides=strides.tolist(),
-        padding=padding,
-        data_format=data_format,
-    )
+    given = with_window(ksize, strides, attrs)
+    return max_pool_grad_grad.reference(orig_input, orig_output, grad, **given)
 
 
 @max_pool_grad_grad_v2.gradient

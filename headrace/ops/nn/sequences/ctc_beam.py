@@ -74,9 +74,7 @@ class Beam:
         for b in branches:
             self._stay(b, log_y, inputs[-1], shift)
             self.leaves.push(b)
-        for b in branches:
-            if self._is_candidate(b.old_total):
-                self._grow(b, log_y[:-1])
+        self._grow(branches, log_y[:-1])
 
     def _stay(self, b: Entry, log_y: Any, blank: Any, shift: Any) -> None:
         """The same sequence one time later."""
@@ -89,34 +87,40 @@ class Beam:
         b.blank = float(self.dtype(b.old_total) + blank - shift)
         b.total = self._together(b.blank, b.path)
 
-    def _grow(self, b: Entry, log_y: Any) -> None:
+    def _grow(self, branches: list[Entry], log_y: Any) -> None:
         """Sequences of one more label that are better than the least of the beam."""
-        totals = log_y + self.dtype(b.old_total)
-        if b.label >= 0:  # its own label again: only across a blank
-            totals[b.label] = log_y[b.label] + self.dtype(b.old_blank)
-        least = self.leaves.least().total if self.leaves.is_full else NEVER
-        chosen = {*np.flatnonzero(totals > least).tolist(), *b.children}
-        for label in sorted(chosen):
+        totals = np.array([b.old_total for b in branches], self.dtype)[:, None] + log_y
+        for row, b in enumerate(branches):
+            if b.label >= 0:  # its own label again: only across a blank
+                totals[row, b.label] = log_y[b.label] + self.dtype(b.old_blank)
+        for b, row in zip(branches, totals.tolist()):
+            if self._is_better(b.old_total):
+                least = self._least()
+                self._grow_one(b, {label for label, total in enumerate(row) if total > least}, row)
+
+    def _grow_one(self, b: Entry, labels: set[int], totals: list[float]) -> None:
+        for label in sorted({*labels, *b.children}):
             child = b.children.get(label)
             if child is not None and child.total != NEVER:
                 continue
-            total = float(totals[label])
-            if not self._is_candidate(total):
-                if child is not None:
-                    child.forget()
+            total = totals[label]
+            if not self._is_better(total):
+                if child is not None:  # it left the beam in this step, and grows no more
                     child.old_total = child.old_blank = NEVER
                 continue
             if child is None:
                 child = b.children[label] = Entry(b, label)
-            child.blank, child.path, child.total = NEVER, total, total
+            child.path = child.total = total
             if self.leaves.is_full:
                 self.leaves.least().forget()
             self.leaves.push(child)
 
-    def _is_candidate(self, total: float) -> bool:
-        if not total > NEVER:
-            return False
-        return not self.leaves.is_full or total > self.leaves.least().total
+    def _is_better(self, total: float) -> bool:
+        """Than what must go from a full beam."""
+        return total > NEVER and total > self._least()
+
+    def _least(self) -> float:
+        return float(self.leaves.least().total) if self.leaves.is_full else NEVER
 
     def _together(self, x: float, y: float) -> float:
         """log(e^x + e^y)"""

@@ -59,8 +59,8 @@ class TopN:
             self._sift(0, len(self.elements), last)
 
     def in_order(self) -> list[Any]:
-        """Best first."""
-        if not self.is_heap:
+        """Best first.  Where nothing is equal, there is but one order."""
+        if not self.is_heap or len({*map(self.score, self.elements)}) == len(self.elements):
             return sorted(self.elements, key=self.score, reverse=True)
         for end in reversed(range(1, len(self.elements))):
             least, last = self.elements[0], self.elements[end]

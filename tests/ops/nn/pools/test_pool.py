@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headrace as tf
-from tests.ops.answers import mode
+from tests.ops.calls.answers import mode
 
 pytestmark = pytest.mark.native
 FORMATS = [(tf.nn.max_pool, 2, "NHWC"), (tf.nn.max_pool, 2, "NCHW"), (tf.nn.max_pool3d, 3, "NDHWC")]

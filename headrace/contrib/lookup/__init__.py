@@ -1,0 +1,1 @@
+"""tf.contrib.lookup: what it has of its own."""

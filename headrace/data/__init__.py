@@ -1,0 +1,1 @@
+"""tf.data: what a program builds input pipelines with.  The ops are in ops/data."""

@@ -1,0 +1,1 @@
+"""The forms of elements: nests, descriptions, functions of them, options."""

@@ -1,0 +1,1 @@
+"""What guards a task: where it listens, who may call it, what graphs of others may do, and how much."""

@@ -1,0 +1,1 @@
+"""What pipelines are made of: descriptions, iterators, their threads, functions and surroundings."""

@@ -1,0 +1,1 @@
+"""Tables: keys and the values that belong to them."""

@@ -1,0 +1,1 @@
+"""Hooks: what a monitored session calls before and after every step."""

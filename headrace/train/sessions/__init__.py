@@ -1,0 +1,1 @@
+"""Sessions that initialise, restore, call hooks and recover; the loops around them."""

@@ -1,0 +1,70 @@
+"""Graphs with pipelines go to TensorFlow and come from there, and give the same elements."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests import timing
+
+PROGRAM = """
+import json, sys
+if sys.argv[1] == "tensorflow":
+    import tensorflow.compat.v1 as tf
+    tf.disable_v2_behavior()
+else:
+    import headrace as tf
+path = sys.argv[3]
+if sys.argv[2] == "write":
+    data = tf.data.Dataset
+    first = data.range(10).shuffle(4, seed=3).map(lambda x: (x * 2, tf.cast(x, tf.float32)))
+    first = first.filter(lambda a, b: a < 14).batch(3).prefetch(1)
+    second = data.from_tensor_slices([3, 1, 2]).flat_map(lambda x: data.range(tf.cast(x, tf.int64)))
+    second = second.interleave(lambda x: data.range(x + 1), 2, 1).padded_batch(4, [], drop_remainder=True)
+    once = tf.data.make_one_shot_iterator(first).get_next()
+    iterator = tf.data.make_initializable_iterator(second)
+    names = [once[0].name, once[1].name, iterator.get_next().name, iterator.initializer.name]
+    tf.train.write_graph(tf.get_default_graph().as_graph_def(), path, "graph.pb", as_text=False)
+    json.dump(names, open(path + "/names", "w"))
+else:
+    names = json.load(open(path + "/names"))
+    graph = tf.GraphDef()
+    graph.ParseFromString(open(path + "/graph.pb", "rb").read())
+    tf.import_graph_def(graph, name="")
+found = []
+with tf.Session() as session:
+    session.run(names[3])
+    for fetches in (names[:2], names[2:3]):
+        while True:
+            try:
+                found.append([value.tolist() for value in session.run(fetches)])
+            except tf.errors.OutOfRangeError:
+                break
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_both_ways(tmp_path):
+    python = os.environ.get("HEADRACE_TF_PYTHON")
+    if not python:
+        pytest.skip("HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow")
+    interpreters = {"tensorflow": python, "headrace": sys.executable}
+
+    def run(which, what, folder):
+        command = [interpreters[which], "-c", PROGRAM, which, what, str(folder)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=5 * timing.PATIENCE
+        )
+        return json.loads(done.stdout.splitlines()[-1])
+
+    for writer, reader in (("headrace", "tensorflow"), ("tensorflow", "headrace")):
+        folder = tmp_path / writer
+        folder.mkdir()
+        written = run(writer, "write", folder)
+        assert run(reader, "read", folder) == written
