@@ -48,15 +48,8 @@ class Long:
         self.step = w.assign(value * 0.0 + tf.eye(SIDE) * 0.5 * self.count).op
         self.small = tf.reduce_sum(w.read_value())
         sess.run(w.initializer)
-        for seconds in (
-            2,
-            4,
-            8,
-            16,
-            32,
-            64,
-            128,
-        ):  # a deadline ends compilation too, however long that takes here
+        # A deadline ends compilation too, however long that takes here.
+        for seconds in (2, 4, 8, 16, 32, 64, 128):
             with suppress(tf.errors.DeadlineExceededError):
                 self.run(timeout_in_ms=1000 * seconds)
             if self.is_compiled:
