@@ -10,19 +10,16 @@ import numpy as np
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.ops.data.pipeline.dataset import (
     INFINITE,
-    OF_ELEMENTS,
     UNKNOWN_COUNT,
     Dataset,
     Element,
-    Iterator,
     NoBlocks,
     Place,
+    Resized,
     Unary,
     UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
 )
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.stacking import stacked
 
 
@@ -39,14 +36,11 @@ class Batch(Unary):
         super().__init__(source, types, shapes)
         self.size, self.drops = size, drops
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return BatchIterator(self, running, path)
-
     def cardinality(self) -> int:
         return batches(self.source.cardinality(), self.size, self.drops)
 
 
-class BatchIterator(UnaryIterator):
+class BatchIterator(UnaryIterator, over=Batch):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.is_done = False
@@ -132,21 +126,14 @@ def batch_dataset_v2(input_dataset, batch_size, drop_remainder, *, output_types,
 
 
 # -- the reverse -----------------------------------------------------------------------------------
-class Unbatch(Unary):
+class Unbatch(Resized):
     kind = "Unbatch"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return UnbatchIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class UnbatchIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.batch: Element | None = None
-        self.at = self.count = 0
+class UnbatchIterator(UnaryIterator, over=Unbatch):
+    PLACE = ("batch", "at", "count")
+    batch: Element | None = None
+    at = count = 0
 
     def next(self) -> Element | None:
         while self.at >= self.count:
@@ -170,13 +157,6 @@ class UnbatchIterator(UnaryIterator):
                     f"Component 0 had size {length} but component {i} had size, {len(component)}.",
                 )  # fmt: skip
         return length
-
-    def save(self) -> Place:
-        return {"source": self.source.save(), "batch": self.batch, "at": self.at, "count": self.count}
-
-    def restore(self, place: Place) -> None:
-        self.source.restore(place["source"])
-        self.batch, self.at, self.count = place["batch"], place["at"], place["count"]
 
 
 @dataset_op("UnbatchDataset", "input_dataset: variant -> handle: variant", also="ExperimentalUnbatchDataset")

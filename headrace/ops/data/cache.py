@@ -11,18 +11,8 @@ from headrace.core.errors import AlreadyExistsError, InvalidArgumentError
 from headrace.formats import files
 from headrace.formats.checkpoints import bundle
 from headrace.formats.checkpoints.bundle_writer import BundleWriter
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    Unary,
-    UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place, Unary, UnaryIterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.declaration.traits import STATEFUL
 
 _MOST = 10_000_000  # elements in files

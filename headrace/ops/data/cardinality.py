@@ -7,7 +7,7 @@ import numpy as np
 from headrace.core.errors import require
 from headrace.formats.records.tfrecord import RecordWriter
 from headrace.ops.data.file_contents import compression_of
-from headrace.ops.data.pipeline.dataset import dataset_in, scalar_of
+from headrace.ops.data.pipeline.declaring import dataset_in, scalar_of
 from headrace.ops.data.scan import consumed
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.shape_rules import none, scalar

@@ -11,18 +11,14 @@ from headrace.core.errors import InvalidArgumentError, OpError, OutOfRangeError,
 from headrace.ops.data.pipeline.captured import Captured
 from headrace.ops.data.pipeline.dataset import (
     INFINITE,
-    OF_ELEMENTS,
-    UNKNOWN_COUNT,
     Dataset,
     Element,
-    Iterator,
     Place,
+    Resized,
     Unary,
     UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
 )
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.random_words import Words
 from headrace.ops.data.sources import seeds_of
 from headrace.ops.declaration.declare import op
@@ -39,9 +35,6 @@ class Take(Unary):
         self.count = count
         self.kind = "FiniteTake" if count else "EmptyTake"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return TakeIterator(self, running, path)
-
     def cardinality(self) -> int:
         have = self.source.cardinality()
         if self.count < 0:
@@ -49,10 +42,9 @@ class Take(Unary):
         return self.count if have == INFINITE else have if have < 0 else min(have, self.count)
 
 
-class TakeIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.at = 0
+class TakeIterator(UnaryIterator, over=Take):
+    PLACE = ("at",)
+    at = 0
 
     def next(self) -> Element | None:
         count = self.dataset.count
@@ -60,13 +52,6 @@ class TakeIterator(UnaryIterator):
             return None
         self.at += 1
         return self.source.next()
-
-    def save(self) -> Place:
-        return {"at": self.at, **super().save()}
-
-    def restore(self, place: Place) -> None:
-        self.at = place["at"]
-        super().restore(place)
 
 
 @dataset_op("TakeDataset", "input_dataset: variant, count: int64 -> handle: variant")
@@ -81,9 +66,6 @@ class Skip(Unary):
         self.count = count
         self.kind = "EmptySkip" if count < 0 else "FiniteSkip"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return SkipIterator(self, running, path)
-
     def cardinality(self) -> int:
         have = self.source.cardinality()
         if self.count < 0:
@@ -91,10 +73,9 @@ class Skip(Unary):
         return have if have < 0 else max(0, have - self.count)
 
 
-class SkipIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.at = 0
+class SkipIterator(UnaryIterator, over=Skip):
+    PLACE = ("at",)
+    at = 0
 
     def next(self) -> Element | None:
         count = self.dataset.count
@@ -106,13 +87,6 @@ class SkipIterator(UnaryIterator):
                 return None
             self.at += 1
         return self.source.next()
-
-    def save(self) -> Place:
-        return {"at": self.at, **super().save()}
-
-    def restore(self, place: Place) -> None:
-        self.at = place["at"]
-        super().restore(place)
 
 
 @dataset_op("SkipDataset", "input_dataset: variant, count: int64 -> handle: variant")
@@ -128,18 +102,14 @@ class Shard(Unary):
         super().__init__(source)
         self.shards, self.index, self.fills = shards, index, fills
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ShardIterator(self, running, path)
-
     def cardinality(self) -> int:
         have = self.source.cardinality()
         return have if have < 0 else have // self.shards + (self.index < have % self.shards)
 
 
-class ShardIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.at = 0
+class ShardIterator(UnaryIterator, over=Shard):
+    PLACE = ("at",)
+    at = 0
 
     def next(self) -> Element | None:
         shards, index = self.dataset.shards, self.dataset.index
@@ -170,13 +140,6 @@ class ShardIterator(UnaryIterator):
                 )
             self.at += 1
 
-    def save(self) -> Place:
-        return {"at": self.at, **super().save()}
-
-    def restore(self, place: Place) -> None:
-        self.at = place["at"]
-        super().restore(place)
-
 
 @dataset_op(
     "ShardDataset",
@@ -195,7 +158,7 @@ def shard_dataset(input_dataset, num_shards, index, *, require_non_empty, output
 _CHOSEN: dict[str, Any] = {"predicate": Function(), "Targuments": Types(min=0), **OF_ELEMENTS}
 
 
-class Filter(Unary):
+class Filter(Resized):
     kind = "Filter"
 
     def __init__(self, source: Dataset, predicate: Captured) -> None:
@@ -203,14 +166,8 @@ class Filter(Unary):
         self.predicate = predicate
         self.waits |= predicate.waits
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return FilterIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class FilterIterator(UnaryIterator):
+class FilterIterator(UnaryIterator, over=Filter):
     def next(self) -> Element | None:
         while True:
             self.running.check()
@@ -230,14 +187,10 @@ def filter_dataset(ctx, input_dataset, other_arguments, *, predicate, output_typ
 class TakeWhile(Filter):
     kind = "TakeWhile"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return TakeWhileIterator(self, running, path)
 
-
-class TakeWhileIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.is_done = False
+class TakeWhileIterator(UnaryIterator, over=TakeWhile):
+    PLACE = ("is_done",)
+    is_done = False
 
     def next(self) -> Element | None:
         element = None if self.is_done else self.source.next()
@@ -247,13 +200,6 @@ class TakeWhileIterator(UnaryIterator):
             return element
         self.is_done = True
         return None
-
-    def save(self) -> Place:
-        return {"done": self.is_done, **super().save()}
-
-    def restore(self, place: Place) -> None:
-        self.is_done = place["done"]
-        super().restore(place)
 
 
 @dataset_op(
@@ -267,17 +213,11 @@ def take_while_dataset(ctx, input_dataset, other_arguments, *, predicate, output
     return TakeWhile(dataset_in(input_dataset), Captured(ctx, predicate, other_arguments))
 
 
-class FilterByLast(Unary):
+class FilterByLast(Resized):
     kind = "FilterByLastComponent"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return FilterByLastIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class FilterByLastIterator(UnaryIterator):
+class FilterByLastIterator(UnaryIterator, over=FilterByLast):
     def next(self) -> Element | None:
         while True:
             self.running.check()
@@ -302,21 +242,15 @@ def filter_by_last_component_dataset(ctx, input_dataset, *, output_types, output
 
 
 # -- by chance, and by what went before ------------------------------------------------------------
-class Sampling(Unary):
+class Sampling(Resized):
     kind = "Sampling"
 
     def __init__(self, source: Dataset, rate: float, seeds: tuple[int, int]) -> None:
         super().__init__(source)
         self.rate, self.seeds = rate, seeds
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return SamplingIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class SamplingIterator(UnaryIterator):
+class SamplingIterator(UnaryIterator, over=Sampling):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.words = Words(dataset.seeds)
@@ -345,17 +279,11 @@ def sampling_dataset(input_dataset, rate, seed, seed2, *, output_types, output_s
     return Sampling(dataset_in(input_dataset), scalar_of(rate, "rate"), seeds_of(seed, seed2))
 
 
-class Unique(Unary):
+class Unique(Resized):
     kind = "Unique"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return UniqueIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class UniqueIterator(UnaryIterator):
+class UniqueIterator(UnaryIterator, over=Unique):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.seen: set[Any] = set()
@@ -391,17 +319,11 @@ def unique_dataset(input_dataset, *, output_types, output_shapes):
     return Unique(dataset_in(input_dataset))
 
 
-class IgnoreErrors(Unary):
+class IgnoreErrors(Resized):
     kind = "IgnoreErrors"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return IgnoreErrorsIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class IgnoreErrorsIterator(UnaryIterator):
+class IgnoreErrorsIterator(UnaryIterator, over=IgnoreErrors):
     def next(self) -> Element | None:
         while True:
             self.running.check()

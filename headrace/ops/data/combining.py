@@ -6,17 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.errors import InvalidArgumentError, require
-from headrace.ops.data.pipeline.dataset import (
-    INFINITE,
-    OF_ELEMENTS,
-    UNKNOWN_COUNT,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    dataset_in,
-    dataset_op,
-)
+from headrace.ops.data.pipeline.dataset import INFINITE, UNKNOWN_COUNT, Dataset, Element, Iterator, Place
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op
 from headrace.ops.declaration.signature import Int
 
 
@@ -30,9 +21,10 @@ class SeveralIterator(Iterator):
         self.sources = [x.iterator(running, f"{path}[{i}]") for i, x in enumerate(dataset.inputs)]
 
     def save(self) -> Place:
-        return {"sources": [x.save() for x in self.sources]}
+        return {**self.fields(), "sources": [x.save() for x in self.sources]}
 
     def restore(self, place: Place) -> None:
+        self.set_fields(place)
         for source, saved in zip(self.sources, place["sources"]):
             source.restore(saved)
 
@@ -45,9 +37,6 @@ class SeveralIterator(Iterator):
 class Zip(Several):
     kind = "Zip"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ZipIterator(self, running, path)
-
     def cardinality(self) -> int:
         counts = [x.cardinality() for x in self.inputs]
         if UNKNOWN_COUNT in counts:
@@ -56,10 +45,9 @@ class Zip(Several):
         return min(finite) if finite else INFINITE
 
 
-class ZipIterator(SeveralIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.is_done = False
+class ZipIterator(SeveralIterator, over=Zip):
+    PLACE = ("is_done",)
+    is_done = False
 
     def next(self) -> Element | None:
         if self.is_done:
@@ -82,13 +70,6 @@ class ZipIterator(SeveralIterator):
             raise failure
         return found
 
-    def save(self) -> Place:
-        return {"done": self.is_done, **super().save()}
-
-    def restore(self, place: Place) -> None:
-        self.is_done = place["done"]
-        super().restore(place)
-
 
 @dataset_op(
     "ZipDataset", "input_datasets: N*variant -> handle: variant", attrs={**OF_ELEMENTS, "N": Int(min=1)}
@@ -102,9 +83,6 @@ def zip_dataset(input_datasets, *, output_types, output_shapes):
 class Concatenate(Dataset):
     kind = "Concatenate"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ConcatenateIterator(self, running, path)
-
     def cardinality(self) -> int:
         first, second = (x.cardinality() for x in self.inputs)
         if INFINITE in (first, second):
@@ -112,7 +90,7 @@ class Concatenate(Dataset):
         return UNKNOWN_COUNT if UNKNOWN_COUNT in (first, second) else first + second
 
 
-class ConcatenateIterator(Iterator):
+class ConcatenateIterator(Iterator, over=Concatenate):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.at = 0
@@ -160,11 +138,8 @@ def concatenate_dataset(input_dataset, another_dataset, *, output_types, output_
 class DirectedInterleave(Several):
     kind = "DirectedInterleave"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return DirectedIterator(self, running, path)
 
-
-class DirectedIterator(SeveralIterator):
+class DirectedIterator(SeveralIterator, over=DirectedInterleave):
     """The first source says from which of the others the next element comes; one that has ended is passed
     over."""
 

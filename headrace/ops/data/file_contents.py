@@ -14,7 +14,8 @@ from headrace.core.shapes import SCALAR
 from headrace.formats import files
 from headrace.formats.records.compression import ByteSource, Compression
 from headrace.formats.records.tfrecord import RecordReader
-from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place, boxed, dataset_op, scalar_of
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place
+from headrace.ops.data.pipeline.declaring import boxed, dataset_op, scalar_of
 from headrace.ops.declaration.text import shown
 from headrace.ops.declaration.traits import STATEFUL
 
@@ -115,11 +116,8 @@ class Lines:
 class TextLines(Files):
     kind = "TextLine"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return LinesIterator(self, running, path)
 
-
-class LinesIterator(FilesIterator):
+class LinesIterator(FilesIterator, over=TextLines):
     def open(self, name: bytes, offset: int) -> Lines:
         return Lines(name, self.dataset.compression, offset)
 
@@ -145,11 +143,8 @@ def text_line_dataset(ctx, filenames, compression_type, buffer_size):
 class Records(Files):
     kind = "TFRecord"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return RecordsIterator(self, running, path)
 
-
-class RecordsIterator(FilesIterator):
+class RecordsIterator(FilesIterator, over=Records):
     def open(self, name: bytes, offset: int) -> RecordReader:
         return RecordReader(name, self.dataset.compression, offset)
 
@@ -182,9 +177,6 @@ class FixedLength(Files):
     ) -> None:
         super().__init__(names, compression)
         self.header, self.record, self.footer = header, record, footer
-
-    def make(self, running: Any, path: str) -> Iterator:
-        return FixedLengthIterator(self, running, path)
 
 
 class Pieces:
@@ -230,7 +222,7 @@ class Pieces:
         self._source.close()
 
 
-class FixedLengthIterator(FilesIterator):
+class FixedLengthIterator(FilesIterator, over=FixedLength):
     def open(self, name: bytes, offset: int) -> Pieces:
         return Pieces(self.dataset, name, offset)
 
@@ -286,11 +278,8 @@ class Matching(Dataset):
         super().__init__((string,), (SCALAR,))
         self.patterns = list(patterns)
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return MatchingIterator(self, running, path)
 
-
-class MatchingIterator(Iterator):
+class MatchingIterator(Iterator, over=Matching):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.found: list[bytes] = []

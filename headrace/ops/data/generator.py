@@ -6,7 +6,8 @@ from typing import Any
 
 from headrace.core.errors import OpError, OutOfRangeError
 from headrace.ops.data.pipeline.captured import Captured
-from headrace.ops.data.pipeline.dataset import OF_ELEMENTS, Dataset, Element, Iterator, dataset_op
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_op
 from headrace.ops.data.pipeline.workers import WORKERS
 from headrace.ops.declaration.signature import Function, Types
 from headrace.ops.declaration.traits import STATEFUL
@@ -20,11 +21,8 @@ class Generator(Dataset):
         self.start, self.step, self.finish = start, step, finish
         self.waits = start.waits or step.waits
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return GeneratorIterator(self, running, path)
 
-
-class GeneratorIterator(Iterator):
+class GeneratorIterator(Iterator, over=Generator):
     """`state`: what the first function gave; None before that, and when the last one has been called."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:

@@ -9,19 +9,8 @@ import numpy as np
 from headrace.core.errors import require
 from headrace.ops.data.interleave import iterator_of
 from headrace.ops.data.pipeline.captured import Captured
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    UNKNOWN_COUNT,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    Unary,
-    UnaryIterator,
-    boxed,
-    dataset_in,
-    dataset_op,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place, Resized, UnaryIterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, boxed, dataset_in, dataset_op
 from headrace.ops.data.pipeline.elements import Elements
 from headrace.ops.declaration.signature import Function, Types
 from headrace.ops.declaration.traits import STATEFUL
@@ -29,7 +18,7 @@ from headrace.ops.declaration.traits import STATEFUL
 _KEY = "`key_func` must return a scalar int64."
 
 
-class Grouped(Unary):
+class Grouped(Resized):
     """What both have: functions, the first of which gives the key."""
 
     def __init__(self, source: Dataset, types: Any, shapes: Any, *functions: Captured) -> None:
@@ -37,20 +26,14 @@ class Grouped(Unary):
         self.key, *self.functions = functions
         self.waits |= any(f.waits for f in functions)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
 
 class GroupByWindow(Grouped):
     """`functions`: reduce, size of the window."""
 
     kind = "GroupByWindow"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return WindowsIterator(self, running, path)
 
-
-class WindowsIterator(UnaryIterator):
+class WindowsIterator(UnaryIterator, over=GroupByWindow):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.groups: dict[int, list[Element]] = {}
@@ -168,11 +151,8 @@ class GroupByReducer(Grouped):
 
     kind = "GroupByReducer"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ReducedIterator(self, running, path)
 
-
-class ReducedIterator(UnaryIterator):
+class ReducedIterator(UnaryIterator, over=GroupByReducer):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.states: dict[int, Element] = {}

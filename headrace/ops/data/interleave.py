@@ -10,19 +10,8 @@ import numpy as np
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.ops.data.pipeline.buffered import Buffered
 from headrace.ops.data.pipeline.captured import Captured
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    UNKNOWN_COUNT,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    Unary,
-    UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place, Resized, UnaryIterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.tuning import AUTOTUNE
 from headrace.ops.declaration.signature import Function, Types
 
@@ -37,7 +26,7 @@ def iterator_of(function: Captured, running: Any, path: str, number: int, elemen
     return dataset_in(results[0]).iterator(running, f"{path}[{number}]")
 
 
-class FlatMap(Unary):
+class FlatMap(Resized):
     kind = "FlatMap"
 
     def __init__(self, source: Dataset, types: Any, shapes: Any, function: Captured) -> None:
@@ -45,14 +34,8 @@ class FlatMap(Unary):
         self.function = function
         self.waits |= function.waits
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return FlatMapIterator(self, running, path)
 
-    def cardinality(self) -> int:
-        return UNKNOWN_COUNT
-
-
-class FlatMapIterator(UnaryIterator):
+class FlatMapIterator(UnaryIterator, over=FlatMap):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.count, self.is_done = 0, False
@@ -145,11 +128,8 @@ class Interleave(FlatMap):
         if calls is not None:
             self.kind = "ParallelInterleave"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return InterleaveIterator(self, running, path)
 
-
-class InterleaveIterator(UnaryIterator):
+class InterleaveIterator(UnaryIterator, over=Interleave):
     """`slots` are the open iterators; each gives `block` elements, then it is the next one's turn."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from headrace.core.dtypes import DType
 from headrace.core.errors import FailedPreconditionError, OpError
 from headrace.core.shapes import Shape
-from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place, check_types
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place
+from headrace.ops.data.pipeline.declaring import check_types
 from headrace.ops.data.pipeline.later import answered
 from headrace.ops.data.pipeline.running import GLANCE, Running
 from headrace.ops.data.pipeline.workers import here

@@ -13,7 +13,7 @@ from headrace.core.shapes import SCALAR
 from headrace.formats import proto
 from headrace.ops.control.optional import Optional
 from headrace.ops.data.iterator_resource import IteratorResource
-from headrace.ops.data.pipeline.dataset import OF_ELEMENTS, boxed, check_types, dataset_in
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, boxed, check_types, dataset_in
 from headrace.ops.data.pipeline.place_codec import from_message, to_message
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Handle

@@ -10,19 +10,15 @@ from typing import Any
 from headrace.core.errors import InvalidArgumentError, OpError, OutOfRangeError, require
 from headrace.ops.data.pipeline.captured import Captured
 from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
     UNKNOWN_COUNT,
     Dataset,
     Element,
-    Iterator,
     NoBlocks,
     Place,
     Unary,
     UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
 )
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.errors_kept import kept_error, restored_error
 from headrace.ops.data.pipeline.tuning import AUTOTUNE, Parallelism
 from headrace.ops.data.pipeline.workers import WORKERS, Task
@@ -36,9 +32,6 @@ class Map(Unary):
         super().__init__(source, types, shapes)
         self.function, self.preserves = function, preserves
         self.waits |= function.waits
-
-    def make(self, running: Any, path: str) -> Iterator:
-        return MapIterator(self, running, path)
 
     def cardinality(self) -> int:
         return self.source.cardinality() if self.preserves else UNKNOWN_COUNT
@@ -71,7 +64,7 @@ def mapped_block(iterator: Any, most: int) -> Element | None:
     return results
 
 
-class MapIterator(UnaryIterator):
+class MapIterator(UnaryIterator, over=Map):
     """`left`: elements of a block for which the function has to be called one by one."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
@@ -138,9 +131,6 @@ class ParallelMap(Map):
         super().__init__(source, types, shapes, function, preserves)
         self.calls, self.sloppy = calls, sloppy
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ParallelMapIterator(self, running, path)
-
 
 class Call:
     """One call of the function: the task that makes it, and what came of it."""
@@ -155,7 +145,7 @@ class Call:
         self.error: BaseException | None = None
 
 
-class ParallelMapIterator(UnaryIterator):
+class ParallelMapIterator(UnaryIterator, over=ParallelMap):
     """Calls are begun in the order of the elements, and answered in that order unless it is sloppy."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:

@@ -8,7 +8,8 @@ from headrace.core.errors import require
 from headrace.ops.data.batch import Batch, BatchIterator, batches, size_of
 from headrace.ops.data.map import ParallelMap
 from headrace.ops.data.pipeline.captured import Captured
-from headrace.ops.data.pipeline.dataset import OF_ELEMENTS, Iterator, dataset_in, dataset_op, scalar_of
+from headrace.ops.data.pipeline.dataset import Iterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.tuning import AUTOTUNE
 from headrace.ops.declaration.signature import Function, Types
 

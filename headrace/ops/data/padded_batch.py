@@ -10,15 +10,8 @@ import numpy as np
 from headrace.core.dtypes import int64 as INT64
 from headrace.core.errors import DataLossError, InvalidArgumentError, require
 from headrace.ops.data.batch import Batch, BatchIterator, batches, size_of
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    Dataset,
-    Element,
-    Iterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.declaration.signature import Int, Shapes, Types
 from headrace.ops.declaration.text import strings
 from headrace.ops.declaration.variant import TensorVariant
@@ -40,11 +33,8 @@ class PaddedBatch(Batch):
         super().__init__(source, types, shapes, size, drops)
         self.padded, self.values = padded, values
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return PaddedIterator(self, running, path)
 
-
-class PaddedIterator(BatchIterator):
+class PaddedIterator(BatchIterator, over=PaddedBatch):
     def next(self) -> Element | None:
         found = self.gathered()
         if found is None:
@@ -138,14 +128,11 @@ class SparseBatch(Batch):
         super().__init__(source, types, shapes, size, False)
         self.row = row
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return SparseBatchIterator(self, running, path)
-
     def cardinality(self) -> int:
         return batches(self.source.cardinality(), self.size, False)
 
 
-class SparseBatchIterator(BatchIterator):
+class SparseBatchIterator(BatchIterator, over=SparseBatch):
     def next(self) -> Element | None:
         found = self.gathered()
         if found is None:

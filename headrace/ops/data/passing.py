@@ -10,18 +10,8 @@ import numpy as np
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import SCALAR
 from headrace.ops.data.optimizing import optimized
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    Dataset,
-    Element,
-    Iterator,
-    Unary,
-    UnaryIterator,
-    boxed,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Unary, UnaryIterator
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, boxed, dataset_in, dataset_op, scalar_of
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.signature import Strings
 from headrace.ops.declaration.traits import HOST
@@ -111,11 +101,8 @@ def non_serializable_dataset(input_dataset, *, output_types, output_shapes):
 class NonSerializable(Unary):
     kind = "NonSerializable"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return NonSerializableIterator(self, running, path)
 
-
-class NonSerializableIterator(PassingIterator):
+class NonSerializableIterator(PassingIterator, over=NonSerializable):
     def save(self) -> Any:
         raise InvalidArgumentError(None, None, "the position in a NonSerializableDataset can not be saved")
 
@@ -152,11 +139,8 @@ class Sleep(Unary):
         super().__init__(source)
         self.seconds, self.waits = seconds, True
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return SleepIterator(self, running, path)
 
-
-class SleepIterator(UnaryIterator):
+class SleepIterator(UnaryIterator, over=Sleep):
     def next(self) -> Element | None:
         until = time.monotonic() + self.dataset.seconds
         while (left := until - time.monotonic()) > 0:

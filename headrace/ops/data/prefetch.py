@@ -6,15 +6,8 @@ from typing import Any
 
 from headrace.core.errors import require
 from headrace.ops.data.pipeline.buffered import Buffered
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    Dataset,
-    Iterator,
-    Unary,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Iterator, Unary
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.tuning import AUTOTUNE
 
 

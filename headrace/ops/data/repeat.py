@@ -10,7 +10,6 @@ import numpy as np
 from headrace.core.errors import require
 from headrace.ops.data.pipeline.dataset import (
     INFINITE,
-    OF_ELEMENTS,
     UNKNOWN_COUNT,
     Dataset,
     Element,
@@ -19,10 +18,8 @@ from headrace.ops.data.pipeline.dataset import (
     Place,
     Unary,
     UnaryIterator,
-    dataset_in,
-    dataset_op,
-    scalar_of,
 )
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.elements import Numbers
 from headrace.ops.data.pipeline.random_words import Seeds, Words
 from headrace.ops.data.sources import seeds_of
@@ -44,17 +41,13 @@ class Repeat(Unary):
         self.count = count
         self.kind = "ForeverRepeat" if count < 0 else "FiniteRepeat" if count else "EmptyRepeat"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return RepeatIterator(self, running, path)
-
     def cardinality(self) -> int:
         return times(self.count, self.source)
 
 
-class RepeatIterator(UnaryIterator):
-    def __init__(self, dataset: Any, running: Any, path: str) -> None:
-        super().__init__(dataset, running, path)
-        self.done, self.is_first = 0, True
+class RepeatIterator(UnaryIterator, over=Repeat):
+    PLACE = ("done", "is_first")
+    done, is_first = 0, True
 
     def next(self) -> Element | None:
         count = self.dataset.count
@@ -89,13 +82,6 @@ class RepeatIterator(UnaryIterator):
         # Also after the last time, as TensorFlow does: a shuffled input draws seeds for it.
         self.source, self.is_first = self.dataset.source.iterator(self.running, self.path), True
 
-    def save(self) -> Place:
-        return {"done": self.done, "first": self.is_first, "source": self.source.save()}
-
-    def restore(self, place: Place) -> None:
-        self.done, self.is_first = place["done"], place["first"]
-        self.source.restore(place["source"])
-
 
 @dataset_op("RepeatDataset", "input_dataset: variant, count: int64 -> handle: variant")
 def repeat_dataset(input_dataset, count, *, output_types, output_shapes):
@@ -124,14 +110,11 @@ class Shuffle(Unary):
         if count != 1:
             self.kind = "ShuffleAndRepeat"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ShuffleIterator(self, running, path)
-
     def cardinality(self) -> int:
         return times(self.count, self.source)
 
 
-class ShuffleIterator(Iterator):
+class ShuffleIterator(Iterator, over=Shuffle):
     """TF's: elements of one repetition are drawn before those of the next."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:

@@ -10,7 +10,6 @@ from headrace.core.shapes import make_shape
 from headrace.ops.data.map import ended
 from headrace.ops.data.pipeline.captured import Captured
 from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
     UNKNOWN_COUNT,
     Dataset,
     Element,
@@ -18,9 +17,8 @@ from headrace.ops.data.pipeline.dataset import (
     Place,
     Unary,
     UnaryIterator,
-    dataset_in,
-    dataset_op,
 )
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, dataset_in, dataset_op
 from headrace.ops.data.pipeline.later import answered
 from headrace.ops.data.pipeline.running import Running
 from headrace.ops.data.pipeline.workers import here
@@ -39,14 +37,11 @@ class Scan(Unary):
         self.state, self.function, self.preserves = state, function, preserves
         self.waits |= function.waits
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return ScanIterator(self, running, path)
-
     def cardinality(self) -> int:
         return self.source.cardinality() if self.preserves else UNKNOWN_COUNT
 
 
-class ScanIterator(UnaryIterator):
+class ScanIterator(UnaryIterator, over=Scan):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.state = list(dataset.state)

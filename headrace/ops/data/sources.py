@@ -10,15 +10,8 @@ import numpy as np
 from headrace.core.dtypes import int64
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
-from headrace.ops.data.pipeline.dataset import (
-    INFINITE,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import INFINITE, Dataset, Element, Iterator, Place
+from headrace.ops.data.pipeline.declaring import dataset_op, scalar_of
 from headrace.ops.data.pipeline.elements import Positions
 from headrace.ops.data.pipeline.random_words import Words
 from headrace.ops.declaration.resources import keep
@@ -188,14 +181,11 @@ class Random(Dataset):
         super().__init__(types, shapes)
         self.seeds = seeds
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return RandomIterator(self, running, path)
-
     def cardinality(self) -> int:
         return INFINITE
 
 
-class RandomIterator(Iterator):
+class RandomIterator(Iterator, over=Random):
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
         self.words = Words(dataset.seeds)

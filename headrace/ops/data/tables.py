@@ -13,16 +13,8 @@ from headrace.core.errors import InvalidArgumentError, UnknownError, require
 from headrace.formats import files
 from headrace.formats.records.compression import ByteSource
 from headrace.ops.data.file_contents import Files, FilesIterator, compression_of, names_of
-from headrace.ops.data.pipeline.dataset import (
-    OF_ELEMENTS,
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    boxed,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, Place
+from headrace.ops.data.pipeline.declaring import OF_ELEMENTS, boxed, dataset_op, scalar_of
 from headrace.ops.declaration.signature import Shapes, Types
 from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.io.decode_text import column_of, fields_of
@@ -38,9 +30,6 @@ class Csv(Files):
         super().__init__(names, compression)
         self.types, self.shapes = tuple(types), tuple(shapes)
         self.form = form
-
-    def make(self, running: Any, path: str) -> Iterator:
-        return CsvIterator(self, running, path)
 
 
 class Rows:
@@ -88,7 +77,7 @@ class Rows:
         self._source.close()
 
 
-class CsvIterator(FilesIterator):
+class CsvIterator(FilesIterator, over=Csv):
     def open(self, name: bytes, offset: int) -> Rows:
         made = Rows(self.dataset, name, offset)
         if self.dataset.form["header"] and not offset and made.read() is None:
@@ -172,11 +161,8 @@ class Query(Dataset):
         super().__init__(types, shapes)
         self.source, self.query = source, query
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return QueryIterator(self, running, path)
 
-
-class QueryIterator(Iterator):
+class QueryIterator(Iterator, over=Query):
     """Rows are read in whichever thread asks; only one does at a time."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:

@@ -6,18 +6,8 @@ from collections import deque
 from typing import Any
 
 from headrace.core.errors import OpError, require
-from headrace.ops.data.pipeline.dataset import (
-    Dataset,
-    Element,
-    Iterator,
-    Place,
-    Unary,
-    UnaryIterator,
-    boxed,
-    dataset_in,
-    dataset_op,
-    scalar_of,
-)
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Place, Unary, UnaryIterator
+from headrace.ops.data.pipeline.declaring import boxed, dataset_in, dataset_op, scalar_of
 from headrace.ops.data.pipeline.elements import Elements
 from headrace.ops.data.pipeline.errors_kept import kept_error, restored_error
 from headrace.ops.data.pipeline.stacking import stacked
@@ -32,9 +22,6 @@ class Window(Unary):
         super().__init__(source, types, shapes)
         self.size, self.shift, self.stride, self.drops = size, shift, stride, drops
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return WindowIterator(self, running, path)
-
     def cardinality(self) -> int:
         have = self.source.cardinality()
         if have < 0:
@@ -45,7 +32,7 @@ class Window(Unary):
         return 0 if have < reach else (have - reach) // self.shift + 1
 
 
-class WindowIterator(UnaryIterator):
+class WindowIterator(UnaryIterator, over=Window):
     """`buffer` has the elements from the window's first on, or the errors that stand in their places."""
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
@@ -129,11 +116,8 @@ class SlidingWindow(Window):
 
     kind = "SlidingWindow"
 
-    def make(self, running: Any, path: str) -> Iterator:
-        return SlidingIterator(self, running, path)
 
-
-class SlidingIterator(WindowIterator):
+class SlidingIterator(WindowIterator, over=SlidingWindow):
     def next(self) -> Element | None:
         found = self.gathered()
         return None if found is None else stacked(found)

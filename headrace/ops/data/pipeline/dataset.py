@@ -6,18 +6,12 @@ there (`restore`): plain dicts, lists, numbers and arrays, so that the place may
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.core.dtypes import DType
-from headrace.core.errors import InvalidArgumentError, require
+from headrace.core.errors import InvalidArgumentError
 from headrace.core.shapes import Shape
-from headrace.ops.declaration.declare import Op, op
-from headrace.ops.declaration.shape_rules import scalar
-from headrace.ops.declaration.signature import Shapes, Types
-from headrace.ops.declaration.traits import HOST, Trait
 
 if TYPE_CHECKING:
     from headrace.ops.data.pipeline.running import Running
@@ -29,9 +23,11 @@ INFINITE, UNKNOWN_COUNT = -1, -2
 
 
 class Dataset:
-    """A description.  A subclass says which iterator it makes, and how many elements there are."""
+    """A description.  A subclass says how many elements there are; the iterator over it says so itself
+    (`class TakeIterator(UnaryIterator, over=Take)`), or `make` makes one in another way."""
 
     waits: bool
+    iterator_type: ClassVar[type[Iterator]]
 
     kind = "Dataset"  # its part in the names of iterators, as TF has it
 
@@ -43,7 +39,7 @@ class Dataset:
         self.waits = any(x.waits for x in inputs)
 
     def make(self, running: Running, path: str) -> Iterator:
-        raise NotImplementedError(type(self).__name__)
+        return self.iterator_type(self, running, path)
 
     def iterator(self, running: Running, path: str) -> Iterator:
         """A new iterator at the first element.  `path` names it within its pipeline."""
@@ -72,12 +68,25 @@ class Unary(Dataset):
         return self.source.cardinality()
 
 
+class Resized(Unary):
+    """The elements of one input in another number, which nobody knows before."""
+
+    def cardinality(self) -> int:
+        return UNKNOWN_COUNT
+
+
 class NoBlocks(Exception):
     """Elements come one by one: `next` has what `block` has not."""
 
 
 class Iterator:
-    """A place in the elements of a dataset."""
+    """A place in the elements of a dataset.  `PLACE` names the fields that say where, if they are plain."""
+
+    PLACE: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, over: type[Dataset] | None = None) -> None:
+        if over is not None:
+            over.iterator_type = cls
 
     def __init__(self, dataset: Any, running: Running, path: str) -> None:
         self.dataset, self.running, self.path = dataset, running, path
@@ -95,10 +104,21 @@ class Iterator:
         raise NoBlocks
 
     def save(self) -> Place:
-        raise NotImplementedError(f"the position in a {self.dataset.kind} can not be saved")
+        if not self.PLACE:
+            raise NotImplementedError(f"the position in a {self.dataset.kind} can not be saved")
+        return self.fields()
 
     def restore(self, place: Place) -> None:
-        raise NotImplementedError(f"the position in a {self.dataset.kind} can not be restored")
+        if not self.PLACE:
+            raise NotImplementedError(f"the position in a {self.dataset.kind} can not be restored")
+        self.set_fields(place)
+
+    def fields(self) -> Place:
+        return {name: getattr(self, name) for name in self.PLACE}
+
+    def set_fields(self, place: Place) -> None:
+        for name in self.PLACE:
+            setattr(self, name, place[name])
 
     def close(self) -> None:
         """Nobody will ask again."""
@@ -114,77 +134,11 @@ class UnaryIterator(Iterator):
         self.source: Iterator = dataset.source.iterator(running, path)
 
     def save(self) -> Place:
-        return {"source": self.source.save()}
+        return {**self.fields(), "source": self.source.save()}
 
     def restore(self, place: Place) -> None:
+        self.set_fields(place)
         self.source.restore(place["source"])
 
     def close(self) -> None:
         self.source.close()
-
-
-def dataset_in(value: Any) -> Dataset:
-    """The description in a variant tensor."""
-    found = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    found = getattr(found, "wrapped", found)
-    if not isinstance(found, Dataset):
-        raise InvalidArgumentError(None, None, "Tensor must be a Dataset object.")
-    return found
-
-
-def boxed(value: Any) -> Any:
-    """A value as a scalar tensor of variants."""
-    out = np.empty((), object)
-    out[()] = value
-    return out
-
-
-def scalar_of(value: Any, name: str) -> Any:
-    """A scalar argument as a Python value."""
-    require(np.ndim(value) == 0, f"{name} must be a scalar")
-    return value.item() if isinstance(value, np.generic | np.ndarray) else value
-
-
-def check_types(found: Sequence[DType], wanted: Sequence[DType], shapes: Sequence[Shape], what: Any) -> None:
-    """The elements that a consumer is promised are those that the dataset has."""
-    if len(found) != len(wanted):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"Number of components does not match: expected {len(wanted)} types but got {len(found)}.",
-        )
-    for i, (a, b) in enumerate(zip(found, wanted)):
-        require(a == b, f"Data type mismatch at component {i}: expected {b.name} but got {a.name}.")
-    for i, (x, y) in enumerate(zip(what, shapes)):
-        require(x.is_compatible_with(y), f"Incompatible shapes at component {i}: expected {y} but got {x}.")
-
-
-OF_ELEMENTS: dict[str, Any] = {"output_types": Types(min=1), "output_shapes": Shapes(min=1)}
-
-
-def _no_samples(rng: Any) -> Any:
-    """Samples can not hold datasets: tests/data has pipelines, and what they give."""
-    return iter(())
-
-
-def dataset_op(
-    name: str,
-    signature: str,
-    traits: Sequence[Trait] = (),
-    also: str | None = None,
-    attrs: dict[str, Any] | None = None,
-) -> Callable[[Callable[..., Any]], Op]:
-    """Declare an op that gives a dataset.  `also`: another op of the same meaning."""
-    given = OF_ELEMENTS if attrs is None else attrs
-
-    def declare(body: Callable[..., Any]) -> Op:
-        made = [
-            op(n, signature, shape=scalar, traits={HOST, *traits}, attrs=given)(body)
-            for n in ((name,) if also is None else (name, also))
-        ]
-        for declared in made:
-            declared.no_gradient()
-            declared.samples(_no_samples)
-        return made[0]
-
-    return declare

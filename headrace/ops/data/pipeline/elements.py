@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, NoBlocks, Place
+from headrace.ops.data.pipeline.dataset import Dataset, Element, Iterator, NoBlocks
 
 
 class Positions(Iterator):
     """Over a dataset that knows each of its elements by its number."""
+
+    PLACE = ("at",)
 
     def __init__(self, dataset: Any, running: Any, path: str, count: int) -> None:
         super().__init__(dataset, running, path)
@@ -33,15 +35,11 @@ class Positions(Iterator):
         found: Element = rows(slice(at, self.at))
         return found
 
-    def save(self) -> Place:
-        return {"at": self.at}
-
-    def restore(self, place: Place) -> None:
-        self.at = place["at"]
-
 
 class Numbers(Iterator):
     """The numbers of the elements of a dataset that knows each by its number."""
+
+    PLACE = ("at",)
 
     def __init__(self, dataset: Any, running: Any, path: str) -> None:
         super().__init__(dataset, running, path)
@@ -53,12 +51,6 @@ class Numbers(Iterator):
             return None
         self.at = at + 1
         return at
-
-    def save(self) -> Place:
-        return {"at": self.at}
-
-    def restore(self, place: Place) -> None:
-        self.at = place["at"]
 
 
 class Elements(Dataset):
