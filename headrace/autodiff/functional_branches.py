@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.autodiff import halves
 from headrace.autodiff.halves import Halves
+from headrace.autodiff.registry import SAVERS
 from headrace.core.shapes import Shape
 from headrace.graph.attrs import FunctionName
 from headrace.graph.defaults import get_default_graph
@@ -222,5 +223,11 @@ def _computed_again(node: Node, dys: Sequence[Any]) -> Any:
     return [None, *results]
 
 
+def _save(node: Node) -> None:
+    with halves.lock:
+        _saving(node, [None] * len(node.outputs))
+
+
 for _op in (partitioned_call, stateful_partitioned_call, if_, stateless_if, case):
     _op.gradient(_gradient)
+    SAVERS[_op.name] = _save

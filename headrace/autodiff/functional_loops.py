@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.autodiff import halves
 from headrace.autodiff.loops import without_waiting
+from headrace.autodiff.registry import SAVERS
 from headrace.core import dtypes
 from headrace.core.errors import UnimplementedError
 from headrace.core.modules import late
@@ -219,5 +220,11 @@ def _one_back(node: Node, saving: Saving, graph: FunctionGraph) -> list[Tensor]:
     return [arithmetic.sub(count, 1), *shorter, *kept, *dxs, *sums]
 
 
+def _save(node: Node) -> None:
+    with halves.lock:
+        node.saving = _extended(node, len(node.outputs))
+
+
 for _op in (while_, stateless_while):
     _op.gradient(_while_grad)
+    SAVERS[_op.name] = _save

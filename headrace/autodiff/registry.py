@@ -9,6 +9,9 @@ from headrace.graph.node import Node
 from headrace.ops.declaration.declare import GRADIENTS
 
 Rule = Callable[..., Any]
+# By op: makes a node give what its gradient will need.  In a graph the gradient rule does that itself, since
+# the node has not run yet; in eager mode it has to be done before.
+SAVERS: dict[str, Callable[[Any], None]] = {}
 
 
 class RegisterGradient:

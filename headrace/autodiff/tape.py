@@ -1,14 +1,26 @@
-"""tf.GradientTape in a graph: gradients of what was made while the tape was open."""
+"""tf.GradientTape: gradients of what was made while the tape was open.
+
+In a graph the graph itself is the record.  In eager mode the tape keeps the nodes that depend on what it
+watches, as they run (graph.recorders), and lets them go when it ends; `gradients` walks over them as over any
+others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from headrace.autodiff.gradients import UnconnectedGradients, gradients
+from headrace.autodiff.reach import has_gradient_type
+from headrace.core import log
 from headrace.functions.values import nest
+from headrace.graph import recorders
 from headrace.graph.defaults import get_default_graph
+from headrace.graph.eager_tensor import EagerNode, EagerTensor
 from headrace.graph.tensor import Tensor
+from headrace.ops.declaration.traits import WRITES
 
 
 class GradientTape:
@@ -29,36 +41,118 @@ class GradientTape:
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._variables = persistent, watch_accessed_variables
         self._watched: list[Any] = []
+        self._accessed: dict[Any, None] = {}  # variables
+        self._tensors: set[EagerTensor] = set()  # of eager mode: what depends on what is watched
+        self._nodes: list[EagerNode] = []
         self._recording = self._used = False
         self._first_node = 0
 
     def __enter__(self) -> GradientTape:
-        if self._recording:
-            raise ValueError("Tape is already recording.")
-        self._recording = True
-        self._first_node = get_default_graph().version
+        self._start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._recording = False
+        if self._recording:
+            self._stop()
 
+    def _start(self) -> None:
+        if self._recording:
+            raise ValueError("Tape is already recording.")
+        self._recording = True
+        self._first_node = get_default_graph().version
+        recorders.push(self)
+
+    def _stop(self) -> None:
+        if not self._recording:
+            raise ValueError("Tape is not recording.")
+        self._recording = False
+        recorders.pop(self)
+
+    def __del__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        nodes, self._nodes = self._nodes, []
+        tensors, self._tensors = self._tensors, set()
+        for tensor in tensors:
+            tensor.unpin()
+        for node in nodes:
+            node.forget()
+
+    # -- what is watched -------------------------------------------------------------------------
     def watch(self, tensor: Any) -> None:
         """Gradients with respect to `tensor` (or a structure of them) may be asked for."""
-        self._watched += nest.flatten(tensor)
+        for item in nest.flatten(tensor):
+            if getattr(item, "dtype", None) is not None and not has_gradient_kind(item):
+                log.warning(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype
+                )
+            self._watched.append(item)
+            handle = getattr(item, "handle", None)
+            self._watch_value(item if handle is None else handle)
+
+    def _watch_value(self, tensor: Any) -> None:
+        if isinstance(tensor, EagerTensor) and tensor not in self._tensors:
+            tensor.pin()
+            self._tensors.add(tensor)
+
+    def saw(self, node: EagerNode) -> None:
+        """An op has run in eager mode: recorded if it depends on something that is watched."""
+        if not self.watches(node):
+            return
+        watched = self._tensors
+        node.remember()
+        self._nodes.append(node)
+        for output in node.results:
+            if has_gradient_type(output):
+                output.pin()
+                watched.add(output)
+
+    def watches(self, node: EagerNode) -> bool:
+        if self._variables:
+            self._watch_accessed(node)
+        return not self._tensors.isdisjoint(node.inputs)
+
+    def _watch_accessed(self, node: EagerNode) -> None:
+        """Trainable variables that the node reads."""
+        if WRITES in node.declaration.traits:
+            return
+        for tensor in node.inputs:
+            if not isinstance(tensor, EagerTensor) or tensor.variable is None:
+                continue
+            variable = tensor.variable()
+            if variable is not None and variable.trainable:
+                self._accessed[variable] = None
+                self._watch_value(tensor)
 
     def watched_variables(self) -> tuple[Any, ...]:
         found = [v for v in self._watched if hasattr(v, "initializer")]
-        if self._variables:
+        if self._variables and not get_default_graph().runs_at_once:
             found += get_default_graph().get_collection("trainable_variables")
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([*found, *self._accessed]))
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """What runs inside is not recorded."""
+        if not self._recording:
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
+        self._stop()
+        try:
+            yield
+        finally:
+            self._recording = True
+            recorders.push(self)
 
     def reset(self) -> None:
-        """Forget what was watched."""
+        """Forget what was watched and recorded."""
+        self._forget()
         self._watched.clear()
+        self._accessed.clear()
         self._first_node = get_default_graph().version
 
+    # -- gradients -------------------------------------------------------------------------------
     def gradient(
         self,
         target: Any,
@@ -69,17 +163,30 @@ class GradientTape:
         """Derivatives of `target` with respect to a structure of sources, in that structure."""
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
+        if self._recording and not self._persistent:
+            self._stop()
         self._used = True
         flat = nest.flatten(sources)
         ys = nest.flatten(target)
         given = None if output_gradients is None else nest.flatten(output_gradients)
         found = gradients(ys, flat, given, unconnected_gradients=unconnected_gradients)
-        kept = [g if self._is_watched(s) else None for s, g in zip(flat, found)]
+        zeros = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        kept = [g if zeros or self._is_watched(s) else None for s, g in zip(flat, found)]
+        if not self._persistent:
+            self._forget()
         return nest.pack_sequence_as(sources, kept)
 
     def _is_watched(self, source: Any) -> bool:
+        handle = getattr(source, "handle", source)
+        if isinstance(handle, EagerTensor):
+            return handle in self._tensors
         if any(source is w for w in self._watched):
             return True
         if isinstance(source, Tensor):
             return source.op.number > self._first_node
         return self._variables and bool(getattr(source, "trainable", True))
+
+
+def has_gradient_kind(item: Any) -> bool:
+    base = item.dtype.base
+    return bool(base.is_floating or base.is_complex or base.kind in "rv")

@@ -75,6 +75,12 @@ cached_reads: Hook[Callable[[], AbstractContextManager[Any]]] = Hook(
 step_watcher: Hook[Any] = Hook(
     None, "tools.explain", "runtime.step", "the trace (runtime.profile.Trace) that all steps fill"
 )
+run_at_once: Hook[Callable[..., Any] | None] = Hook(
+    None,
+    "eager.context",
+    "graph.eager_graph",
+    "runs one op in eager mode: graph, op, name, inputs, their types, attributes; gives the node",
+)
 
 # -- methods ---------------------------------------------------------------------------------------
 _BINARY = "add sub mul div truediv floordiv mod pow and or xor matmul".split()

@@ -38,15 +38,25 @@ class _Stack(threading.local):
 
 _graphs, _sessions = _Stack(), _Stack()
 _global: list[Graph] = []
+_eager: list[Graph] = []  # where eager execution is enabled: what stands in for the process-wide graph
 
 
 def get_default_graph() -> Graph:
     """The innermost `with graph.as_default()`, or the process-wide graph."""
     if _graphs.items:
         return _graphs.items[-1]  # type: ignore[no-any-return]
+    return _eager[0] if _eager else process_wide_graph()
+
+
+def process_wide_graph() -> Graph:
     if not _global:
         _global.append(graphs.Graph())
     return _global[0]
+
+
+def is_eager() -> bool:
+    """Has eager execution been enabled?"""
+    return bool(_eager)
 
 
 def has_default_graph() -> bool:
@@ -59,6 +69,16 @@ def reset_default_graph() -> None:
     if _graphs.items:
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs.")
     _global.clear()
+
+
+def enable_eager(graph: Graph | None) -> None:
+    """From now on ops run at once where no graph was chosen; None: they build the process-wide graph."""
+    _eager[:] = [] if graph is None else [graph]
+
+
+def uses_process_wide_graph() -> bool:
+    """Has somebody built into it?"""
+    return bool(_global) and bool(_global[0].version)
 
 
 def default_graph(graph: Graph) -> Any:

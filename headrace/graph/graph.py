@@ -35,6 +35,8 @@ proto = late("headrace.formats.proto")
 class Graph(Collections, Contexts):
     """A dataflow graph."""
 
+    runs_at_once = False  # graph.eager_graph: its nodes have their values when they are made
+
     # Given by ops.graphdef.import_export, which knows the declarations.
     as_graph_def: Callable[..., Any]
     _as_graph_def: Callable[..., Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
@@ -60,8 +61,23 @@ class ResourceVariable(BaseResourceVariable):
         self._constraint = constraint
         collections = checked_collections(collections, self._trainable, constraint)
         with init_scope():
-            self._make(initial_value, caching_device, name, dtype, shape)
-            get_default_graph().add_to_collections(collections, self)
+            graph = get_default_graph()
+            if graph.runs_at_once:
+                self._make_at_once(initial_value, name, dtype, shape)
+            else:
+                self._make(initial_value, caching_device, name, dtype, shape)
+                graph.add_to_collections(collections, self)
+
+    def _make_at_once(self, value: Any, name: Any, dtype: Any, shape: Any) -> None:
+        """In eager mode it has its value from the start, and lives as long as this object."""
+        with name_scope(name, "Variable", []) as scope:
+            initial = convert_to_tensor(value() if callable(value) else value, dtype, name="initial_value")
+            self._shape = _checked_shape(shape, initial)
+            self._dtype = initial.dtype.base
+            self._handle_name = scope.rstrip("/") + ":0"
+            self._handle = state.var_handle(shape=self._shape, dtype=self._dtype)
+            self._handle.variable = weakref.ref(self)  # type: ignore[attr-defined]
+            state.assign_variable(self._handle, initial)
 
     def _make(self, value: Any, caching_device: Any, name: Any, dtype: Any, shape: Any) -> None:
         with name_scope(name, "Variable", [] if callable(value) else [value]) as scope:

@@ -32,7 +32,7 @@ class BaseResourceVariable(Variable):
     _handle_name: str
     _dtype: DType
     _shape: Shape
-    _graph_element: Tensor  # the value as of a read that was made with the variable
+    _graph_element: Tensor | None = None  # as of a read that was made with it; eager mode has none
     _cached_value: Tensor | None = None
     _initial_value: Tensor | None = None
     _initializer_op: Any = None
@@ -63,13 +63,16 @@ class BaseResourceVariable(Variable):
     create: Any = reads("_initializer_op", "The node that initialises the variable.")
 
     def _as_graph_element(self) -> Tensor:
-        return self._graph_element
+        return self._read() if self._graph_element is None else self._graph_element
 
     def set_shape(self, shape: Any) -> NoReturn:
         raise NotImplementedError("ResourceVariable does not implement set_shape()")
 
-    def numpy(self) -> NoReturn:
-        raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+    def numpy(self) -> Any:
+        """The value as an array, in eager mode."""
+        if not get_default_graph().runs_at_once:
+            raise NotImplementedError("numpy() is only available when eager execution is enabled.")
+        return self._read().numpy()  # type: ignore[attr-defined]
 
     def _shape_as_list(self) -> list[int | None] | None:
         return None if self._shape.rank is None else self._shape.as_list()
@@ -81,8 +84,22 @@ class BaseResourceVariable(Variable):
     def __copy__(self) -> BaseResourceVariable:
         return self
 
-    def __deepcopy__(self, memo: Any) -> NoReturn:
-        raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+    def __deepcopy__(self, memo: Any) -> Any:
+        """Another variable with the same value, in eager mode."""
+        if not get_default_graph().runs_at_once:
+            raise NotImplementedError("__deepcopy__() is only available when eager execution is enabled.")
+        copied = resource.ResourceVariable(
+            self._read(),
+            self._trainable,
+            name=self.name.partition(":")[0],
+            dtype=self._dtype,
+            constraint=self._constraint,
+            synchronization=self._synchronization,
+            aggregation=self._aggregation,
+            shape=self._shape,
+        )
+        memo[id(self)] = copied
+        return copied
 
     def __bool__(self) -> bool:
         return bool(self.read_value())
@@ -169,8 +186,9 @@ class BaseResourceVariable(Variable):
             done = state.assign_sub_variable(self._handle, convert_to_tensor(delta, self._dtype), name=name)
             return self._lazy_read(done) if read_value else done
 
-    def _lazy_read(self, done: Any) -> UpdatedVariable:
-        return UpdatedVariable(self, done)
+    def _lazy_read(self, done: Any) -> BaseResourceVariable:
+        """In eager mode the update has happened: whoever reads the variable sees it."""
+        return self if get_default_graph().runs_at_once else UpdatedVariable(self, done)
 
     def _scatter(self, kind: str, indices: Any, values: Any, use_locking: bool, name: Any) -> Any:
         values = convert_to_tensor(values, self._dtype)
@@ -200,7 +218,7 @@ class BaseResourceVariable(Variable):
         """The VariableDef of this variable; None where it is not inside `export_scope`."""
         if export_scope is not None and not self._handle.name.startswith(export_scope):
             return None
-        snapshot = self._graph_element if self._cached_value is None else self._cached_value
+        snapshot = self._as_graph_element() if self._cached_value is None else self._cached_value
         message = self._definition(export_scope, snapshot)
         message.is_resource = True
         return message
@@ -246,7 +264,7 @@ class UpdatedVariable(BaseResourceVariable):
         )
         self._parent_op = done
         if get_default_graph().building_function:
-            self._graph_element = None  # type: ignore[assignment]
+            self._graph_element = None
         else:
             self._graph_element = self._read()
 

@@ -69,7 +69,7 @@ MODULES: dict[str, str] = {
     "python.framework.ops": (
         "_colocate_with=colocate_with colocate_with add_to_collection add_to_collections container "
         "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
-        "disable_eager_execution disable_tensor_equality "
+        "disable_eager_execution enable_eager_execution disable_tensor_equality "
         "get_collection get_collection_ref get_default_graph "
         "get_default_session Graph GraphKeys IndexedSlices init_scope name_scope no_gradient "
         "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "

@@ -18,10 +18,11 @@ NAMES: dict[str, str] = {
     ),
     "headrace": "compat.v1=.",
     "headrace.functions.platform.modes": (
-        "executing_eagerly disable_eager_execution disable_v2_behavior disable_v2_tensorshape "
+        "executing_eagerly disable_v2_behavior disable_v2_tensorshape "
         "disable_tensor_equality disable_control_flow_v2 "
         "control_flow_v2_enabled"
     ),
+    "headrace.eager.context": "enable_eager_execution disable_eager_execution",
     "headrace.functions.platform.installation": (
         "load_op_library load_library load_file_system_library {,sysconfig.}CXX11_ABI_FLAG "
         "{,sysconfig.}MONOLITHIC_BUILD sysconfig.get_include sysconfig.get_lib "

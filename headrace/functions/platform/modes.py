@@ -1,15 +1,13 @@
-"""Modes: graphs are the only one here, so whatever a program turns off is off."""
+"""Modes.  Eager execution is switched on in `headrace.eager`; TF 2's other ways are not taken."""
 
 from __future__ import annotations
 
+from headrace.graph.defaults import get_default_graph
+
 
 def executing_eagerly() -> bool:
-    """Do operations run as they are called?  Never here: they build a graph."""
-    return False
-
-
-def disable_eager_execution() -> None:
-    """Stay with graphs."""
+    """Do operations run as they are called, instead of building a graph?"""
+    return get_default_graph().runs_at_once
 
 
 def disable_v2_behavior() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from headrace.core.errors import OpError
 from headrace.core.modules import late
 from headrace.core.shapes import Dim, Shape, make_shape
+from headrace.graph.eager_tensor import EagerTensor
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.traits import (
@@ -129,6 +130,8 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     """
     if not isinstance(tensor, Tensor):
         return None if hasattr(tensor, "graph") else tensor
+    if isinstance(tensor, EagerTensor):
+        return None if tensor.dtype.kind in "rv" else np.array(tensor._constant)
     value = _static(tensor, partial)
     if value is not None:
         tensor.graph.prevent_feeding(tensor)  # its value has been used

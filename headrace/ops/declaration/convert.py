@@ -177,10 +177,13 @@ def graph_from_inputs(op: Any, values: dict[str, Any]) -> Graph | None:
     default = get_default_graph()
     if default.building_function:
         return default
+    eager = default.runs_at_once
     for arg in op.signature.inputs:
         value = values.get(arg.name)
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if not isinstance(item, Tensor):
+                if eager:
+                    continue
                 convert = getattr(item, "_as_graph_element", None)
                 item = convert() if convert is not None else None
                 if not isinstance(item, Tensor):
@@ -188,5 +191,9 @@ def graph_from_inputs(op: Any, values: dict[str, Any]) -> Graph | None:
             if found is None:
                 found, original = item.graph, item
             elif item.graph is not found:
+                if default.runs_at_once:
+                    default.capture(item if found is default else original)
                 raise different_graphs(item, original)
+    if found is not None and found.runs_at_once and not eager:
+        raise RuntimeError("Attempting to capture an EagerTensor without building a function.")
     return found

@@ -72,11 +72,14 @@ def make_node(
     made: origin.Origin | None = None,
     waits_for: Sequence[Node] = (),
 ) -> Node:
-    """A node from complete attributes: checks reference types, infers shapes."""
+    """A node from complete attributes: checks reference types, infers shapes.  In eager mode it runs at
+    once, and its shapes are those of its values."""
+    if graph.runs_at_once:
+        return graph.add_node(op, name, inputs, types, attrs, (), made)
     outputs = [d for arg in op.signature.outputs for d in arg.types(attrs)]
     shapes = infer_shapes(op, inputs, attrs, len(outputs), name, made)
     node = graph.add_node(op, name, inputs, types, attrs, list(zip(outputs, shapes)), made, waits_for)
-    _carry_handle_data(node)
+    carry_handle_data(node)
     return node
 
 
@@ -177,7 +180,7 @@ def group(flat: Sequence[Any], op: Op, attrs: Mapping[str, Any]) -> list[Any]:
     return grouped
 
 
-def _carry_handle_data(node: Node) -> None:
+def carry_handle_data(node: Node) -> None:
     """A resource (or a list) knows the type and shape of what it leads to, from node to node."""
     for tensor in node.outputs:
         if tensor.dtype.base.kind not in "rv":

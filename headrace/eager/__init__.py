@@ -1,0 +1,1 @@
+"""Eager mode: ops that run when they are called."""
