@@ -36,6 +36,7 @@ from headrace.plan.frames import Frames, Path
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, is_back_edge
 
 _TRUTH = Output(dtypes.bool_, SCALAR)
+_NONE: frozenset[Path] = frozenset()
 
 
 def slug(device: str) -> str:
@@ -102,6 +103,32 @@ def loops_of(plan: Plan, frames: Frames) -> dict[Path, Loop]:
             loop.entrance = loop.entrance or node
         elif NEXT_ITERATION in node.op.traits:
             loop.repeats = True
+    return found
+
+
+def undriven(plan: Plan, frames: Frames, is_copied: Callable[[PlanNode], bool]) -> set[str]:
+    """The nodes that need no turn of a loop around them, on their own device: what they work on has entered
+    the loop once, for all iterations.  What comes from another device comes in every turn, but for small
+    constants, which `is_copied`."""
+    driven: dict[str, frozenset[Path]] = {}  # of every node the loops whose turns it needs
+    found: set[str] = set()
+    for node in plan.nodes.values():
+        path = frames.gives[node.name]
+        around = frozenset(path[: i + 1] for i in range(len(path)))
+        if not around:
+            continue
+        own: set[Path] = set()
+        for name in {*(e.node for e in node.inputs), *node.control}:
+            source = plan.nodes[name]
+            if is_back_edge(source, node):
+                own.add(path)
+            elif source.device != node.device and not is_copied(source):
+                own |= around
+            else:
+                own |= driven.get(name, _NONE)
+        driven[node.name] = around & own
+        if not around <= own:
+            found.add(node.name)
     return found
 
 

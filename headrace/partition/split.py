@@ -23,7 +23,7 @@ from headrace.ops.array.constant import const
 from headrace.ops.control.transfer import as_attribute, recv, send
 from headrace.ops.declaration.traits import BLOCKING, CONSTANT, CONTROL_FLOW, DEFERRED, ENTER
 from headrace.ops.math.cast import cast
-from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug
+from headrace.partition.control_loops import ControlLoops, check_crossing, localized, loops_of, slug, undriven
 from headrace.plan.frames import Path, frames_of
 from headrace.plan.guards import ALIVE_IF, AT_ONCE, SAME_AS, Guard, Guards, to_text
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
@@ -70,6 +70,7 @@ def _pieces(plan: Plan, incarnations: Mapping[str, int], halves: bool) -> list[P
 
 class _Cutter:
     def __init__(self, plan: Plan, incarnations: Mapping[str, int], halves: bool) -> None:
+        """What is known of the whole plan, and what has been made so far."""
         self.plan, self.incarnations, self.halves = plan, incarnations, halves
         self.frames = frames_of(plan)
         self.guards = Guards(is_lenient=True)
@@ -80,7 +81,9 @@ class _Cutter:
         self.signals: dict[tuple[str, str], str] = {}  # (node, device) -> Recv of its signal
         self.sends: dict[str, list[str]] = {}
         self.loops = loops_of(plan, self.frames)
+        self.undriven = undriven(plan, self.frames, _is_copied)
         self.origins = _origins(plan)
+        self.stands_for: dict[str, str] = {}  # a new node -> the plan's node that it tells of
         self.carriers = _carriers(plan)
         self.control = ControlLoops(self.loops, self._add, self._local)
 
@@ -158,7 +161,7 @@ class _Cutter:
                 source.number,
             )
             self._add(marker)
-            self.origins[marker.name] = self.origins[name]
+            self.stands_for[marker.name] = name
             waits = self._beat(name, device)
             guard = self.guards.of[name]
             arrived = self._transfer(Edge(marker.name, 0), marker, device, waits, guard)
@@ -170,15 +173,17 @@ class _Cutter:
         path = self.frames.gives[name]
         return (self.control.beat(path, device),) if path else ()
 
-    def _beat_of_entrance(self, source: PlanNode) -> tuple[str, ...]:
-        """What makes the iterations exist in which a Send repeats the reference that entered a loop:
-        that value needs none of them."""
-        if ENTER not in source.op.traits:
+    def _beat_of_sender(self, name: str) -> tuple[str, ...]:
+        """What makes the iterations exist in which a Send repeats what entered a loop (a reference, or what
+        is read of it): that value needs none of them."""
+        name = self.stands_for.get(name, name)
+        if name not in self.undriven:
             return ()
-        condition = self.loops[self.frames.gives[source.name]].condition
-        if condition is not None and condition.device == source.device:
+        device = self.plan.nodes[name].device
+        condition = self.loops[self.frames.gives[name]].condition
+        if condition is not None and condition.device == device:
             return ()
-        return self._beat(source.name, source.device)
+        return self._beat(name, device)
 
     def _transfer(
         self, edge: Edge, source: PlanNode, device: str, waits: tuple[str, ...], guard: Guard
@@ -202,7 +207,7 @@ class _Cutter:
             f"{label}_send",
             send,
             (edge,),
-            self._beat_of_entrance(source),
+            self._beat_of_sender(edge.node),
             {"T": dtype} | ends,
             (),
             (dtype,),
@@ -236,7 +241,7 @@ class _Cutter:
         """The same by way of bfloat16."""
         shape = source.outputs[edge.index].shape
         narrow = self._cast(f"{label}_narrow", edge, shape, dtypes.float32, dtypes.bfloat16, source)
-        self.origins[narrow.name] = self.origins[edge.node]
+        self.stands_for[narrow.name] = edge.node
         arrived = self._transfer(Edge(narrow.name, 0), narrow, device, waits, guard)
         there = replace(source, device=device)
         wide = self._cast(f"{label}_wide", arrived, shape, dtypes.bfloat16, dtypes.float32, there)
@@ -259,7 +264,8 @@ class _Cutter:
         them, and two tasks that send each other what they have after the first would never begin (a sharded
         restore)."""
         sender = _task(source.device)
-        if waits or guard or sender == _task(device) or self.origins.get(edge.node, _LATER) != {sender}:
+        needed = self.origins.get(self.stands_for.get(edge.node, edge.node), _LATER)
+        if waits or guard or sender == _task(device) or needed != {sender}:
             return {}
         return {AT_ONCE: True}
 

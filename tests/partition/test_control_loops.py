@@ -212,6 +212,28 @@ def test_a_variable_by_reference_is_read_in_every_iteration():
         assert sess.run(total) == 1 + 2 + 3 + 4
 
 
+@pytest.mark.parametrize("turns", [0, 1, 2])
+def test_what_a_writer_left_is_read_in_a_loop_within_a_loop(turns):
+    """The reader's device sends the same value in every turn: nothing else there needs the loops."""
+    v = tf.Variable(2.0, use_resource=False)
+    written = v.assign(v + 1.0)
+
+    def inner(j, x):
+        with tf.device("/cpu:2"):
+            return j + 1, x + tf.cast(written, tf.float64)
+
+    def outer(i, x):
+        with tf.device("/cpu:1"):
+            return i + 1, tf.while_loop(lambda j, x: j < turns, inner, [0, x])[1]
+
+    with tf.device("/cpu:1"):
+        total = tf.while_loop(lambda i, x: i < 2, outer, [0, tf.constant(0.0, tf.float64)])[1]
+    with session(3) as sess:
+        sess.run(v.initializer)
+        assert sess.run(total) == 2 * turns * 3
+        assert sess.run(total) == 2 * turns * 4
+
+
 def nested_loops():
     def inner(j, x):
         with tf.device("/cpu:1"):

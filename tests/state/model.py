@@ -43,6 +43,7 @@ from tests.state.nodes import RESULTS_OF_CALL, Edge, Node, edge
 IDENTITIES = {"Identity", "StopGradient", "PreventGradient", "RefIdentity", RESULTS_OF_CALL}
 VIEWS = {"Reshape", "ExpandDims", "Squeeze"}
 FLOW = {"Switch", "RefSwitch", "Enter", "RefEnter", "LoopCond"}
+ROUNDED = {"Sum", "Mean", "Prod", "MatMul", "UnsortedSegmentSum", "AddN", "Mul"}  # in an order of their own
 RESULTS = {"Merge", "Exit", "NextIteration", "IdentityN"}
 
 
@@ -67,8 +68,11 @@ TENSORFLOW = Rules(
 class Model:
     """A session's variables and queues, and the steps that use them."""
 
-    def __init__(self, nodes: dict[str, Node], rules: Rules = HEADRACE) -> None:
-        self.nodes, self.rules = nodes, rules
+    def __init__(
+        self, nodes: dict[str, Node], rules: Rules = HEADRACE, rounding: np.random.Generator | None = None
+    ) -> None:
+        """`rounding`: what is added up is a little off, as if it were added in another order."""
+        self.nodes, self.rules, self.rounding = nodes, rules, rounding
         self.places: dict[str, Place] = {}
 
     def run(self, fetches: Sequence[str], feeds: Mapping[str, Any] | None = None) -> Step:
@@ -133,9 +137,20 @@ class Step(Flow):
             outputs = self.view(node, inputs)
         else:
             arrays = [self.take(x, node.op in OF_SHAPE) for x in inputs]
-            outputs = KERNELS[node.op](node, *arrays)
+            outputs = KERNELS[node.op](node, *self.rounded(node, arrays))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         return [x if isinstance(x, (Shared, Place)) else np.asarray(x) for x in outputs]
+
+    def rounded(self, node: Node, arrays: list[Any]) -> list[Any]:
+        rng = self.model.rounding
+        if rng is None or node.op not in ROUNDED:
+            return arrays
+        return [
+            x * (1 + np.finfo(x.dtype).eps * rng.uniform(-1, 1, x.shape)).astype(x.dtype)
+            if x.dtype.kind == "f"
+            else x
+            for x in arrays
+        ]
 
     def is_forwarded(self, node: Node, inputs: list[Any]) -> bool:
         """Does the result lie in the memory of the first input?"""

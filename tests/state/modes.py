@@ -52,10 +52,12 @@ class Built:
         return [name_of(eval(f, names)) for f in run.fetches], feeds
 
     @np.errstate(all="ignore")
-    def model(self, rules: Rules = HEADRACE) -> tuple[Results, list[Step]]:
+    def model(
+        self, rules: Rules = HEADRACE, rounding: np.random.Generator | None = None
+    ) -> tuple[Results, list[Step]]:
         """What the model says, and its steps."""
         nodes = nodes_of(self.message)
-        sessions = [Model(nodes, rules) for _ in range(self.program.sessions)]
+        sessions = [Model(nodes, rules, rounding) for _ in range(self.program.sessions)]
         NOTES.clear()
         for session in sessions:
             session.run([self.start])
