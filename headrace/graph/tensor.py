@@ -190,17 +190,13 @@ def run_session(graph: Graph, session: Any, method: str) -> Any:
                 f"Cannot {what}: No default session is registered. Use `with sess.as_default()` "
                 f"or pass an explicit session to `{method}(session=sess)`"
             )
-        if session.graph is not graph:
-            thing = "tensor" if method == "eval" else "operation"
-            raise ValueError(
-                f"Cannot use the default session to {'evaluate' if thing == 'tensor' else 'execute'} "
-                f"{thing}: the {thing}'s graph is different from the session's graph. Pass an "
-                f"explicit session to `{method}(session=sess)`."
-            )
-    elif session.graph is not graph:
-        thing = "tensor" if method == "eval" else "operation"
+        kind, advice = "default", f" Pass an explicit session to `{method}(session=sess)`."
+    else:
+        kind, advice = "given", ""
+    if session.graph is not graph:
+        what, thing = ("evaluate", "tensor") if method == "eval" else ("execute", "operation")
         raise ValueError(
-            f"Cannot use the given session to {'evaluate' if thing == 'tensor' else 'execute'} "
-            f"{thing}: the {thing}'s graph is different from the session's graph."
+            f"Cannot use the {kind} session to {what} {thing}: the {thing}'s graph is different from the "
+            f"session's graph.{advice}"
         )
     return session

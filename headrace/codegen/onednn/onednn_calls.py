@@ -123,23 +123,23 @@ class Sequence:
         self.written: list[str] = []
 
     def read(self, name: str, view: View) -> None:
-        have, want = plain(view), self.description.layout(name)
-        place = memory_of(view.operand)
-        if have != want:
-            moved = temporary(want.nbytes)
-            self.before.append(reorder(have, place, want, moved))
-            place = moved
-        self.arguments.append((name, want, place))
+        user, library = self._bind(name, view)
+        if user != library:
+            self.before.append(reorder(*user, *library))
 
     def write(self, name: str, view: View) -> None:
+        user, library = self._bind(name, view)
+        if user != library:
+            self.after.append(reorder(*library, *user))
+        self.written.append(name)
+
+    def _bind(self, name: str, view: View) -> tuple[tuple[Layout, Array], tuple[Layout, Array]]:
+        """Layout and memory as the region has them, and as the primitive takes them."""
         have, want = plain(view), self.description.layout(name)
         place = memory_of(view.operand)
-        if have != want:
-            moved = temporary(want.nbytes)
-            self.after.append(reorder(want, moved, have, place))
-            place = moved
-        self.arguments.append((name, want, place))
-        self.written.append(name)
+        bound = (have, place) if have == want else (want, temporary(want.nbytes))
+        self.arguments.append((name, *bound))
+        return (have, place), bound
 
     def extra(self, name: str, layout: Layout, place: Array, written: bool = False) -> None:
         self.arguments.append((name, layout, place))

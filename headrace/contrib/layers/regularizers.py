@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from headrace.core.families import documented
 from headrace.functions.math.elementwise import abs_
 from headrace.functions.math.reduce import reduce_sum
 from headrace.functions.math.sums import add_n
@@ -19,31 +20,25 @@ from headrace.ops.math.arithmetic import mul
 from headrace.ops.nn.normalization.norm import l2_loss
 
 Regularizer = Callable[[Any], Any]
-
-
-def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
-    """scale · sum of |w|.
-
+_OF_SCALE = """
     Args:
       scale: a float or a scalar tensor; 0 turns it off.
       scope: name of the scope.
 
     Raises:
       ValueError: `scale` is negative, or an integer.
-    """
+"""
+
+
+@documented(_OF_SCALE)
+def l1_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
+    """scale · sum of |w|."""
     return _scaled(scale, scope, "l1_regularizer", lambda w: reduce_sum(abs_(w)))
 
 
+@documented(_OF_SCALE)
 def l2_regularizer(scale: Any, scope: str | None = None) -> Regularizer:
-    """scale · half the sum of w².
-
-    Args:
-      scale: a float or a scalar tensor; 0 turns it off.
-      scope: name of the scope.
-
-    Raises:
-      ValueError: `scale` is negative, or an integer.
-    """
+    """scale · half the sum of w²."""
     return _scaled(scale, scope, "l2_regularizer", l2_loss)
 
 

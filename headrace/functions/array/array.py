@@ -8,6 +8,7 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.families import documented
 from headrace.core.shapes import Shape, as_shape, broadcast_sizes, make_shape
 from headrace.functions.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.functions.values.old_names import renamed
@@ -216,15 +217,18 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
         return _filled(True if kind.kind == "b" else 1, shape, kind, scope)
 
 
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Zeros of the shape of a tensor.
-
+_OF_LIKENESS = """
     Args:
       tensor: a tensor.
       dtype: the type of the elements; that of `tensor` if not given.
       name: name of the node.
       optimize: make a constant where the shape is known while the graph is built.
-    """
+"""
+
+
+@documented(_OF_LIKENESS)
+def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
+    """Zeros of the shape of a tensor."""
     with name_scope(name, "zeros_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         kind = tensor.dtype.base if dtype is None else as_dtype(dtype).base
@@ -235,15 +239,9 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
         return array.zeros_like(tensor, name=scope)
 
 
+@documented(_OF_LIKENESS)
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Ones of the shape of a tensor.
-
-    Args:
-      tensor: a tensor.
-      dtype: the type of the elements; that of `tensor` if not given.
-      name: name of the node.
-      optimize: make a constant where the shape is known while the graph is built.
-    """
+    """Ones of the shape of a tensor."""
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         sizes = shape_internal(tensor, optimize=optimize)

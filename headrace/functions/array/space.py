@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.functions.array.array import zeros
 from headrace.functions.array.stacking import stack
 from headrace.functions.values.old_names import renamed
@@ -95,25 +96,22 @@ def batch_to_space(
     return out
 
 
-def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
-    """The places inside each block of an image become channels.
-
+_OF_DEPTH = """
     Args:
       input: images in `data_format`.
       block_size: the side of a block, 2 or more.
       name: name of the node.
       data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
-    """
+"""
+
+
+@documented(_OF_DEPTH)
+def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
+    """The places inside each block of an image become channels."""
     return space.space_to_depth(input, block_size, data_format, name=name)
 
 
+@documented(_OF_DEPTH)
 def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
-    """Channels become places inside blocks of an image.
-
-    Args:
-      input: images in `data_format`.
-      block_size: the side of a block, 2 or more.
-      name: name of the node.
-      data_format: "NHWC", "NCHW" or "NCHW_VECT_C".
-    """
+    """Channels become places inside blocks of an image."""
     return space.depth_to_space(input, block_size, data_format, name=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.functions.array.array import reshape, shape
 from headrace.functions.control.case import case
 from headrace.functions.control.cond import cond
@@ -81,29 +82,25 @@ def _random_flip(image: Any, axis: int, seed: int | None, scope: str) -> Tensor:
         return found
 
 
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Images mirrored left to right, each with probability one half.
-
+_OF_FLIPS = """
     Args:
       image: [height, width, channels] or [batch, height, width, channels].
       seed: seed of the op (see `tf.set_random_seed`).
 
     Raises:
       ValueError: another rank.
-    """
+"""
+
+
+@documented(_OF_FLIPS)
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """Images mirrored left to right, each with probability one half."""
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
+@documented(_OF_FLIPS)
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Images mirrored top to bottom, each with probability one half.
-
-    Args:
-      image: [height, width, channels] or [batch, height, width, channels].
-      seed: seed of the op (see `tf.set_random_seed`).
-
-    Raises:
-      ValueError: another rank.
-    """
+    """Images mirrored top to bottom, each with probability one half."""
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -86,6 +86,14 @@ class QueueBase:
         self._names = names
         self._queue_ref = queue_ref
         self._name = queue_ref.op.name.split("/")[-1]
+
+    def _begin(
+        self, make: Callable[..., Tensor], dtypes: Any, shapes: Any, names: Any, **options: Any
+    ) -> None:
+        """A queue that an op makes."""
+        types = _as_types(dtypes)
+        names = _as_names(names, types)
+        QueueBase.__init__(self, types, shapes, names, make(component_types=types, shapes=shapes, **options))
 
     @staticmethod
     def from_list(index: Any, queues: Any) -> QueueBase:
@@ -295,13 +303,9 @@ class FIFOQueue(QueueBase):
         shared_name: the name under which other nodes find the same queue.
         name: name of the node.
         """
-        types = _as_types(dtypes)
         shapes = _as_shapes(shapes)
-        names = _as_names(names, types)
-        handle = ops.fifo_queue_v2(
-            component_types=types, shapes=shapes, capacity=capacity, shared_name=shared_name, name=name
-        )
-        super().__init__(types, shapes, names, handle)
+        options = {"capacity": capacity, "shared_name": shared_name, "name": name}
+        self._begin(ops.fifo_queue_v2, dtypes, shapes, names, **options)
 
 
 class PaddingFIFOQueue(QueueBase):
@@ -324,18 +328,14 @@ class PaddingFIFOQueue(QueueBase):
         shared_name: the name under which other nodes find the same queue.
         name: name of the node.
         """
-        types = _as_types(dtypes)
-        found = _as_shapes(shapes, partial=True)
-        names = _as_names(names, types)
-        if found is None or len(types) != len(found):
+        count, found = len(_as_types(dtypes)), _as_shapes(shapes, partial=True)
+        if found is None or count != len(found):
             raise ValueError(
-                f"Shapes must be provided for all components, but received {len(types)} dtypes and "
+                f"Shapes must be provided for all components, but received {count} dtypes and "
                 f"{len(found or ())} shapes."
             )
-        handle = ops.padding_fifo_queue_v2(
-            component_types=types, shapes=found, capacity=capacity, shared_name=shared_name, name=name
-        )
-        super().__init__(types, found, names, handle)
+        options = {"capacity": capacity, "shared_name": shared_name, "name": name}
+        self._begin(ops.padding_fifo_queue_v2, dtypes, found, names, **options)
 
 
 class RandomShuffleQueue(QueueBase):

@@ -217,6 +217,13 @@ def mean_squared_error(labels: Any, predictions: Any) -> Any:
     return squared_difference(predictions, labels)
 
 
+def _like_logits(logits: Any, labels: Any) -> tuple[Any, Any]:
+    logits = convert_to_tensor(logits)
+    labels = cast(labels, logits.dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    return logits, labels
+
+
 @_loss("sigmoid_cross_entropy_loss")
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: Any = 0) -> Any:
     """Cross entropy between labels and the sigmoid of logits, each class by itself.
@@ -229,9 +236,7 @@ def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing:
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    logits = convert_to_tensor(logits)
-    labels = cast(multi_class_labels, logits.dtype)
-    logits.shape.assert_is_compatible_with(labels.shape)
+    logits, labels = _like_logits(logits, multi_class_labels)
     if label_smoothing > 0:
         labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
     return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
@@ -249,9 +254,7 @@ def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: Any 
     Raises:
       ValueError: an argument is None, or shapes do not match.
     """
-    logits = convert_to_tensor(logits)
-    labels = cast(onehot_labels, logits.dtype)
-    logits.shape.assert_is_compatible_with(labels.shape)
+    logits, labels = _like_logits(logits, onehot_labels)
     if label_smoothing > 0:
         classes = cast(shape(labels)[-1], logits.dtype)
         labels = labels * (1.0 - label_smoothing) + label_smoothing / classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from headrace.core import log
 from headrace.core.fields import reads
@@ -33,6 +33,8 @@ from headrace.variables.scope import variable_scope
 
 class _Wrapper(RNNCell):
     """A cell that changes what another one takes or gives."""
+
+    _FUNCTION: ClassVar[tuple[str, str] | None] = None  # in a configuration, and as an argument
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -69,6 +71,11 @@ class _Wrapper(RNNCell):
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         """A wrapper from what `get_config` returned, with the cell itself under "cell"."""
         config = dict(config)
+        if cls._FUNCTION is not None:
+            key, argument = cls._FUNCTION
+            function = function_config.loaded(key, config, custom_objects)
+            if function is not None:
+                config[argument] = function
         cell = config.pop("cell")
         try:
             assert_like_rnncell("cell", cell)
@@ -101,6 +108,8 @@ class DropoutWrapper(_Wrapper):
       TypeError: `cell` is not a cell, or the visitor is not callable.
       ValueError: a probability is not between 0 and 1.
     """
+
+    _FUNCTION = "dropout_fn", "dropout_state_filter_visitor"
 
     def __init__(
         self,
@@ -196,14 +205,6 @@ class DropoutWrapper(_Wrapper):
             config |= function_config.dumped("dropout_fn", self._dropout_state_filter)
         return config
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        config = dict(config)
-        visitor = function_config.loaded("dropout_fn", config, custom_objects)
-        if visitor is not None:
-            config["dropout_state_filter_visitor"] = visitor
-        return super().from_config(config, custom_objects)
-
 
 def drops_state(substate: Any) -> Any:
     """The default filter of a DropoutWrapper."""
@@ -241,6 +242,8 @@ class ResidualWrapper(_Wrapper):
       **kwargs: as of Layer.
     """
 
+    _FUNCTION = "residual_fn", "residual_fn"
+
     def __init__(
         self, cell: Any, residual_fn: Callable[[Any, Any], Any] | None = None, **kwargs: Any
     ) -> None:
@@ -258,14 +261,6 @@ class ResidualWrapper(_Wrapper):
         if self._residual_fn is not None:
             config |= function_config.dumped("residual_fn", self._residual_fn)
         return config
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        config = dict(config)
-        function = function_config.loaded("residual_fn", config, custom_objects)
-        if function is not None:
-            config["residual_fn"] = function
-        return super().from_config(config, custom_objects)
 
 
 def _sums(inputs: Any, outputs: Any) -> Any:

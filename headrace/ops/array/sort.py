@@ -6,6 +6,7 @@ import numpy as np
 
 from headrace.core.dtypes import INDEX, REALS, int32
 from headrace.core.errors import require
+from headrace.core.families import named
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.array import constant, reshape
@@ -275,33 +276,23 @@ def _bound_samples(rng):
     yield ErrorSample(rows, np.ones((3, 1), int), raises="must (match|be equal)")
 
 
-@op(
-    "LowerBound",
-    "sorted_inputs: T, values: T -> output: out_type",
-    T=Type(),
-    out_type=Type(INDEX, default=int32),
-    shape=bound_shape,
+def _searching(name, side, doc):
+    @op(
+        name, "sorted_inputs: T, values: T -> output: out_type",
+        T=Type(), out_type=Type(INDEX, default=int32), shape=bound_shape,
+    )  # fmt: skip
+    @named(name, doc)
+    def search(sorted_inputs, values):
+        return _bound(sorted_inputs, values, side)
+
+    search.no_gradient()
+    search.samples(_bound_samples)
+    return search
+
+
+lower_bound = _searching(
+    "LowerBound", "left", "For every value the first place of its sorted row where it could be inserted."
 )
-def lower_bound(sorted_inputs, values):
-    """For every value the first place of its sorted row where it could be inserted."""
-    return _bound(sorted_inputs, values, "left")
-
-
-lower_bound.no_gradient()
-lower_bound.samples(_bound_samples)
-
-
-@op(
-    "UpperBound",
-    "sorted_inputs: T, values: T -> output: out_type",
-    T=Type(),
-    out_type=Type(INDEX, default=int32),
-    shape=bound_shape,
+upper_bound = _searching(
+    "UpperBound", "right", "For every value the last place of its sorted row where it could be inserted."
 )
-def upper_bound(sorted_inputs, values):
-    """For every value the last place of its sorted row where it could be inserted."""
-    return _bound(sorted_inputs, values, "right")
-
-
-upper_bound.no_gradient()
-upper_bound.samples(_bound_samples)

@@ -114,44 +114,25 @@ def outputs(input, *, Tout):
     return [UNKNOWN] * len(Tout)
 
 
-@op(
-    "PyFunc",
-    "input: Tin -> output: Tout",
-    token=String(),
-    Tin=Types(min=0),
-    Tout=Types(min=0),
-    traits={STATEFUL, BLOCKING, HOST, PYTHON},
-    shape=outputs,
-)
+def _calling(name, traits, **attrs):
+    attrs = {"token": String(), **attrs, "Tin": Types(min=0), "Tout": Types(min=0)}
+    traits = {*traits, BLOCKING, HOST, PYTHON}
+    return op(name, "input: Tin -> output: Tout", attrs=attrs, traits=traits, shape=outputs)
+
+
+@_calling("PyFunc", {STATEFUL})
 def py_func(input, *, token, Tout):
     """Call a Python function with the values of the inputs."""
     return call(token, input, Tout)
 
 
-@op(
-    "PyFuncStateless",
-    "input: Tin -> output: Tout",
-    token=String(),
-    Tin=Types(min=0),
-    Tout=Types(min=0),
-    traits={BLOCKING, HOST, PYTHON},
-    shape=outputs,
-)
+@_calling("PyFuncStateless", set())
 def py_func_stateless(input, *, token, Tout):
     """Call a Python function whose result depends on its arguments alone."""
     return call(token, input, Tout)
 
 
-@op(
-    "EagerPyFunc",
-    "input: Tin -> output: Tout",
-    token=String(),
-    is_async=False,
-    Tin=Types(min=0),
-    Tout=Types(min=0),
-    traits={STATEFUL, BLOCKING, HOST, PYTHON},
-    shape=outputs,
-)
+@_calling("EagerPyFunc", {STATEFUL}, is_async=False)
 def eager_py_func(input, *, token, Tout):
     """Call a Python function (written for eager tensors) with the values of the inputs."""
     return call(token, input, Tout)

@@ -203,13 +203,6 @@ def elu_grad(gradients, outputs):
     return np.where(outputs < 0, (outputs + 1) * gradients, gradients)
 
 
-@elu_grad.gradient
-def _(node, dy):
-    y = node.inputs[1]
-    bent = where.select(y < 0, dy * node.inputs[0], fill.zeros_like(y))
-    return elu_grad(dy, y), bent
-
-
 @elu_grad.lower
 def _(e, dy, y):
     return e.select(y < 0, (y + 1) * dy, dy)
@@ -246,11 +239,12 @@ def selu_grad(gradients, outputs):
     return np.where(y < 0, dy * (y + SCALE_ALPHA), dy * SCALE)
 
 
+@elu_grad.gradient
 @selu_grad.gradient
 def _(node, dy):
     y = node.inputs[1]
     bent = where.select(y < 0, dy * node.inputs[0], fill.zeros_like(y))
-    return selu_grad(dy, y), bent
+    return node.op(dy, y), bent
 
 
 @selu_grad.lower

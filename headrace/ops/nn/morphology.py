@@ -111,6 +111,13 @@ def check_backprop(x, dy, windows):
     require(dy.shape == expected, f"out_backprop has shape {list(dy.shape)}, not {list(expected)}")
 
 
+def sources_of(x, w, dy, *options):
+    """The windows, and which element of each was the largest."""
+    windows = windows_of(x, w, *options)
+    check_backprop(x, dy, windows)
+    return windows, dilate(x, w, windows)[1]
+
+
 @op(
     "Dilation2DBackpropInput",
     "input: T, filter: T, out_backprop: T -> in_backprop: T",
@@ -119,9 +126,7 @@ def check_backprop(x, dy, windows):
 )
 def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, padding):
     """The gradient of Dilation2D with respect to its input."""
-    windows = windows_of(input, filter, strides, rates, padding)
-    check_backprop(input, out_backprop, windows)
-    which = dilate(input, filter, windows)[1]
+    windows, which = sources_of(input, filter, out_backprop, strides, rates, padding)
     dx = padded_zeros(len(input), input.shape[3], input.shape[1:3], windows, out_backprop.dtype)
     for number, (_, index) in enumerate(taps(windows)):
         dx[index] += np.where(which == number, out_backprop, 0)
@@ -139,9 +144,7 @@ def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, pa
 )
 def dilation2d_backprop_filter(input, filter, out_backprop, *, strides, rates, padding):
     """The gradient of Dilation2D with respect to its filter."""
-    windows = windows_of(input, filter, strides, rates, padding)
-    check_backprop(input, out_backprop, windows)
-    which = dilate(input, filter, windows)[1]
+    windows, which = sources_of(input, filter, out_backprop, strides, rates, padding)
     dw = np.zeros(filter.shape, out_backprop.dtype)
     which = np.maximum(which, 0)
     for number, (at, _) in enumerate(taps(windows)):

@@ -3,6 +3,8 @@ node; resource variables carry a Handle that points to one."""
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from headrace.core import dtypes
@@ -14,6 +16,7 @@ from headrace.core.errors import (
     OutOfRangeError,
     require,
 )
+from headrace.core.families import named
 from headrace.core.shapes import SCALAR, UNKNOWN, as_shape, make_shape, show
 from headrace.core.sizes import vector
 from headrace.ops.declaration.declare import op
@@ -314,38 +317,28 @@ def _update(resource, value, dtype, function):
     return ()
 
 
-@op(
-    "AssignAddVariableOp",
-    "resource: resource, value: dtype ->",
-    dtype=Type(),
-    traits={STATEFUL, WRITES},
-    shape=assign_variable_shape,
+def _updating(name, doc, function, combined):
+    """An op that changes a variable behind a handle by a value."""
+
+    @op(
+        name, "resource: resource, value: dtype ->", dtype=Type(), traits={STATEFUL, WRITES},
+        shape=assign_variable_shape,
+    )  # fmt: skip
+    @named(name, doc)
+    def update(resource, value, *, dtype):
+        return _update(resource, value, dtype, function)
+
+    @update.lower
+    def _(e, resource, value):
+        e.assign(resource, lambda *i: combined(resource[i], value[i]))
+
+    return update
+
+
+assign_add_variable = _updating("AssignAddVariableOp", "Add to the variable.", np.add, operator.add)
+assign_sub_variable = _updating(
+    "AssignSubVariableOp", "Subtract from the variable.", np.subtract, operator.sub
 )
-def assign_add_variable(resource, value, *, dtype):
-    """Add to the variable."""
-    return _update(resource, value, dtype, np.add)
-
-
-@assign_add_variable.lower
-def _(e, resource, value):
-    e.assign(resource, lambda *i: resource[i] + value[i])
-
-
-@op(
-    "AssignSubVariableOp",
-    "resource: resource, value: dtype ->",
-    dtype=Type(),
-    traits={STATEFUL, WRITES},
-    shape=assign_variable_shape,
-)
-def assign_sub_variable(resource, value, *, dtype):
-    """Subtract from the variable."""
-    return _update(resource, value, dtype, np.subtract)
-
-
-@assign_sub_variable.lower
-def _(e, resource, value):
-    e.assign(resource, lambda *i: resource[i] - value[i])
 
 
 @op(

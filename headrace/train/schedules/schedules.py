@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math as numbers
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headrace.functions.array import array
@@ -34,32 +35,27 @@ class LearningRateSchedule:
 
 
 class _Schedule(LearningRateSchedule):
-    """Keeps its arguments under their names, or under those with an underscore in front."""
+    """Keeps its arguments under their names: they are the fields of a dataclass."""
 
     def get_config(self) -> dict[str, Any]:
-        names = inspect.signature(type(self)).parameters
-        return {name: getattr(self, name, getattr(self, f"_{name}", None)) for name in names}
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
 
 def _rate(value: Any) -> Any:
     return convert_to_tensor(value, name="initial_learning_rate")
 
 
+@dataclass(eq=False, repr=False)
 class _DecayByRate(_Schedule):
     """A rate that falls by `decay_rate` per `decay_steps`."""
 
     _scope: ClassVar[str]
 
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        decay_rate: Any,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+    initial_learning_rate: Any
+    decay_steps: Any
+    decay_rate: Any
+    staircase: bool = False
+    name: str | None = None
 
     def __call__(self, step: Any) -> Any:
         with name_scope(self.name or self._scope) as scope:
@@ -119,21 +115,16 @@ def _returning(value: Tensor) -> Any:
     return lambda: value
 
 
+@dataclass(eq=False, repr=False)
 class PolynomialDecay(_Schedule):
     """From the initial to the end rate along (1 - step / decay_steps) ^ power."""
 
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        end_learning_rate: Any = 0.0001,
-        power: Any = 1.0,
-        cycle: bool = False,
-        name: str | None = None,
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.end_learning_rate, self.power = end_learning_rate, power
-        self.cycle, self.name = cycle, name
+    initial_learning_rate: Any
+    decay_steps: Any
+    end_learning_rate: Any = 0.0001
+    power: Any = 1.0
+    cycle: bool = False
+    name: str | None = None
 
     def __call__(self, step: Any) -> Any:
         with name_scope(self.name or "PolynomialDecay") as scope:
@@ -159,14 +150,14 @@ def _half_cosine(fraction: Any) -> Any:
     return 0.5 * (1.0 + trigonometry.cos(constant(numbers.pi) * fraction))
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecay(_Schedule):
     """Along half a cosine, from the initial rate to alpha times it."""
 
-    def __init__(
-        self, initial_learning_rate: Any, decay_steps: Any, alpha: Any = 0.0, name: str | None = None
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.alpha, self.name = alpha, name
+    initial_learning_rate: Any
+    decay_steps: Any
+    alpha: Any = 0.0
+    name: str | None = None
 
     def __call__(self, step: Any) -> Any:
         with name_scope(self.name or "CosineDecay"):
@@ -177,27 +168,23 @@ class CosineDecay(_Schedule):
             return arithmetic.mul(rate, decayed)
 
 
+@dataclass(eq=False, repr=False)
 class CosineDecayRestarts(_Schedule):
     """Half cosines one after the other, each t_mul times as long and m_mul times as high (SGDR)."""
 
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        first_decay_steps: Any,
-        t_mul: Any = 2.0,
-        m_mul: Any = 1.0,
-        alpha: Any = 0.0,
-        name: str | None = None,
-    ) -> None:
-        self.initial_learning_rate, self.first_decay_steps = (initial_learning_rate, first_decay_steps)
-        self._t_mul, self._m_mul, self.alpha, self.name = t_mul, m_mul, alpha, name
+    initial_learning_rate: Any
+    first_decay_steps: Any
+    t_mul: Any = 2.0
+    m_mul: Any = 1.0
+    alpha: Any = 0.0
+    name: str | None = None
 
     def __call__(self, step: Any) -> Any:
         with name_scope(self.name or "SGDRDecay") as scope:
             rate = _rate(self.initial_learning_rate)
             steps, alpha, t_mul, m_mul, at = (
                 cast(x, rate.dtype)
-                for x in (self.first_decay_steps, self.alpha, self._t_mul, self._m_mul, step)
+                for x in (self.first_decay_steps, self.alpha, self.t_mul, self.m_mul, step)
             )
             periods: Any = at / steps
 
@@ -217,20 +204,16 @@ class CosineDecayRestarts(_Schedule):
             return arithmetic.mul(rate, (1 - alpha) * decayed + alpha, name=scope)
 
 
+@dataclass(eq=False, repr=False)
 class LinearCosineDecay(_Schedule):
     """A falling line times a cosine of num_periods periods."""
 
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        num_periods: Any = 0.5,
-        alpha: Any = 0.0,
-        beta: Any = 0.001,
-        name: str | None = None,
-    ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.num_periods, self.alpha, self.beta, self.name = num_periods, alpha, beta, name
+    initial_learning_rate: Any
+    decay_steps: Any
+    num_periods: Any = 0.5
+    alpha: Any = 0.0
+    beta: Any = 0.001
+    name: str | None = None
 
     def _default_name(self) -> str:
         return "LinearCosineDecay"

@@ -401,37 +401,23 @@ def _(rng):
 
 
 # -- older names --------------------------------------------------------------------------------
-@op(
-    "BatchMatrixDiag",
-    "diagonal: T -> output: T",
-    T=Type(),
-    deprecated=(14, "Use MatrixDiag"),
-    shape=matrix_diag_shape,
-)
+def _older(new, signature, shape):
+    return op(f"Batch{new.name}", signature, T=Type(), deprecated=(14, f"Use {new.name}"), shape=shape)
+
+
+@_older(matrix_diag, "diagonal: T -> output: T", matrix_diag_shape)
 def batch_matrix_diag(diagonal):
     """MatrixDiag under its older name."""
     return _matrix_from(diagonal, np.array(0), -1, -1, zero_of(diagonal.dtype))
 
 
-@op(
-    "BatchMatrixDiagPart",
-    "input: T -> diagonal: T",
-    T=Type(),
-    deprecated=(14, "Use MatrixDiagPart"),
-    shape=matrix_diag_part_shape,
-)
+@_older(matrix_diag_part, "input: T -> diagonal: T", matrix_diag_part_shape)
 def batch_matrix_diag_part(input):
     """MatrixDiagPart under its older name."""
     return _diagonals_of(input, np.array(0), zero_of(input.dtype))
 
 
-@op(
-    "BatchMatrixSetDiag",
-    "input: T, diagonal: T -> output: T",
-    T=Type(),
-    deprecated=(14, "Use MatrixSetDiag"),
-    shape=matrix_set_diag_shape,
-)
+@_older(matrix_set_diag, "input: T, diagonal: T -> output: T", matrix_set_diag_shape)
 def batch_matrix_set_diag(input, diagonal):
     """MatrixSetDiag under its older name."""
     return _with_diagonals(input, diagonal, np.array(0))

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.core import dtypes
 from headrace.core.dtypes import INDEX, NUMBERS
 from headrace.core.errors import InvalidArgumentError, require
+from headrace.core.families import named
 from headrace.core.shapes import Shape, make_shape, show
 from headrace.core.sizes import whole
 from headrace.ops.array import fill
@@ -193,16 +194,35 @@ def _changed_samples(rng):
     yield ErrorSample(x, np.array([[1]]), np.ones((1, 2)), raises="[Ii]nner.*must match")
 
 
-@op(
-    "TensorScatterUpdate",
-    "tensor: T, indices: Tindices, updates: T -> output: T",
-    T=Type(),
-    Tindices=INDEX,
-    shape=_changed_shape,
+def _changing(name, ufunc, how, doc, target="tensor", T=Type()):
+    """An op that gives one of its inputs with some of its places changed."""
+
+    @op(
+        name, f"{target}: T, indices: Tindices, updates: T -> output: T",
+        T=T, Tindices=INDEX, shape=_changed_shape,
+    )  # fmt: skip
+    @named(name, doc)
+    def change(target, indices, updates):
+        return _changed(target, indices, updates, ufunc)
+
+    change.lower(_lower_change(how))
+    change.samples(_changed_samples)
+    return change
+
+
+tensor_scatter_update = _changing(
+    "TensorScatterUpdate", None, "set", "`tensor` with updates put at index vectors."
 )
-def tensor_scatter_update(tensor, indices, updates):
-    """`tensor` with updates put at index vectors."""
-    return _changed(tensor, indices, updates, None)
+tensor_scatter_add = _changing(
+    "TensorScatterAdd", np.add, "add", "`tensor` with updates added at index vectors."
+)
+tensor_scatter_sub = _changing(
+    "TensorScatterSub", np.subtract, "sub", "`tensor` with updates subtracted at index vectors."
+)
+scatter_nd_non_aliasing_add = _changing(
+    "ScatterNdNonAliasingAdd", np.add, "add", "`input` with updates added at index vectors.",
+    target="input", T=(*NUMBERS, dtypes.bool_),
+)  # fmt: skip
 
 
 @tensor_scatter_update.gradient
@@ -212,64 +232,12 @@ def _(node, dy):
     return rest, None, gather.gather_nd(dy, indices)
 
 
-tensor_scatter_update.lower(_lower_change("set"))
-tensor_scatter_update.samples(_changed_samples)
-
-
-@op(
-    "TensorScatterAdd",
-    "tensor: T, indices: Tindices, updates: T -> output: T",
-    T=Type(),
-    Tindices=INDEX,
-    shape=_changed_shape,
-)
-def tensor_scatter_add(tensor, indices, updates):
-    """`tensor` with updates added at index vectors."""
-    return _changed(tensor, indices, updates, np.add)
-
-
-def _add_gradient(node, dy):
+@tensor_scatter_add.gradient
+@scatter_nd_non_aliasing_add.gradient
+def _(node, dy):
     return dy, None, gather.gather_nd(dy, node.inputs[1])
-
-
-tensor_scatter_add.gradient(_add_gradient)
-tensor_scatter_add.lower(_lower_change("add"))
-tensor_scatter_add.samples(_changed_samples)
-
-
-@op(
-    "TensorScatterSub",
-    "tensor: T, indices: Tindices, updates: T -> output: T",
-    T=Type(),
-    Tindices=INDEX,
-    shape=_changed_shape,
-)
-def tensor_scatter_sub(tensor, indices, updates):
-    """`tensor` with updates subtracted at index vectors."""
-    return _changed(tensor, indices, updates, np.subtract)
 
 
 @tensor_scatter_sub.gradient
 def _(node, dy):
     return dy, None, -gather.gather_nd(dy, node.inputs[1])
-
-
-tensor_scatter_sub.lower(_lower_change("sub"))
-tensor_scatter_sub.samples(_changed_samples)
-
-
-@op(
-    "ScatterNdNonAliasingAdd",
-    "input: T, indices: Tindices, updates: T -> output: T",
-    T=(*NUMBERS, dtypes.bool_),
-    Tindices=INDEX,
-    shape=_changed_shape,
-)
-def scatter_nd_non_aliasing_add(input, indices, updates):
-    """`input` with updates added at index vectors."""
-    return _changed(input, indices, updates, np.add)
-
-
-scatter_nd_non_aliasing_add.gradient(_add_gradient)
-scatter_nd_non_aliasing_add.lower(_lower_change("add"))
-scatter_nd_non_aliasing_add.samples(_changed_samples)

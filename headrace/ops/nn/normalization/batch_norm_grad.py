@@ -40,7 +40,7 @@ def grad_shape(y_backprop, x, scale, mean, variance, *rest, data_format, is_trai
     return [replaced(dy, axis, channels), vector, vector, spare, spare]
 
 
-def backprop(dy, x, scale, mean, variance, epsilon, data_format, is_training):
+def backprop(dy, x, scale, mean, variance, *, epsilon, data_format, is_training, **types):
     """What all versions compute: dx, dscale, doffset and two outputs that mean nothing."""
     require(
         x.shape == dy.shape,
@@ -78,12 +78,9 @@ def backprop(dy, x, scale, mean, variance, epsilon, data_format, is_training):
     shape=grad_shape,
     attrs={"T": (float32,)} | EPSILON | FORMATS | MODE,
 )
-def fused_batch_norm_grad(
-    y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon, data_format, is_training
-):
-    """The gradient of FusedBatchNorm, from its reserve spaces."""
-    mean, variance = reserve_space_1, reserve_space_2
-    return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
+def fused_batch_norm_grad(y_backprop, x, scale, reserve_space_1, reserve_space_2, **attrs):
+    """The gradient of FusedBatchNorm, from its reserve spaces: mean and variance."""
+    return backprop(y_backprop, x, scale, reserve_space_1, reserve_space_2, **attrs)
 
 
 @op(
@@ -94,12 +91,9 @@ def fused_batch_norm_grad(
     shape=grad_shape,
     attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS | MODE,
 )
-def fused_batch_norm_grad_v2(
-    y_backprop, x, scale, reserve_space_1, reserve_space_2, *, epsilon, data_format, is_training
-):
+def fused_batch_norm_grad_v2(y_backprop, x, scale, reserve_space_1, reserve_space_2, **attrs):
     """The gradient of FusedBatchNormV2."""
-    mean, variance = reserve_space_1, reserve_space_2
-    return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
+    return backprop(y_backprop, x, scale, reserve_space_1, reserve_space_2, **attrs)
 
 
 @op(
@@ -111,20 +105,10 @@ def fused_batch_norm_grad_v2(
     attrs={"T": HALVES, "U": (float32,)} | EPSILON | FORMATS_V3 | MODE,
 )
 def fused_batch_norm_grad_v3(
-    y_backprop,
-    x,
-    scale,
-    reserve_space_1,
-    reserve_space_2,
-    reserve_space_3,
-    *,
-    epsilon,
-    data_format,
-    is_training,
+    y_backprop, x, scale, reserve_space_1, reserve_space_2, reserve_space_3, **attrs
 ):
     """The gradient of FusedBatchNormV3; the third reserve space is for other devices."""
-    mean, variance = reserve_space_1, reserve_space_2
-    return backprop(y_backprop, x, scale, mean, variance, epsilon, data_format, is_training)
+    return backprop(y_backprop, x, scale, reserve_space_1, reserve_space_2, **attrs)
 
 
 def lowered(e, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_training):

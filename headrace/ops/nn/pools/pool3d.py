@@ -88,14 +88,18 @@ def pooled_like(shape, chosen):
     return max_pool3d.reference(np.zeros(shape), **{"data_format": "NDHWC"} | chosen).shape
 
 
+def _pooled(pool, input, ksize, strides, padding, data_format):
+    require(input.ndim == 5, "tensor_in must be 5-dimensional")
+    x = channels_last(input, data_format)
+    windows = windows_of(x.shape, ksize, strides, padding, data_format)
+    return from_channels_last(pool(x, windows), data_format)
+
+
 # -- AvgPool3D ----------------------------------------------------------------------------------
 @op("AvgPool3D", "input: T -> output: T", shape=pool3d_shape, attrs=WINDOW | {"T": FLOATS})
 def avg_pool3d(input, *, ksize, strides, padding, data_format):
     """The mean under a window; what is padded does not count."""
-    require(input.ndim == 5, "tensor_in must be 5-dimensional")
-    x = channels_last(input, data_format)
-    windows = windows_of(x.shape, ksize, strides, padding, data_format)
-    return from_channels_last(pooling.avg_pool(x, windows), data_format)
+    return _pooled(pooling.avg_pool, input, ksize, strides, padding, data_format)
 
 
 @avg_pool3d.gradient
@@ -159,10 +163,7 @@ def _(rng):
 @op("MaxPool3D", "input: T -> output: T", shape=pool3d_shape, attrs=WINDOW | {"T": MAX_TYPES})
 def max_pool3d(input, *, ksize, strides, padding, data_format):
     """The largest element under a window."""
-    require(input.ndim == 5, "tensor_in must be 5-dimensional")
-    x = channels_last(input, data_format)
-    windows = windows_of(x.shape, ksize, strides, padding, data_format)
-    return from_channels_last(pooling.max_pool(x, windows), data_format)
+    return _pooled(pooling.max_pool, input, ksize, strides, padding, data_format)
 
 
 @max_pool3d.gradient
