@@ -244,7 +244,7 @@ def selu_grad(gradients, outputs):
 def _(node, dy):
     y = node.inputs[1]
     bent = where.select(y < 0, dy * node.inputs[0], fill.zeros_like(y))
-    return node.op(dy, y), bent
+    return node.declaration(dy, y), bent
 
 
 @selu_grad.lower
