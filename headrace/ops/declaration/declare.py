@@ -232,10 +232,10 @@ def op(
     deprecated: tuple[int, str] | None = None,
     attrs: dict[str, Any] | None = None,
     **more_attrs: Any,
-) -> Callable[[Callable[..., Any]], Op]:
+) -> Callable[[Callable[..., Any] | None], Op]:
     """Declare an op.  `attrs` is for attributes whose names clash with an argument of ours."""
 
-    def declare(reference: Callable[..., Any]) -> Op:
+    def declare(reference: Callable[..., Any] | None) -> Op:
         return register(
             Op(
                 name,
@@ -250,19 +250,9 @@ def op(
     return declare
 
 
-def primitive(
-    name: str,
-    signature: str,
-    *,
-    shape: Callable[..., Any],
-    traits: Iterable[Trait] = (),
-    deprecated: tuple[int, str] | None = None,
-    attrs: dict[str, Any] | None = None,
-    **more_attrs: Any,
-) -> Op:
+def primitive(name: str, signature: str, **options: Any) -> Op:
     """Declare an op without a kernel: the executor gives it meaning."""
-    parsed = parse(signature, more_attrs | (attrs or {}))
-    return register(Op(name, parsed, None, shape, frozenset(traits), deprecated))
+    return op(name, signature, **options)(None)
 
 
 def register(declared: Op) -> Op:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.core.dtypes import COMPLEX, FLOATS
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import Shape, show
 from headrace.ops.declaration.declare import Op, op
@@ -22,84 +23,44 @@ from headrace.ops.declaration.shape_checks import merge
 from headrace.ops.declaration.shape_rules import Input, broadcast, same
 from headrace.ops.declaration.traits import ELEMENTWISE, Trait
 
+INEXACT = (*FLOATS, *COMPLEX)
 
-def unary(
+
+def unary(name: str, meaning: Callable[..., Any], *, signature: str = "x: T -> y: T", **options: Any) -> Op:
+    """An element-wise op of one input.
+
+    Args:
+      name, signature: as `op` takes them.
+      meaning: of arrays; what it warns of is silent.
+      options: `doc`, and where there are such `emit` (a compiled rule, or the name of the emitter's),
+        `gradient`, `samples`, `traits`, `shape`; the other ones are attributes.
+    """
+    return _declared(name, meaning, signature, **{"shape": same} | options)
+
+
+def function(
     name: str,
     meaning: Callable[..., Any],
-    *,
     doc: str,
-    T: Any = None,
-    emit: Any = None,
-    gradient: Callable[..., Any] | None = None,
+    gradient: Callable[..., Any],
     samples: Callable[..., Any] | None = None,
-    traits: Iterable[Trait] = (),
-    signature: str = "x: T -> y: T",
-    shape: Callable[..., Any] = same,
-    **attrs: Any,
+    T: Any = INEXACT,
 ) -> Op:
-    """An element-wise op of one input."""
-
-    def reference(x: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return meaning(x)
-
-    return _finish(name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs)
+    """An element-wise function of real and complex numbers, which compiled code has by the op's name."""
+    samples = samples or normal(3, 4)
+    return unary(name, meaning, doc=doc, T=T, emit=name.lower(), gradient=gradient, samples=samples)
 
 
 def binary(
-    name: str,
-    meaning: Callable[..., Any],
-    *,
-    doc: str,
-    T: Any = None,
-    emit: Any = None,
-    gradient: Callable[..., Any] | None = None,
-    samples: Callable[..., Any] | None = None,
-    traits: Iterable[Trait] = (),
-    signature: str = "x: T, y: T -> z: T",
-    shape: Callable[..., Any] = broadcast,
-    **attrs: Any,
+    name: str, meaning: Callable[..., Any], *, signature: str = "x: T, y: T -> z: T", **options: Any
 ) -> Op:
-    """An element-wise op of two inputs that broadcast."""
+    """An element-wise op of two inputs that broadcast; the options are those of `unary`."""
 
     def broadcasting(x: Any, y: Any) -> Any:
         require_broadcast(x.shape, y.shape)
         return meaning(x, y)
 
-    return _binary(
-        name,
-        broadcasting,
-        doc=doc,
-        T=T,
-        emit=emit,
-        gradient=gradient,
-        samples=samples,
-        traits=traits,
-        signature=signature,
-        shape=shape,
-        **attrs,
-    )
-
-
-def _binary(
-    name: str,
-    meaning: Callable[..., Any],
-    *,
-    doc: str,
-    signature: str,
-    shape: Callable[..., Any],
-    T: Any = None,
-    emit: Any = None,
-    gradient: Callable[..., Any] | None = None,
-    samples: Callable[..., Any] | None = None,
-    traits: Iterable[Trait] = (),
-    **attrs: Any,
-) -> Op:
-    def reference(x: Any, y: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return meaning(x, y)
-
-    return _finish(name, reference, signature, shape, T, doc, emit, gradient, samples, traits, attrs)
+    return _declared(name, broadcasting, signature, **{"shape": broadcast} | options)
 
 
 def of_output(
@@ -116,7 +77,7 @@ def of_output(
         return e.select(dy == 0, 0, emit(e, y, dy)) if zero else emit(e, y, dy)
 
     given: dict[str, Any] = {"signature": "y: T, dy: T -> z: T", "shape": paired}
-    return _binary(name, of_one_shape, emit=lowered, **given | options)
+    return _declared(name, of_one_shape, emit=lowered, **given | options)
 
 
 def paired(x: Input, y: Input) -> Shape:
@@ -151,22 +112,24 @@ def require_broadcast(*shapes: tuple[int, ...]) -> None:
         raise InvalidArgumentError(None, None, f"Incompatible shapes: {shown}") from None
 
 
-def _finish(
+def _declared(
     name: str,
-    reference: Callable[..., Any],
+    meaning: Callable[..., Any],
     signature: str,
     shape: Callable[..., Any],
-    T: Any,
     doc: str,
-    emit: Any,
-    gradient: Callable[..., Any] | None,
-    samples: Callable[..., Any] | None,
-    traits: Iterable[Trait],
-    attrs: dict[str, Any],
+    emit: Any = None,
+    gradient: Callable[..., Any] | None = None,
+    samples: Callable[..., Any] | None = None,
+    traits: Iterable[Trait] = (),
+    **attrs: Any,
 ) -> Op:
+    def reference(*inputs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return meaning(*inputs)
+
     reference.__doc__, reference.__module__ = doc, _declaring_module()
-    types = {} if T is None else {"T": T}
-    declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=types | attrs)(reference)
+    declared = op(name, signature, shape=shape, traits={ELEMENTWISE, *traits}, attrs=attrs)(reference)
     if gradient is not None:
         declared.gradient(gradient)
     if emit is not None:

@@ -26,7 +26,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.broadcast import same_known_shape, unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration import precision
-from headrace.ops.declaration.families import binary, normal, pairs, unary
+from headrace.ops.declaration.families import binary, function, normal, pairs, unary
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.declaration.traits import AGGREGATE, COMMUTATIVE, KEEPS_ZERO
 from headrace.ops.math import comparison
@@ -204,14 +204,8 @@ def _sign_gradient(node, dy):
     return array.fill(array.shape_of(x), np.zeros((), x.dtype.numpy))
 
 
-sign = unary(
-    "Sign",
-    precision.sign,
-    T=SIGNED,
-    doc="-1, 0 or 1; 0 for NaN; x / |x| for a complex x.",
-    emit="sign",
-    gradient=_sign_gradient,
-    samples=normal(3, 4),
+sign = function(
+    "Sign", precision.sign, "-1, 0 or 1; 0 for NaN; x / |x| for a complex x.", _sign_gradient, T=SIGNED
 )
 abs_ = unary(
     "Abs",

@@ -20,7 +20,7 @@ from headrace.core.dtypes import (
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
-from headrace.ops.declaration.families import binary, of_output, pairs, positive, unary
+from headrace.ops.declaration.families import INEXACT, binary, of_output, pairs, positive, unary
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.math.complex import conjugate
 
@@ -30,7 +30,6 @@ comparison = late("headrace.ops.math.comparison")
 DIVISIBLE = (*FLOATS, uint8, int8, uint16, int16, *INDEX, *COMPLEX)
 SAFE = (float16, float32, float64, *COMPLEX)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
-INEXACT = (*FLOATS, *COMPLEX)
 
 
 def _check_divisor(x, y):

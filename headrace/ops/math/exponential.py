@@ -10,7 +10,16 @@ from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
 from headrace.ops.array.constant import constant
 from headrace.ops.declaration.declare import Op
-from headrace.ops.declaration.families import binary, normal, of_output, pairs, positive, unary
+from headrace.ops.declaration.families import (
+    INEXACT,
+    binary,
+    function,
+    normal,
+    of_output,
+    pairs,
+    positive,
+    unary,
+)
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.traits import KEEPS_ZERO
 from headrace.ops.math.complex import conjugate
@@ -23,7 +32,6 @@ comparison = late("headrace.ops.math.comparison")
 division = late("headrace.ops.math.division")
 where = late("headrace.ops.array.indexing.where")
 
-INEXACT = (*FLOATS, *COMPLEX)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
 
 
@@ -69,14 +77,8 @@ sqrt_grad = grad_op(
     gradient=_sqrt_grad_gradient,
 )
 
-sqrt = unary(
-    "Sqrt",
-    np.sqrt,
-    T=INEXACT,
-    doc="The square root of x.",
-    emit="sqrt",
-    gradient=lambda node, dy: sqrt_grad(node.outputs[0], dy),
-    samples=positive(3, 4),
+sqrt = function(
+    "Sqrt", np.sqrt, "The square root of x.", lambda node, dy: sqrt_grad(node.outputs[0], dy), positive(3, 4)
 )
 
 
@@ -100,14 +102,12 @@ rsqrt_grad = grad_op(
     gradient=_rsqrt_grad_gradient,
 )
 
-rsqrt = unary(
+rsqrt = function(
     "Rsqrt",
     lambda x: x.dtype.type(1) / np.sqrt(x),
-    T=INEXACT,
-    doc="1 / sqrt(x).",
-    emit="rsqrt",
-    gradient=lambda node, dy: rsqrt_grad(node.outputs[0], dy),
-    samples=positive(3, 4),
+    "1 / sqrt(x).",
+    lambda node, dy: rsqrt_grad(node.outputs[0], dy),
+    positive(3, 4),
 )
 
 
@@ -150,41 +150,23 @@ pow_ = binary(
 
 
 # -- exponentials -------------------------------------------------------------------------------
-exp = unary(
-    "Exp",
-    np.exp,
-    T=INEXACT,
-    doc="e raised to x.",
-    emit="exp",
-    gradient=lambda node, dy: dy * conjugate(node.outputs[0]),
-    samples=normal(3, 4),
+exp = function("Exp", np.exp, "e raised to x.", lambda node, dy: dy * conjugate(node.outputs[0]))
+expm1 = function(
+    "Expm1", np.expm1, "exp(x) - 1, exact for small x.", lambda node, dy: dy * exp(conjugate(node.inputs[0]))
 )
-expm1 = unary(
-    "Expm1",
-    np.expm1,
-    T=INEXACT,
-    doc="exp(x) - 1, exact for small x.",
-    emit="expm1",
-    gradient=lambda node, dy: dy * exp(conjugate(node.inputs[0])),
-    samples=normal(3, 4),
-)
-log = unary(
+log = function(
     "Log",
     np.log,
-    T=INEXACT,
-    doc="The natural logarithm of x.",
-    emit="log",
-    gradient=lambda node, dy: dy * reciprocal(conjugate(node.inputs[0])),
-    samples=positive(3, 4),
+    "The natural logarithm of x.",
+    lambda node, dy: dy * reciprocal(conjugate(node.inputs[0])),
+    positive(3, 4),
 )
-log1p = unary(
+log1p = function(
     "Log1p",
     np.log1p,
-    T=INEXACT,
-    doc="log(1 + x), exact for small x.",
-    emit="log1p",
-    gradient=lambda node, dy: dy * reciprocal(1 + conjugate(node.inputs[0])),
-    samples=positive(3, 4),
+    "log(1 + x), exact for small x.",
+    lambda node, dy: dy * reciprocal(1 + conjugate(node.inputs[0])),
+    positive(3, 4),
 )
 
 
@@ -233,12 +215,6 @@ sigmoid_grad = grad_op(
     gradient=_sigmoid_grad_gradient,
 )
 
-sigmoid = unary(
-    "Sigmoid",
-    _logistic,
-    T=INEXACT,
-    doc="1 / (1 + exp(-x)).",
-    emit="sigmoid",
-    gradient=lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy),
-    samples=normal(3, 4),
+sigmoid = function(
+    "Sigmoid", _logistic, "1 / (1 + exp(-x)).", lambda node, dy: sigmoid_grad(conjugate(node.outputs[0]), dy)
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core.dtypes import COMPLEX, FLOATS, INDEX
-from headrace.ops.declaration.families import unary
+from headrace.ops.declaration.families import function, unary
 from headrace.ops.declaration.samples import Sample
 
 
@@ -21,32 +21,10 @@ def _flat(node, dy):
     return None
 
 
-floor = unary(
-    "Floor",
-    np.floor,
-    T=FLOATS,
-    doc="The largest whole number that is not above x.",
-    emit="floor",
-    gradient=_flat,
-    samples=_halves,
-)
-ceil = unary(
-    "Ceil",
-    np.ceil,
-    T=FLOATS,
-    doc="The smallest whole number that is not below x.",
-    emit="ceil",
-    gradient=_flat,
-    samples=_halves,
-)
-rint = unary(
-    "Rint",
-    np.rint,
-    T=FLOATS,
-    doc="The nearest whole number, halves to the even one.",
-    emit="rint",
-    gradient=_flat,
-    samples=_halves,
+floor = function("Floor", np.floor, "The largest whole number that is not above x.", _flat, _halves, T=FLOATS)
+ceil = function("Ceil", np.ceil, "The smallest whole number that is not below x.", _flat, _halves, T=FLOATS)
+rint = function(
+    "Rint", np.rint, "The nearest whole number, halves to the even one.", _flat, _halves, T=FLOATS
 )
 
 

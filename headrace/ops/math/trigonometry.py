@@ -6,11 +6,11 @@ import numpy as np
 
 from headrace.core.dtypes import COMPLEX, FLOATS, INDEX
 from headrace.ops.array.broadcast import unbroadcast
-from headrace.ops.declaration.families import binary, normal, pairs, unary
+from headrace.ops.declaration.families import binary, function, pairs
 from headrace.ops.declaration.samples import Sample
 from headrace.ops.math.complex import conjugate
 from headrace.ops.math.division import reciprocal
-from headrace.ops.math.exponential import INEXACT, grad_op, sqrt, square
+from headrace.ops.math.exponential import grad_op, sqrt, square
 
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
 
@@ -46,32 +46,15 @@ def _sin_gradient(node, dy):
     return dy * cos(_x(node))
 
 
-sin = unary(
-    "Sin",
-    np.sin,
-    T=INEXACT,
-    doc="The sine of an angle in radians.",
-    emit="sin",
-    gradient=_sin_gradient,
-    samples=normal(3, 4),
-)
-cos = unary(
-    "Cos",
-    np.cos,
-    T=INEXACT,
-    doc="The cosine of an angle in radians.",
-    emit="cos",
-    gradient=lambda node, dy: -dy * sin(_x(node)),
-    samples=normal(3, 4),
-)
-tan = unary(
+sin = function("Sin", np.sin, "The sine of an angle in radians.", _sin_gradient)
+cos = function("Cos", np.cos, "The cosine of an angle in radians.", lambda node, dy: -dy * sin(_x(node)))
+tan = function(
     "Tan",
     np.tan,
+    "The tangent of an angle in radians.",
+    lambda node, dy: square(reciprocal(cos(_x(node)))) * dy,
+    _inside(-1.2, 1.2),
     T=SIGNED,
-    doc="The tangent of an angle in radians.",
-    emit="tan",
-    gradient=lambda node, dy: square(reciprocal(cos(_x(node)))) * dy,
-    samples=_inside(-1.2, 1.2),
 )
 
 
@@ -80,32 +63,28 @@ def _arc(node):
     return reciprocal(sqrt(1 - square(_x(node))))
 
 
-asin = unary(
+asin = function(
     "Asin",
     np.arcsin,
+    "The angle whose sine is x.",
+    lambda node, dy: dy * _arc(node),
+    _inside(-1.0, 1.0),
     T=SIGNED,
-    doc="The angle whose sine is x.",
-    emit="asin",
-    gradient=lambda node, dy: dy * _arc(node),
-    samples=_inside(-1.0, 1.0),
 )
-acos = unary(
+acos = function(
     "Acos",
     np.arccos,
+    "The angle whose cosine is x.",
+    lambda node, dy: -dy * _arc(node),
+    _inside(-1.0, 1.0),
     T=SIGNED,
-    doc="The angle whose cosine is x.",
-    emit="acos",
-    gradient=lambda node, dy: -dy * _arc(node),
-    samples=_inside(-1.0, 1.0),
 )
-atan = unary(
+atan = function(
     "Atan",
     np.arctan,
+    "The angle whose tangent is x.",
+    lambda node, dy: dy * reciprocal(1 + square(_x(node))),
     T=SIGNED,
-    doc="The angle whose tangent is x.",
-    emit="atan",
-    gradient=lambda node, dy: dy * reciprocal(1 + square(_x(node))),
-    samples=normal(3, 4),
 )
 
 
@@ -132,24 +111,8 @@ def _sinh_gradient(node, dy):
     return dy * cosh(_x(node))
 
 
-sinh = unary(
-    "Sinh",
-    _as_is_near_zero(np.sinh),
-    T=INEXACT,
-    doc="The hyperbolic sine.",
-    emit="sinh",
-    gradient=_sinh_gradient,
-    samples=normal(3, 4),
-)
-cosh = unary(
-    "Cosh",
-    np.cosh,
-    T=INEXACT,
-    doc="The hyperbolic cosine.",
-    emit="cosh",
-    gradient=lambda node, dy: dy * sinh(_x(node)),
-    samples=normal(3, 4),
-)
+sinh = function("Sinh", _as_is_near_zero(np.sinh), "The hyperbolic sine.", _sinh_gradient)
+cosh = function("Cosh", np.cosh, "The hyperbolic cosine.", lambda node, dy: dy * sinh(_x(node)))
 
 
 def _tanh_grad_gradient(node, dy):
@@ -165,39 +128,26 @@ tanh_grad = grad_op(
     gradient=_tanh_grad_gradient,
 )
 
-tanh = unary(
-    "Tanh",
-    np.tanh,
-    T=INEXACT,
-    doc="The hyperbolic tangent.",
-    emit="tanh",
-    gradient=lambda node, dy: tanh_grad(conjugate(node.outputs[0]), dy),
-    samples=normal(3, 4),
+tanh = function(
+    "Tanh", np.tanh, "The hyperbolic tangent.", lambda node, dy: tanh_grad(conjugate(node.outputs[0]), dy)
 )
-asinh = unary(
+asinh = function(
     "Asinh",
     _as_is_near_zero(np.arcsinh),
-    T=INEXACT,
-    doc="The inverse of the hyperbolic sine.",
-    emit="asinh",
-    gradient=lambda node, dy: dy / cosh(conjugate(node.outputs[0])),
-    samples=normal(3, 4),
+    "The inverse of the hyperbolic sine.",
+    lambda node, dy: dy / cosh(conjugate(node.outputs[0])),
 )
-acosh = unary(
+acosh = function(
     "Acosh",
     np.arccosh,
-    T=INEXACT,
-    doc="The inverse of the hyperbolic cosine.",
-    emit="acosh",
-    gradient=lambda node, dy: dy / sinh(conjugate(node.outputs[0])),
-    samples=_inside(1.0, 4.0),
+    "The inverse of the hyperbolic cosine.",
+    lambda node, dy: dy / sinh(conjugate(node.outputs[0])),
+    _inside(1.0, 4.0),
 )
-atanh = unary(
+atanh = function(
     "Atanh",
     np.arctanh,
-    T=INEXACT,
-    doc="The inverse of the hyperbolic tangent.",
-    emit="atanh",
-    gradient=lambda node, dy: dy * reciprocal(1 - square(_x(node))),
-    samples=_inside(-1.0, 1.0),
+    "The inverse of the hyperbolic tangent.",
+    lambda node, dy: dy * reciprocal(1 - square(_x(node))),
+    _inside(-1.0, 1.0),
 )

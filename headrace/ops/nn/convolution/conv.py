@@ -6,16 +6,14 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
-from headrace.core.shapes import show
-from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline, LibraryCall, view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.signature import Ints, String
 from headrace.ops.declaration.traits import PADS
+from headrace.ops.nn.convolution.conv_family import correlate, relate
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
-    check_groups,
     conv_shape,
     last_sizes,
     require_vector,
@@ -23,7 +21,7 @@ from headrace.ops.nn.convolution.conv_geometry import (
     windows_of,
 )
 from headrace.ops.nn.convolution.conv_samples import of_filter_gradient, of_forward, of_input_gradient
-from headrace.ops.nn.convolution.convolve import convolve, convolve_filter, convolve_input
+from headrace.ops.nn.convolution.convolve import convolve_filter, convolve_input
 from headrace.ops.nn.window import channel_axis, channels_last, fits, from_channels_last, order_of, spatial
 
 ATTRS = {
@@ -111,33 +109,11 @@ def conv2d_shape(input, filter, **attrs):
 
 
 @op("Conv2D", "input: T, filter: T -> output: T", shape=conv2d_shape, attrs=ATTRS, traits={PADS})
-def conv2d(input, filter, *, data_format, **attrs):
+def conv2d(input, filter, **attrs):
     """Correlation of images with filters [height, width, channels, outputs]."""
     require(input.ndim == 4, f"input must be 4-dimensional{list(input.shape)}")
     require(filter.ndim == 4, f"filter must be 4-dimensional: {list(filter.shape)}")
-    x = channels_last(input, data_format)
-    depth, filter_depth = x.shape[3], filter.shape[2]
-    require(
-        filter_depth and depth % filter_depth == 0,
-        f"input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
-        f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
-    )
-    check_groups(depth, filter_depth, filter.shape[-1])
-    windows = windows_of(x.shape[1:3], filter.shape, data_format=data_format, **attrs)
-    return from_channels_last(convolve(x, filter, windows), data_format)
-
-
-@conv2d.gradient
-def _(node, dy):
-    x, w = node.inputs
-    x_shape, w_shape = reshape.shape_n([x, w])
-    dx = conv2d_backprop_input(x_shape, w, dy, **options(node))
-    return dx, conv2d_backprop_filter(x, w_shape, dy, **options(node))
-
-
-@conv2d.library("onednn")
-def _(x, w, out, *, data_format, **attrs):
-    return library_call("convolution", x, w, out, filters(w, x, data_format), data_format, attrs)
+    return correlate(input, filter, "input depth", **attrs)
 
 
 @conv2d.samples
@@ -176,18 +152,6 @@ def conv2d_backprop_input(input_sizes, filter, out_backprop, *, data_format, **a
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
 
 
-@conv2d_backprop_input.gradient
-def _(node, dx):
-    _, w, dy = node.inputs
-    dw = conv2d_backprop_filter(dx, reshape.shape_of(w), dy, **options(node))
-    return None, dw, conv2d(dx, w, **options(node))
-
-
-@conv2d_backprop_input.library("onednn")
-def _(sizes, w, dy, out, *, data_format, **attrs):
-    return library_call("convolution_data", out, w, dy, filters(w, out, data_format), data_format, attrs)
-
-
 @conv2d_backprop_input.samples
 def _(rng):
     yield from of_input_gradient(rng, CASES, PLAIN, forward_shape)
@@ -217,18 +181,6 @@ def conv2d_backprop_filter(input, filter_sizes, out_backprop, *, data_format, **
     return convolve_filter(x, sizes, dy, windows)
 
 
-@conv2d_backprop_filter.gradient
-def _(node, dw):
-    x, _, dy = node.inputs
-    dx = conv2d_backprop_input(reshape.shape_of(x), dw, dy, **options(node))
-    return dx, None, conv2d(x, dw, **options(node))
-
-
-@conv2d_backprop_filter.library("onednn")
-def _(x, sizes, dy, out, *, data_format, **attrs):
-    return library_call("convolution_weights", x, out, dy, filters(out, x, data_format), data_format, attrs)
-
-
 @conv2d_backprop_filter.samples
 def _(rng):
     yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
@@ -240,3 +192,10 @@ def _(rng):
         padding="SAME",
         note="empty",
     )
+
+
+def _library(kind, x, w, y, *, data_format, **attrs):
+    return library_call(kind, x, w, y, filters(w, x, data_format), data_format, attrs)
+
+
+relate(conv2d, conv2d_backprop_input, conv2d_backprop_filter, options=options, library=_library)

@@ -6,25 +6,22 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS, INDEX, float16, float32, float64, int32
 from headrace.core.errors import require
-from headrace.core.shapes import show
-from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.signature import Ints, String, Type
 from headrace.ops.nn.convolution.conv import library_call
+from headrace.ops.nn.convolution.conv_family import correlate, relate, shapes_apart
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
-    check_groups,
     conv_shape,
     last_sizes,
     require_vector,
     sizes_shape,
-    windows_of,
 )
 from headrace.ops.nn.convolution.conv_samples import of_filter_gradient, of_forward, of_input_gradient
-from headrace.ops.nn.convolution.convolve import convolve, convolve_filter, convolve_input
+from headrace.ops.nn.convolution.convolve import convolve_filter, convolve_input
 from headrace.ops.nn.window import channels_last, from_channels_last
 
 ATTRS = {
@@ -51,8 +48,8 @@ CASES = (
 PLAIN = {"strides": [1, 1, 1, 1, 1]}
 
 
-def options(node, *more):
-    return {name: node.attrs[name] for name in ("strides", "padding", "dilations", *more)}
+def options(node):
+    return {name: node.attrs[name] for name in ("strides", "padding", "dilations", "data_format")}
 
 
 def forward_shape(x, w, chosen, data_format):
@@ -66,33 +63,11 @@ def conv3d_shape(input, filter, **attrs):
 
 
 @op("Conv3D", "input: T, filter: T -> output: T", shape=conv3d_shape, attrs=ATTRS)
-def conv3d(input, filter, *, data_format, **attrs):
+def conv3d(input, filter, **attrs):
     """Correlation of volumes with filters [depth, height, width, channels, outputs]."""
     require(input.ndim == 5, "input must be 5-dimensional")
     require(filter.ndim == 5, "filter must be 5-dimensional")
-    x = channels_last(input, data_format)
-    depth, filter_depth = x.shape[4], filter.shape[3]
-    require(
-        filter_depth and depth % filter_depth == 0,
-        f"Input depth must be evenly divisible by filter depth: {depth} vs {filter_depth} "
-        f"with input shapes: {show(input.shape)}, {show(filter.shape)}.",
-    )
-    check_groups(depth, filter_depth, filter.shape[-1])
-    windows = windows_of(x.shape[1:4], filter.shape, data_format=data_format, **attrs)
-    return from_channels_last(convolve(x, filter, windows), data_format)
-
-
-@conv3d.gradient
-def _(node, dy):
-    x, w = node.inputs
-    given = options(node, "data_format")
-    dx = conv3d_backprop_input_v2(reshape.shape_of(x), w, dy, **given)
-    return dx, conv3d_backprop_filter_v2(x, reshape.shape_of(w), dy, **given)
-
-
-@conv3d.library("onednn")
-def _(x, w, out, *, data_format, **attrs):
-    return library_call("convolution", x, w, out, view(w, FILTER_ORDER), data_format, attrs)
+    return correlate(input, filter, "Input depth", **attrs)
 
 
 @conv3d.samples
@@ -119,19 +94,6 @@ def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, data_format, 
         "Conv3DBackpropInputOp", sizes, filter.shape, dy.shape, data_format=data_format, **attrs
     )
     return from_channels_last(convolve_input(sizes, filter, dy, windows), data_format)
-
-
-@conv3d_backprop_input_v2.gradient
-def _(node, dx):
-    _, w, dy = node.inputs
-    given = options(node, "data_format")
-    dw = conv3d_backprop_filter_v2(dx, reshape.shape_of(w), dy, **given)
-    return None, dw, conv3d(dx, w, **given)
-
-
-@conv3d_backprop_input_v2.library("onednn")
-def _(sizes, w, dy, out, *, data_format, **attrs):
-    return library_call("convolution_data", out, w, dy, view(w, FILTER_ORDER), data_format, attrs)
 
 
 @conv3d_backprop_input_v2.samples
@@ -164,22 +126,23 @@ def conv3d_backprop_filter_v2(input, filter_sizes, out_backprop, *, data_format,
     return convolve_filter(x, sizes, dy, windows)
 
 
-@conv3d_backprop_filter_v2.gradient
-def _(node, dw):
-    x, _, dy = node.inputs
-    given = options(node, "data_format")
-    dx = conv3d_backprop_input_v2(reshape.shape_of(x), dw, dy, **given)
-    return dx, None, conv3d(x, dw, **given)
-
-
-@conv3d_backprop_filter_v2.library("onednn")
-def _(x, sizes, dy, out, *, data_format, **attrs):
-    return library_call("convolution_weights", x, out, dy, view(out, FILTER_ORDER), data_format, attrs)
-
-
 @conv3d_backprop_filter_v2.samples
 def _(rng):
     yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
+
+
+def _library(kind, x, w, y, *, data_format, **attrs):
+    return library_call(kind, x, w, y, view(w, FILTER_ORDER), data_format, attrs)
+
+
+relate(
+    conv3d,
+    conv3d_backprop_input_v2,
+    conv3d_backprop_filter_v2,
+    options=options,
+    library=_library,
+    shapes=shapes_apart,
+)
 
 
 # -- the older gradients ------------------------------------------------------------------------

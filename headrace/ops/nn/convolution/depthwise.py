@@ -10,13 +10,13 @@ import numpy as np
 
 from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
-from headrace.ops.array import reshape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline, LibraryCall, view
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
 from headrace.ops.declaration.signature import Ints, String
+from headrace.ops.nn.convolution.conv_family import relate, shapes_apart
 from headrace.ops.nn.convolution.conv_geometry import (
     backprop_windows,
     last_sizes,
@@ -120,18 +120,6 @@ def depthwise_conv2d_native(input, filter, *, data_format, **attrs):
     return from_channels_last(y.reshape(*y.shape[:3], w.shape[2] * w.shape[3]), data_format)
 
 
-@depthwise_conv2d_native.gradient
-def _(node, dy):
-    x, w = node.inputs
-    dx = depthwise_backprop_input(reshape.shape_of(x), w, dy, **options(node))
-    return dx, depthwise_backprop_filter(x, reshape.shape_of(w), dy, **options(node))
-
-
-@depthwise_conv2d_native.library("onednn")
-def _(x, w, out, **attrs):
-    return library_call("convolution", x, w, out, **attrs)
-
-
 @depthwise_conv2d_native.samples
 def _(rng):
     yield from of_forward(rng, CASES, PLAIN)
@@ -162,18 +150,6 @@ def depthwise_backprop_input(input_sizes, filter, out_backprop, *, data_format, 
     return from_channels_last(unpadded(dx, windows), data_format)
 
 
-@depthwise_backprop_input.gradient
-def _(node, dx):
-    _, w, dy = node.inputs
-    dw = depthwise_backprop_filter(dx, reshape.shape_of(w), dy, **options(node))
-    return None, dw, depthwise_conv2d_native(dx, w, **options(node))
-
-
-@depthwise_backprop_input.library("onednn")
-def _(sizes, w, dy, out, **attrs):
-    return library_call("convolution_data", out, w, dy, **attrs)
-
-
 @depthwise_backprop_input.samples
 def _(rng):
     yield from of_input_gradient(rng, CASES, PLAIN, forward_shape)
@@ -202,18 +178,16 @@ def depthwise_backprop_filter(input, filter_sizes, out_backprop, *, data_format,
     return dw
 
 
-@depthwise_backprop_filter.gradient
-def _(node, dw):
-    x, _, dy = node.inputs
-    dx = depthwise_backprop_input(reshape.shape_of(x), dw, dy, **options(node))
-    return dx, None, depthwise_conv2d_native(x, dw, **options(node))
-
-
-@depthwise_backprop_filter.library("onednn")
-def _(x, sizes, dy, out, **attrs):
-    return library_call("convolution_weights", x, out, dy, **attrs)
-
-
 @depthwise_backprop_filter.samples
 def _(rng):
     yield from of_filter_gradient(rng, CASES, PLAIN, forward_shape)
+
+
+relate(
+    depthwise_conv2d_native,
+    depthwise_backprop_input,
+    depthwise_backprop_filter,
+    options=options,
+    library=library_call,
+    shapes=shapes_apart,
+)
