@@ -66,8 +66,10 @@ def test_modes():
     assert not tf.executing_eagerly()
     tf.disable_eager_execution()
     tf.disable_v2_behavior()
-    with pytest.raises(AttributeError, match="enable_eager_execution is TensorFlow 1.15's and not"):
+    assert tf.get_default_graph() is not None
+    with pytest.raises(ValueError, match="must be called at program startup"):
         tf.enable_eager_execution()
+    assert not tf.executing_eagerly()
     with pytest.raises(tf.errors.NotFoundError, match="no_such_file"):
         tf.load_op_library("/no_such_file.so")
 
