@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.core.fields import reads
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.traits import CONSTANT, Trait
@@ -50,9 +51,7 @@ class Match:
         self.node, self._rewriter = node, rewriter
         self.waits = list(node.control)  # of the node, and of the constants that a rule looked at
 
-    @property
-    def inputs(self) -> tuple[Edge, ...]:
-        return self.node.inputs
+    inputs: tuple[Edge, ...] = reads("node.inputs")
 
     def producer(self, edge: Edge) -> PlanNode:
         return self._rewriter.nodes[edge.node]

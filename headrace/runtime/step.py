@@ -9,6 +9,7 @@ from threading import get_ident
 from typing import Any
 
 from headrace.core import hooks
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.runtime.cancel import Cancel
 from headrace.runtime.containers import Containers
@@ -83,13 +84,8 @@ class KernelContext:
         self.node, self.step, self.resources = node, step, step.resources
         self.state, self.lock = step.resources.state_of(node.name)
 
-    @property
-    def step_id(self) -> int:
-        return self.step.id
-
-    @property
-    def local(self) -> dict[str, Any]:
-        return self.step.local
+    step_id: int = reads("step.id")
+    local: dict[str, Any] = reads("step.local")
 
     def is_cancelled(self) -> bool:
         return self.step.cancel.is_set

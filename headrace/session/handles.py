@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core.device_name import canonical
 from headrace.core.dtypes import DType, string
+from headrace.core.fields import reads
 from headrace.core.text import as_text
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.graph import Graph
@@ -37,10 +38,7 @@ class TensorHandle:
     def __str__(self) -> str:
         return self._handle
 
-    @property
-    def handle(self) -> str:
-        """The name of the value, which nodes of `get_session_tensor` take."""
-        return self._handle
+    handle: str = reads("_handle", "The name of the value, which nodes of `get_session_tensor` take.")
 
     def _check(self) -> None:
         if not self._auto_gc_enabled:

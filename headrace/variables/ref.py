@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
+from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control.init_scope import init_scope
@@ -155,25 +156,11 @@ class RefVariable(Variable):
         read: Tensor = identity(self._variable, name="read")
         return read
 
-    @property
-    def name(self) -> str:
-        return self._variable.name
-
-    @property
-    def device(self) -> str:
-        return self._variable.device
-
-    @property
-    def dtype(self) -> DType:
-        return self._variable.dtype
-
-    @property
-    def op(self) -> Any:
-        return self._variable.op
-
-    @property
-    def graph(self) -> Any:
-        return self._variable.graph
+    name: str = reads("_variable.name")
+    device: str = reads("_variable.device")
+    dtype: DType = reads("_variable.dtype")
+    op: Any = reads("_variable.op")
+    graph: Any = reads("_variable.graph")
 
     @property
     def shape(self) -> Shape:

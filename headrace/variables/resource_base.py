@@ -40,24 +40,11 @@ class BaseResourceVariable(Variable):
     _save_slice_info: Any = None
     _constraint: Any = None
 
-    @property
-    def name(self) -> str:
-        return self._handle_name
-
-    @property
-    def device(self) -> str:
-        return self._handle.device
-
+    name: str = reads("_handle_name")
+    device: str = reads("_handle.device")
     dtype: DType = reads("_dtype")
-
-    @property
-    def op(self) -> Any:
-        return self._handle.op
-
-    @property
-    def graph(self) -> Any:
-        return self._handle.graph
-
+    op: Any = reads("_handle.op")
+    graph: Any = reads("_handle.graph")
     shape: Shape = reads("_shape")
     handle: Tensor = reads("_handle")
     create: Any = reads("_initializer_op", "The node that initialises the variable.")
@@ -268,10 +255,7 @@ class UpdatedVariable(BaseResourceVariable):
         else:
             self._graph_element = self._read()
 
-    @property
-    def name(self) -> str:
-        return str(self._parent_op.name)
-
+    name: str = reads("_parent_op.name")
     op: Any = reads("_parent_op")
 
     def _read(self) -> Tensor:

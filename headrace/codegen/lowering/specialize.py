@@ -36,6 +36,7 @@ from headrace.codegen.regions import array_ops
 from headrace.codegen.regions.regions import Key, Region, generator_key, is_draw, is_nothing
 from headrace.core.dtypes import DType, NDArray
 from headrace.core.errors import KERNEL_ERRORS, OpError
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.core.sizes import Pinned, Trace, hinted, settled, whole
 from headrace.ops.declaration.building.build import group
@@ -76,9 +77,7 @@ class Concrete(Input):
             view._sizes = ()
         return view
 
-    @property
-    def value(self) -> NDArray | None:
-        return self.array.value
+    value: NDArray | None = reads("array.value")
 
     @property
     def as_sizes(self) -> tuple[int | None, ...] | None:
@@ -87,9 +86,7 @@ class Concrete(Input):
             return None
         return tuple(None if n < 0 else whole(n) for n in known.reshape(-1))
 
-    @property
-    def handle(self) -> tuple[DType, Shape] | None:
-        return self.held
+    handle: tuple[DType, Shape] | None = reads("held")
 
 
 class Specializer:

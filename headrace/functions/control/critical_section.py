@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from headrace.core.dtypes import resource
+from headrace.core.fields import reads
 from headrace.functions.control.grouping import group
 from headrace.functions.control.grouping import tuple_ as together
 from headrace.functions.control.init_scope import init_scope
@@ -75,10 +76,7 @@ class CriticalSection:
                 )
         get_default_graph().add_to_collection(CRITICAL_SECTIONS, self)
 
-    @property
-    def name(self) -> str:
-        """The name of the lock's node."""
-        return self._handle.op.name
+    name: str = reads("_handle.op.name", "The name of the lock's node.")
 
     def execute(
         self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None

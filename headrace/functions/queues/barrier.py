@@ -44,11 +44,7 @@ class Barrier:
         self._name = self._barrier_ref.op.name.split("/")[-1]
 
     barrier_ref: Tensor = reads("_barrier_ref", "The reference that leads to it.")
-
-    @property
-    def name(self) -> str:
-        """The name of its node."""
-        return self._barrier_ref.op.name
+    name: str = reads("_barrier_ref.op.name", "The name of its node.")
 
     def insert_many(self, component_index: int, keys: Any, values: Any, name: str | None = None) -> Node:
         """A node that gives each key its value of one component.

@@ -124,12 +124,7 @@ class QueueBase:
         return QueueBase(first.dtypes, shapes, first.names, chosen)
 
     queue_ref: Tensor = reads("_queue_ref", "The handle of the queue.")
-
-    @property
-    def name(self) -> str:
-        """The name of the queue's node."""
-        return self._queue_ref.op.name
-
+    name: str = reads("_queue_ref.op.name", "The name of the queue's node.")
     dtypes: Any = reads("_dtypes", "Types of the components.")
     shapes: list[Shape] = reads("_shapes", "Shapes of the components.")
     names: Any = reads("_names", "Names of the components, or None.")

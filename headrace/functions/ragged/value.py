@@ -40,10 +40,7 @@ class RaggedTensorValue:
 
     values: Any = reads("_values")
     row_splits: Any = reads("_row_splits")
-
-    @property
-    def dtype(self) -> Any:
-        return self._values.dtype
+    dtype: Any = reads("_values.dtype")
 
     @property
     def flat_values(self) -> Any:

@@ -70,19 +70,9 @@ class SparseTensor(CompositeTensor):
     indices: Tensor = reads("_indices", "The places of the elements, int64 [N, rank].")
     values: Tensor = reads("_values", "The elements, [N].")
     dense_shape: Tensor = reads("_dense_shape", "The shape of the dense tensor, int64 [rank].")
-
-    @property
-    def op(self) -> Node:
-        """The node that makes `values`."""
-        return self._values.op
-
-    @property
-    def dtype(self) -> DType:
-        return self._values.dtype
-
-    @property
-    def graph(self) -> Graph:
-        return self._indices.graph
+    op: Node = reads("_values.op", "The node that makes `values`.")
+    dtype: DType = reads("_values.dtype")
+    graph: Graph = reads("_indices.graph")
 
     @property
     def shape(self) -> Shape:

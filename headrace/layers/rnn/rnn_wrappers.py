@@ -42,14 +42,8 @@ class _Wrapper(RNNCell):
         self.cell = cell
 
     wrapped_cell: Any = reads("cell", "The cell inside.")
-
-    @property
-    def state_size(self) -> Any:
-        return self.cell.state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self.cell.output_size
+    state_size: Any = reads("cell.state_size")
+    output_size: Any = reads("cell.output_size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):

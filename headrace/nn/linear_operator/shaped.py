@@ -124,10 +124,7 @@ class Shaped(Module):
         result: Shape = self.shape[:-2]
         return result
 
-    @property
-    def tensor_rank(self) -> int | None:
-        """b + 2, if known."""
-        return self.shape.rank
+    tensor_rank: int | None = reads("shape.rank", "b + 2, if known.")
 
     @property
     def domain_dimension(self) -> Dimension:

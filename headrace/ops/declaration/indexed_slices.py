@@ -45,27 +45,12 @@ class IndexedSlices:
             return UNKNOWN
         return constant_value_as_shape(self._dense_shape)
 
-    @property
-    def name(self) -> str:
-        return self._values.name
-
-    @property
-    def device(self) -> str:
-        return self._values.device
-
-    @property
-    def op(self) -> Node:
-        return self._values.op
-
+    name: str = reads("_values.name")
+    device: str = reads("_values.device")
+    op: Node = reads("_values.op")
     control_element: Node = reads("op", "The node that a control dependency on these slices waits for.")
-
-    @property
-    def dtype(self) -> DType:
-        return self._values.dtype
-
-    @property
-    def graph(self) -> Graph:
-        return self._values.graph
+    dtype: DType = reads("_values.dtype")
+    graph: Graph = reads("_values.graph")
 
     def consumers(self) -> list[Node]:
         return self._values.consumers()

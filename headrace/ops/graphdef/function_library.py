@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN, Shape
 from headrace.graph.attrs import FunctionName
 from headrace.graph.graph import Graph
@@ -38,9 +39,7 @@ class FunctionOp(Op):
         super().__init__(function.name, signature, reference, _unknown_shapes(signature), frozenset(traits))
         self.function = function
 
-    @property
-    def op_def(self) -> Any:
-        return self.function.definition.signature
+    op_def: Any = reads("function.definition.signature")
 
     def function_gradient(self, node: Node, *dys: Any) -> Any:
         """The gradient of a call: the user's Python rule, or a node that stands for it."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.core.dtypes import DType, string
 from headrace.core.errors import DeadlineExceededError, InternalError, OpError, require
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.declaration.resources import keep
 from headrace.ops.queues.queue_state import Answer, Element, QueueState
@@ -137,9 +138,7 @@ class Queue:
     def close(self, ctx: Any, cancel_pending: bool) -> Any:
         return self._ask(ctx, _nothing, lambda ticket: self.state.close(ticket, cancel_pending))
 
-    @property
-    def is_closed(self) -> bool:
-        return self.state.closed
+    is_closed: bool = reads("state.closed")
 
     def close_resource(self) -> None:
         """The container that held the queue is cleared."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -49,9 +50,7 @@ class _ChangingTable(LookupInterface):
             saveable = self._Saveable(self, name)
             get_default_graph().add_to_collection(GraphKeys.SAVEABLE_OBJECTS, saveable)
 
-    @property
-    def name(self) -> Any:
-        return self._table_name
+    name: Any = reads("_table_name")
 
     def _at_home(self) -> Any:
         return get_default_graph().colocate_with(self.resource_handle)

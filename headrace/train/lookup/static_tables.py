@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core.dtypes import DType, int64, string
+from headrace.core.fields import reads
 from headrace.functions.array.indexing import where_v2
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.strings.string import (
@@ -69,19 +70,9 @@ class StaticHashTable(InitializableLookupTableBase):
         self._table_name = handle.op.name.split("/")[-1]
         return handle
 
-    @property
-    def name(self) -> Any:
-        return self._table_name
-
-    @property
-    def initializer(self) -> Node:
-        """The node that fills the table."""
-        return self._init_op
-
-    @property
-    def init(self) -> Node:
-        """Old name of `initializer`."""
-        return self.initializer
+    name: Any = reads("_table_name")
+    initializer: Node = reads("_init_op", "The node that fills the table.")
+    init: Node = reads("initializer", "Old name of `initializer`.")
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """All keys, and their values.
@@ -191,9 +182,7 @@ class _TableWithBuckets(LookupInterface):
     def resource_handle(self) -> Any:
         return None if self._table is None else self._table.resource_handle
 
-    @property
-    def name(self) -> Any:
-        return self._table_name
+    name: Any = reads("_table_name")
 
     def size(self, name: str | None = None) -> Tensor:
         """How many numbers there are, those of the buckets included.
@@ -277,10 +266,7 @@ class IdTableWithHashBuckets(_TableWithBuckets):
             raise TypeError(f"hasher_spec must be of type HasherSpec, got {hasher_spec}")
         super().__init__(table, num_oov_buckets, hasher_spec, key_dtype, name)
 
-    @property
-    def init(self) -> Node:
-        """Old name of `initializer`."""
-        return self.initializer
+    init: Node = reads("initializer", "Old name of `initializer`.")
 
 
 class StaticVocabularyTable(_TableWithBuckets):

@@ -10,6 +10,7 @@ import numpy as np
 
 from headrace.core.dtypes import as_dtype
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto
@@ -52,9 +53,7 @@ class Concrete:
         self.structured_input_signature, self.structured_outputs = signature, outputs
         self._library = library
 
-    @property
-    def name(self) -> str:
-        return self.function.name
+    name: str = reads("function.name")
 
     def add_to_graph(self, graph: Any) -> None:
         """Add the function, and those of its model that it may call, to the library of a graph."""

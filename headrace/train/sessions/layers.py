@@ -17,6 +17,7 @@ from typing import Any
 
 from headrace.core import log
 from headrace.core.errors import AbortedError, CancelledError, OpError, UnavailableError
+from headrace.core.fields import reads
 from headrace.formats import proto
 from headrace.train.hooks.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 from headrace.train.input_queues.coordinator import Coordinator
@@ -36,10 +37,7 @@ class StepContext:
         """
         self._session, self._run_with_hooks_fn = session, run_with_hooks_fn
 
-    @property
-    def session(self) -> Any:
-        """The session, without hooks."""
-        return self._session
+    session: Any = reads("_session", "The session, without hooks.")
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
         """As `MonitoredSession.run`."""
@@ -57,13 +55,8 @@ class WrappedSession:
         self._sess = sess
         self._wrapped_is_stoppable = isinstance(sess, WrappedSession)
 
-    @property
-    def graph(self) -> Any:
-        return self._sess.graph
-
-    @property
-    def sess_str(self) -> Any:
-        return self._sess.sess_str
+    graph: Any = reads("_sess.graph")
+    sess_str: Any = reads("_sess.sess_str")
 
     def should_stop(self) -> bool:
         if self._check_stop():

@@ -109,17 +109,9 @@ class DefinedFunction:
         self._body: FunctionGraph | None = None
 
     # -- what it is --------------------------------------------------------------------------
-    @property
-    def name(self) -> str:
-        return self.function.name
-
-    @property
-    def definition(self) -> Any:
-        return self.function.definition
-
-    @property
-    def _signature(self) -> Any:
-        return self.function.definition.signature
+    name: str = reads("function.name")
+    definition: Any = reads("function.definition")
+    _signature: Any = reads("function.definition.signature")
 
     @property
     def grad_func_name(self) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core.dtypes import as_dtype
+from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.values import nest, nest_paths
 from headrace.functions.values.tensor_spec import TensorSpec
@@ -268,21 +269,14 @@ class ConcreteFunction:
         flat = nest.flatten(self._result, expand_composites=True)
         return [x for x in flat if x is not None and not isinstance(x, Node)]
 
-    @property
-    def name(self) -> str:
-        return self.function.name
+    name: str = reads("function.name")
 
     def add_to_graph(self, graph: Any) -> None:
         """Add the function to the library of a graph, for nodes that name it."""
         self.function.add_to_graph(graph)
 
-    @property
-    def inputs(self) -> list[Tensor]:
-        return self.graph.inputs
-
-    @property
-    def outputs(self) -> list[Tensor]:
-        return self.graph.outputs
+    inputs: list[Tensor] = reads("graph.inputs")
+    outputs: list[Tensor] = reads("graph.outputs")
 
     def __call__(self, *args: Any) -> Any:
         return self.call([convert_to_tensor(a) for a in nest.flatten(args, expand_composites=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.core.fields import reads
 from headrace.ops.random.philox import Philox
 
 _FIRST, _MORE = 64, 4096  # words computed ahead: few, then many
@@ -44,9 +45,7 @@ class Seeds:
         self.seeds = seeds
         self._words = Words(seeds, drawn)
 
-    @property
-    def drawn(self) -> int:
-        return self._words.drawn
+    drawn: int = reads("_words.drawn")
 
     def pair(self) -> tuple[int, int]:
         return self._words.next(), self._words.next()
