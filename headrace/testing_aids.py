@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Mapping
 from typing import Any
 from unittest import mock
 
@@ -173,11 +174,11 @@ class Benchmark:
 
     def report_benchmark(
         self,
-        iters: Any = None,
-        cpu_time: Any = None,
-        wall_time: Any = None,
-        throughput: Any = None,
-        extras: Any = None,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: Mapping[str, Any] | None = None,
         name: str | None = None,
         metrics: Any = None,
     ) -> None:
@@ -194,7 +195,7 @@ class Benchmark:
         store_trace: bool = False,
         store_memory_usage: bool = True,
         name: str | None = None,
-        extras: Any = None,
+        extras: Mapping[str, Any] | None = None,
         mbs: float = 0,
     ) -> dict[str, Any]:
         """Run a step many times; the median of the times is reported."""

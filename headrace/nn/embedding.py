@@ -66,7 +66,7 @@ def _lookup(
     ids: Any,
     partition_strategy: str = "mod",
     name: str | None = None,
-    max_norm: Any = None,
+    max_norm: float | None = None,
     transform_fn: Transform | None = None,
 ) -> Any:
     """`embedding_lookup`; with `transform_fn`, applied to the rows where their part is."""
@@ -165,7 +165,7 @@ def embedding_lookup(
     partition_strategy: str = "mod",
     name: str | None = None,
     validate_indices: bool = True,
-    max_norm: Any = None,
+    max_norm: float | None = None,
 ) -> Any:
     """Rows of a table by id.
 
@@ -195,7 +195,7 @@ def embedding_lookup_sparse(
     partition_strategy: str = "mod",
     name: str | None = None,
     combiner: str | None = None,
-    max_norm: Any = None,
+    max_norm: float | None = None,
 ) -> Any:
     """For each row of a sparse matrix of ids, the sum or mean of their rows in a table.
 
@@ -279,7 +279,7 @@ def safe_embedding_lookup_sparse(
     default_id: int | None = None,
     name: str | None = None,
     partition_strategy: str = "div",
-    max_norm: Any = None,
+    max_norm: float | None = None,
 ) -> Any:
     """As `embedding_lookup_sparse`, for features as they come: rows may be empty, ids invalid.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.core import dtypes
@@ -114,7 +114,7 @@ def create_partitioned_variables(
     initializer: Any,
     dtype: Any = dtypes.float32,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     name: str | None = None,
     reuse: Any = None,
 ) -> list[Any]:

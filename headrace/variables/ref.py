@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
@@ -32,7 +33,7 @@ class RefVariable(Variable):
         self,
         initial_value: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Iterable[str] | None = None,
         validate_shape: bool = True,
         caching_device: Any = None,
         name: str | None = None,
@@ -40,7 +41,7 @@ class RefVariable(Variable):
         dtype: Any = None,
         expected_shape: Any = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Callable[..., Any] | None = None,
         synchronization: Any = None,
         aggregation: Any = None,
         shape: Any = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.core.dtypes import as_dtype
@@ -29,14 +30,14 @@ class ResourceVariable(BaseResourceVariable):
         self,
         initial_value: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Iterable[str] | None = None,
         validate_shape: bool = True,
         caching_device: Any = None,
         name: str | None = None,
         dtype: Any = None,
         variable_def: Any = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Callable[..., Any] | None = None,
         distribute_strategy: Any = None,
         synchronization: Any = None,
         aggregation: Any = None,

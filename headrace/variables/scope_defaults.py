@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
@@ -26,14 +27,14 @@ def no_regularizer(_: Any) -> None:
 
 def defaults(
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
     caching_device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
+    partitioner: Callable[..., Any] | None = None,
+    custom_getter: Callable[..., Any] | None = None,
     reuse: Any = None,
     dtype: Any = None,
     use_resource: bool | None = None,
-    constraint: Any = None,
+    constraint: Callable[..., Any] | None = None,
 ) -> None:
     """What a scope says of the variables in it."""
 
@@ -49,14 +50,14 @@ class VariableScope:
         reuse: Any,
         name: str = "",
         initializer: Any = None,
-        regularizer: Any = None,
+        regularizer: Callable[..., Any] | None = None,
         caching_device: Any = None,
-        partitioner: Any = None,
-        custom_getter: Any = None,
+        partitioner: Callable[..., Any] | None = None,
+        custom_getter: Callable[..., Any] | None = None,
         name_scope: str = "",
         dtype: Any = dtypes.float32,
         use_resource: bool | None = None,
-        constraint: Any = None,
+        constraint: Callable[..., Any] | None = None,
     ) -> None:
         self._reuse, self._name, self._name_scope = reuse, name, name_scope
         self._initializer, self._regularizer = initializer, regularizer

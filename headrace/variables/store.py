@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -50,16 +50,16 @@ class VariableStore:
         shape: Any = None,
         dtype: Any = dtypes.float32,
         initializer: Any = None,
-        regularizer: Any = None,
+        regularizer: Callable[..., Any] | None = None,
         reuse: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Iterable[str] | None = None,
         caching_device: Any = None,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
-        custom_getter: Any = None,
-        constraint: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
+        constraint: Callable[..., Any] | None = None,
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,
     ) -> Any:
@@ -113,7 +113,7 @@ class VariableStore:
         shape: Any,
         dtype: Any,
         initializer: Any,
-        regularizer: Any,
+        regularizer: Callable[..., Any] | None,
         reuse: Any,
         partition_info: PartitionInfo | None = None,
         use_resource: bool | None = None,
@@ -172,7 +172,7 @@ class VariableStore:
     def _get_partitioned_variable(
         self,
         name: str,
-        partitioner: Any,
+        partitioner: Callable[..., Any] | None,
         shape: Any = None,
         dtype: Any = dtypes.float32,
         initializer: Any = None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from headrace.core.dtypes import DType
@@ -89,7 +89,7 @@ class Variable(metaclass=VariableType):
         self,
         initial_value: Any = None,
         trainable: bool | None = None,
-        collections: Any = None,
+        collections: Iterable[str] | None = None,
         validate_shape: bool = True,
         caching_device: Any = None,
         name: str | None = None,
@@ -97,7 +97,7 @@ class Variable(metaclass=VariableType):
         dtype: Any = None,
         expected_shape: Any = None,
         import_scope: str | None = None,
-        constraint: Any = None,
+        constraint: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,

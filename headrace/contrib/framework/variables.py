@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -53,13 +54,13 @@ def variable(
     shape: Any = None,
     dtype: Any = None,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     caching_device: Any = None,
     device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
+    partitioner: Callable[..., Any] | None = None,
+    custom_getter: Callable[..., Any] | None = None,
     use_resource: bool | None = None,
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,

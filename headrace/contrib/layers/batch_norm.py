@@ -6,7 +6,7 @@ elsewhere than in UPDATE_OPS; moments by themselves, for weights in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,9 +35,9 @@ def batch_norm(
     center: bool = True,
     scale: bool = False,
     epsilon: float = 0.001,
-    activation_fn: Any = None,
-    param_initializers: Any = None,
-    param_regularizers: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
+    param_initializers: Mapping[str, Any] | None = None,
+    param_regularizers: Mapping[str, Any] | None = None,
     updates_collections: Any = GraphKeys.UPDATE_OPS,
     is_training: Any = True,
     reuse: Any = None,
@@ -125,8 +125,8 @@ class _Params:
 
     center: bool
     scale: bool
-    initializers: dict[str, Any]
-    regularizers: dict[str, Any]
+    initializers: Mapping[str, Any]
+    regularizers: Mapping[str, Any]
     collections: Any
     trainable: bool
     decay: Any

@@ -8,6 +8,7 @@ VALID), `data_format` (NHWC, NCHW, ...), `rate` (how far elements of the window 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -152,13 +153,13 @@ def separable_convolution2d(
     data_format: str = "NHWC",
     rate: Any = 1,
     activation_fn: Any = relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
     weights_initializer: Any = xavier_initializer(),
     pointwise_initializer: Any = None,
-    weights_regularizer: Any = None,
+    weights_regularizer: Callable[..., Any] | None = None,
     biases_initializer: Any = Zeros(),
-    biases_regularizer: Any = None,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
@@ -246,7 +247,7 @@ def _depthwise(
     data_format: str,
     rate: Any,
     initializer: Any,
-    regularizer: Any,
+    regularizer: Callable[..., Any] | None,
     variables_collections: Any,
     trainable: bool,
 ) -> Any:
@@ -278,9 +279,9 @@ def convolution2d_in_plane(
     kernel_size: Any,
     stride: Any,
     padding: str,
-    activation_fn: Any,
-    normalizer_fn: Any,
-    normalizer_params: Any,
+    activation_fn: Callable[..., Any] | None,
+    normalizer_fn: Callable[..., Any] | None,
+    normalizer_params: Mapping[str, Any] | None,
     scope: Any,
     **given: Any,
 ) -> Any:

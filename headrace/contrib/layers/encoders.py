@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.framework.variables import model_variable
@@ -25,7 +26,7 @@ def embed_sequence(
     embed_dim: int | None = None,
     unique: bool = False,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
     scope: Any = None,
     reuse: Any = None,
@@ -69,7 +70,7 @@ def bow_encoder(
     embed_dim: int,
     sparse_lookup: bool = True,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
     scope: Any = None,
     reuse: Any = None,

@@ -3,7 +3,7 @@ normalizer and an activation behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,12 +22,12 @@ NAMES = {"bias": "biases", "kernel": "weights"}
 
 def shared(
     activation_fn: Any = relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
     weights_initializer: Any = xavier_initializer(),
-    weights_regularizer: Any = None,
+    weights_regularizer: Callable[..., Any] | None = None,
     biases_initializer: Any = Zeros(),
-    biases_regularizer: Any = None,
+    biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
@@ -109,9 +109,9 @@ def finished(
     outputs: Any,
     scope: VariableScope,
     outputs_collections: Any,
-    activation_fn: Any,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
+    activation_fn: Callable[..., Any] | None,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
 ) -> Any:
     """Outputs normalised, activated, and collected under the name of the scope."""
     if normalizer_fn is not None:

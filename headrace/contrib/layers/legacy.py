@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.layers.initializers import xavier_initializer
@@ -21,7 +22,7 @@ from headrace.variables.scope import get_variable, variable_scope
 def legacy_fully_connected(
     x: Any,
     num_output_units: int,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     weight_init: Any = xavier_initializer(),
     bias_init: Any = Zeros(),
     name: str | None = None,
@@ -30,7 +31,7 @@ def legacy_fully_connected(
     output_collections: Any = (GraphKeys.ACTIVATIONS,),
     trainable: bool = True,
     weight_regularizer: Any = None,
-    bias_regularizer: Any = None,
+    bias_regularizer: Callable[..., Any] | None = None,
 ) -> Any:
     """activation(x · weights + bias), over the last dimension.
 

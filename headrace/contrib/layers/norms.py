@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -45,7 +46,7 @@ def layer_norm(
     inputs: Any,
     center: bool = True,
     scale: bool = True,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
@@ -100,8 +101,8 @@ def instance_norm(
     center: bool = True,
     scale: bool = True,
     epsilon: float = 1e-6,
-    activation_fn: Any = None,
-    param_initializers: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
+    param_initializers: Mapping[str, Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
@@ -146,8 +147,8 @@ def group_norm(
     center: bool = True,
     scale: bool = True,
     epsilon: float = 1e-6,
-    activation_fn: Any = None,
-    param_initializers: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
+    param_initializers: Mapping[str, Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
@@ -230,9 +231,9 @@ def _space_axes(inputs: Any, channels_axis: int, given: Any) -> list[int]:
 @add_arg_scope
 def bias_add(
     inputs: Any,
-    activation_fn: Any = None,
+    activation_fn: Callable[..., Any] | None = None,
     initializer: Any = Zeros(),
-    regularizer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace.core import dtypes
@@ -51,13 +51,13 @@ def optimize_loss(
     learning_rate: Any,
     optimizer: Any,
     gradient_noise_scale: float | None = None,
-    gradient_multipliers: Any = None,
+    gradient_multipliers: Mapping[Any, Any] | None = None,
     clip_gradients: Any = None,
-    learning_rate_decay_fn: Any = None,
+    learning_rate_decay_fn: Callable[..., Any] | None = None,
     update_ops: Any = None,
     variables: Any = None,
     name: str | None = None,
-    summaries: Any = None,
+    summaries: Iterable[str] | None = None,
     colocate_gradients_with_ops: bool = False,
     increment_global_step: bool = True,
 ) -> Any:

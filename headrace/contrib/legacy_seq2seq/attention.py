@@ -124,7 +124,7 @@ def embedding_attention_decoder(
     embedding_size: int,
     num_heads: int = 1,
     output_size: int | None = None,
-    output_projection: Any = None,
+    output_projection: tuple[Any, Any] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
     dtype: Any = None,

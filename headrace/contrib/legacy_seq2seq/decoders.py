@@ -111,7 +111,7 @@ def embedding_rnn_decoder(
     cell: Any,
     num_symbols: int,
     embedding_size: int,
-    output_projection: Any = None,
+    output_projection: tuple[Any, Any] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
     scope: Any = None,

@@ -4,6 +4,7 @@ BidirectionalGridLSTMCell."""
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from headrace.contrib.rnn.linear import split_weights
@@ -67,9 +68,9 @@ class GridLSTMCell(RNNCell):
         forget_bias: float = 1.0,
         feature_size: int | None = None,
         frequency_skip: int | None = None,
-        num_frequency_blocks: Any = None,
-        start_freqindex_list: Any = None,
-        end_freqindex_list: Any = None,
+        num_frequency_blocks: Sequence[int] | None = None,
+        start_freqindex_list: Sequence[int] | None = None,
+        end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         state_is_tuple: bool = True,
         reuse: Any = None,
@@ -192,9 +193,9 @@ class GridLSTMCell(RNNCell):
         width = input_width(inputs)
         assert size is not None and skip is not None
         if offset:
-            ends = [0, offset] if offset > 0 else [-offset, 0]
-            inputs = pad(inputs, [[0, 0], ends])
-        starts, ends = self._starts or [0], self._ends if self._starts else [width]
+            border = [0, offset] if offset > 0 else [-offset, 0]
+            inputs = pad(inputs, [[0, 0], border])
+        starts, ends = self._starts or [0], (self._ends or []) if self._starts else [width]
         if len(starts) != len(ends):
             raise ValueError(
                 f"Length of start and end freqindex_list does not match {len(starts)} {len(ends)}"
@@ -257,9 +258,9 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         forget_bias: float = 1.0,
         feature_size: int | None = None,
         frequency_skip: int | None = None,
-        num_frequency_blocks: Any = None,
-        start_freqindex_list: Any = None,
-        end_freqindex_list: Any = None,
+        num_frequency_blocks: Sequence[int] | None = None,
+        start_freqindex_list: Sequence[int] | None = None,
+        end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         backward_slice_offset: int = 0,
         reuse: Any = None,

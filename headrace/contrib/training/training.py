@@ -4,7 +4,7 @@ summarised."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -97,7 +97,7 @@ def create_train_op(
     transform_grads_fn: Any = None,
     summarize_gradients: bool = False,
     gate_gradients: int = Optimizer.GATE_OP,
-    aggregation_method: Any = None,
+    aggregation_method: int | None = None,
     colocate_gradients_with_ops: bool = False,
     check_numerics: bool = True,
 ) -> Any:
@@ -161,9 +161,9 @@ def create_slim_train_op(
     clip_gradient_norm: Any = 0,
     summarize_gradients: bool = False,
     gate_gradients: int = Optimizer.GATE_OP,
-    aggregation_method: Any = None,
+    aggregation_method: int | None = None,
     colocate_gradients_with_ops: bool = False,
-    gradient_multipliers: Any = None,
+    gradient_multipliers: Mapping[Any, Any] | None = None,
     check_numerics: bool = True,
 ) -> Any:
     """`create_train_op` as slim.learning has it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -113,7 +113,7 @@ def audio(
     tensor: Any,
     sample_rate: Any,
     max_outputs: int = 3,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     family: str | None = None,
 ) -> Tensor:
     """Sounds, as WAV.
@@ -160,7 +160,7 @@ def tensor_summary(
     name: str,
     tensor: Any,
     summary_description: str | None = None,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     summary_metadata: Any = None,
     family: str | None = None,
     display_name: str | None = None,

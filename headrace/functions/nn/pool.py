@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -235,7 +235,7 @@ _POOLS = {
 
 def pool(
     input: Any,
-    window_shape: Any,
+    window_shape: Sequence[int],
     pooling_type: str,
     padding: str,
     dilation_rate: Any = None,

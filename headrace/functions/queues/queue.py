@@ -286,7 +286,7 @@ class FIFOQueue(QueueBase):
         capacity: int,
         dtypes: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str | None = "fifo_queue",
     ) -> None:
@@ -311,7 +311,7 @@ class PaddingFIFOQueue(QueueBase):
         capacity: int,
         dtypes: Any,
         shapes: Any,
-        names: Any = None,
+        names: Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str | None = "padding_fifo_queue",
     ) -> None:
@@ -342,7 +342,7 @@ class RandomShuffleQueue(QueueBase):
         min_after_dequeue: int,
         dtypes: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: Sequence[str] | None = None,
         seed: int | None = None,
         shared_name: str | None = None,
         name: str | None = "random_shuffle_queue",
@@ -388,7 +388,7 @@ class PriorityQueue(QueueBase):
         capacity: int,
         types: Any,
         shapes: Any = None,
-        names: Any = None,
+        names: Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str | None = "priority_queue",
     ) -> None:

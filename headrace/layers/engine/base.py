@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -139,13 +139,13 @@ class Layer(keras.Layer):
         shape: Any,
         dtype: Any = None,
         initializer: Any = None,
-        regularizer: Any = None,
+        regularizer: Callable[..., Any] | None = None,
         trainable: bool | None = None,
-        constraint: Any = None,
+        constraint: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,
-        partitioner: Any = None,
+        partitioner: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> Any:
         """Make a variable of the layer, or take the one of this name where variables are reused.

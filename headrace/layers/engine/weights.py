@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,10 @@ class Weights(Contributions):
         shape: Any = None,
         dtype: Any = None,
         initializer: Any = None,
-        regularizer: Any = None,
+        regularizer: Callable[..., Any] | None = None,
         trainable: bool | None = None,
-        constraint: Any = None,
-        partitioner: Any = None,
+        constraint: Callable[..., Any] | None = None,
+        partitioner: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
         synchronization: Any = VariableSynchronization.AUTO,
         aggregation: Any = VariableAggregation.NONE,
@@ -160,7 +161,7 @@ def make_variable(
     shape: Any,
     dtype: Any,
     initializer: Any,
-    partitioner: Any = None,
+    partitioner: Callable[..., Any] | None = None,
     use_resource: bool | None = None,
     **options: Any,
 ) -> Any:

@@ -109,7 +109,7 @@ def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
 
 
 def wait_for_new_checkpoint(
-    checkpoint_dir: Any,
+    checkpoint_dir: str,
     last_checkpoint: str | None = None,
     seconds_to_sleep: float = 1,
     timeout: float | None = None,
@@ -128,7 +128,7 @@ def wait_for_new_checkpoint(
 
 
 def checkpoints_iterator(
-    checkpoint_dir: Any,
+    checkpoint_dir: str,
     min_interval_secs: float = 0,
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,

@@ -49,7 +49,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def __init__(
         self,
-        checkpoint_dir: Any,
+        checkpoint_dir: str,
         save_secs: float | None = None,
         save_steps: int | None = None,
         saver: Any = None,

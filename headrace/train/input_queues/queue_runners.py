@@ -35,7 +35,7 @@ class QueueRunner:
         enqueue_ops: Any = None,
         close_op: Any = None,
         cancel_op: Any = None,
-        queue_closed_exception_types: Any = None,
+        queue_closed_exception_types: tuple[type[BaseException], ...] | None = None,
         queue_runner_def: Any = None,
         import_scope: str | None = None,
     ) -> None:

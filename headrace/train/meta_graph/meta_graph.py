@@ -6,7 +6,7 @@ outside are noted as unbound); `import_meta_graph` reads it into a graph again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.core import log
@@ -154,7 +154,7 @@ def export_meta_graph(
     meta_info_def: Any = None,
     graph_def: Any = None,
     saver_def: Any = None,
-    collection_list: Any = None,
+    collection_list: Iterable[str] | None = None,
     as_text: bool = False,
     graph: Graph | None = None,
     export_scope: str | None = None,

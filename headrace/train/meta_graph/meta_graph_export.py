@@ -128,10 +128,10 @@ def create_meta_graph_def(
     meta_info_def: Any = None,
     graph_def: Any = None,
     saver_def: Any = None,
-    collection_list: Any = None,
+    collection_list: Iterable[str] | None = None,
     graph: Graph | None = None,
     export_scope: str | None = None,
-    exclude_nodes: Any = None,
+    exclude_nodes: Iterable[str] | None = None,
     clear_extraneous_savers: bool = False,
     strip_default_attrs: bool = False,
 ) -> Any:
@@ -220,7 +220,7 @@ def add_collection_def(
     key: Any,
     graph: Graph | None = None,
     export_scope: str | None = None,
-    exclude_nodes: Any = None,
+    exclude_nodes: Iterable[str] | None = None,
     override_contents: Any = None,
 ) -> None:
     """Write one collection.  Items that have no form in a message leave a warning."""

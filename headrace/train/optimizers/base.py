@@ -91,7 +91,7 @@ class Optimizer:
         global_step: Any = None,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         name: str | None = None,
         grad_loss: Any = None,
@@ -139,7 +139,7 @@ class Optimizer:
         loss: Any,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
-        aggregation_method: Any = None,
+        aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[Any, Any]]:

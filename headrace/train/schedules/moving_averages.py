@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.core import dtypes
@@ -90,7 +91,7 @@ def weighted_moving_average(
     decay: Any,
     weight: Any,
     truediv: bool = True,
-    collections: Any = None,
+    collections: Iterable[str] | None = None,
     name: str | None = None,
 ) -> Any:
     """The moving average of value * weight, divided by that of weight.

@@ -45,8 +45,8 @@ class ChiefSessionCreator(_ScaffoldCreator):
         scaffold: Scaffold | None = None,
         master: str = "",
         config: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
     ) -> None:
         """Args:
         scaffold: what initialises, checks, saves; a default one if None.

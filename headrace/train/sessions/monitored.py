@@ -198,9 +198,9 @@ class SingularMonitoredSession(MonitoredSessionBase):
         scaffold: Scaffold | None = None,
         master: str = "",
         config: Any = None,
-        checkpoint_dir: Any = None,
+        checkpoint_dir: str | None = None,
         stop_grace_period_secs: float = 120,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_filename_with_path: str | None = None,
     ) -> None:
         """Args:
         hooks: called around every step.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.core import log
@@ -39,8 +39,8 @@ class Scaffold:
     def __init__(
         self,
         init_op: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Callable[..., Any] | None = None,
         ready_op: Any = None,
         ready_for_local_init_op: Any = None,
         local_init_op: Any = None,

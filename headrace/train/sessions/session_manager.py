@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,13 +70,13 @@ class SessionManager:
         master: str,
         init_op: Any = None,
         saver: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         config: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
+        init_fn: Callable[..., Any] | None = None,
     ) -> Session:
         """A session whose model is restored, or initialised where there is no checkpoint.
 
@@ -138,8 +139,8 @@ class SessionManager:
         self,
         master: str,
         saver: Any = None,
-        checkpoint_dir: Any = None,
-        checkpoint_filename_with_path: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
         wait_for_checkpoint: bool = False,
         max_wait_secs: float = 7200,
         config: Any = None,

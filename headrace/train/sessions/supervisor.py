@@ -11,7 +11,7 @@ Summaries and checkpoints are written by threads of the chief, every so many sec
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -64,9 +64,9 @@ class Supervisor:
         ready_for_local_init_op: Any = USE_DEFAULT,
         is_chief: bool = True,
         init_op: Any = USE_DEFAULT,
-        init_feed_dict: Any = None,
+        init_feed_dict: Mapping[Any, Any] | None = None,
         local_init_op: Any = USE_DEFAULT,
-        logdir: Any = None,
+        logdir: str | None = None,
         summary_op: Any = USE_DEFAULT,
         saver: Any = USE_DEFAULT,
         global_step: Any = USE_DEFAULT,
@@ -77,7 +77,7 @@ class Supervisor:
         checkpoint_basename: str = "model.ckpt",
         session_manager: Any = None,
         summary_writer: Any = USE_DEFAULT,
-        init_fn: Any = None,
+        init_fn: Callable[..., Any] | None = None,
         local_init_run_options: Any = None,
     ) -> None:
         """Args:

@@ -19,7 +19,7 @@ USE_DEFAULT: Any = object()
 def MonitoredTrainingSession(
     master: str = "",
     is_chief: bool = True,
-    checkpoint_dir: Any = None,
+    checkpoint_dir: str | None = None,
     scaffold: Scaffold | None = None,
     hooks: Sequence[SessionRunHook] | None = None,
     chief_only_hooks: Sequence[SessionRunHook] | None = None,

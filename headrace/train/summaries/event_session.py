@@ -25,7 +25,7 @@ class SessionEventWriter:
     def __init__(
         self,
         session: Any,
-        logdir: Any,
+        logdir: str | None,
         max_queue: int = 10,
         flush_secs: float = 120,
         filename_suffix: str | None = None,

@@ -147,7 +147,7 @@ class FileWriter(SummaryToEventTransformer):
 
     def __init__(
         self,
-        logdir: Any,
+        logdir: str | None,
         graph: Any = None,
         max_queue: int = 10,
         flush_secs: float = 120,

@@ -7,7 +7,7 @@ variables are made outside.  A call adds one node, whose op is the function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
@@ -243,7 +243,7 @@ class _Getter:
         initializer: Any = None,
         reuse: Any = None,
         trainable: bool = True,
-        collections: Any = None,
+        collections: Iterable[str] | None = None,
         use_resource: bool | None = None,
         **kwargs: Any,
     ) -> Any:

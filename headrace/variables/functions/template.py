@@ -53,7 +53,7 @@ class Template:
         func: Callable[..., Any],
         create_scope_now: bool = False,
         unique_name: str | None = None,
-        custom_getter: Any = None,
+        custom_getter: Callable[..., Any] | None = None,
     ) -> None:
         if name is None:
             raise ValueError("name cannot be None.")
