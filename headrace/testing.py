@@ -210,7 +210,7 @@ class TestCase(unittest.TestCase):
         half_atol: float = 1e-3,
         bfloat16_rtol: float = 1e-2,
         bfloat16_atol: float = 1e-2,
-        msg: Any = None,
+        msg: str | None = None,
     ) -> None:
         """Arrays that are as near each other as their types allow."""
         names = {getattr(getattr(v, "dtype", None), "name", "") for v in (a, b)}
@@ -311,7 +311,7 @@ class TestCase(unittest.TestCase):
         actual: Any,
         producer: int = GRAPH_DEF_VERSION,
         min_consumer: int = GRAPH_DEF_VERSION_MIN_CONSUMER,
-        msg: Any = None,
+        msg: str | None = None,
     ) -> None:
         versions = f"versions {{ producer: {producer} min_consumer: {min_consumer} }};\n"
         self.assertProtoEquals(versions + expected, actual, msg)

@@ -254,6 +254,9 @@ QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(d.as_ref for d in QUANTIZED)])  # TF
 ALL = tuple(_BY_ENUM[row[0]] for row in _TABLE)
 
 
+DTypeLike = DType | int | str | type[Any] | np.dtype[Any]  # what `as_dtype` takes
+
+
 def as_dtype(type_value: Any) -> DType:
     """The DType that a TF number, a name, a NumPy type or a Python type stands for."""
     if isinstance(type_value, DType):

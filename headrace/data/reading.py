@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -69,7 +69,7 @@ def parse_example_dataset(features: Any, num_parallel_calls: Any = 1) -> Callabl
 def make_batched_features_dataset(
     file_pattern: Any,
     batch_size: Any,
-    features: Any,
+    features: Mapping[str, Any],
     reader: Any = TFRecordDataset,
     label_key: str | None = None,
     reader_args: Sequence[Any] | None = None,

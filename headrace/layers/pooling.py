@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.families import documented
@@ -26,10 +27,10 @@ class _Pooling:
     def __init__(
         self,
         pool_size: Any,
-        strides: Any,
+        strides: int | Sequence[int] | None,
         padding: str = "valid",
         data_format: str = "channels_last",
-        name: Any = None,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
         if strides is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import shape, zeros
 from headrace.functions.array.sort import reverse_sequence
@@ -26,7 +27,7 @@ def static_rnn(
     cell: Any,
     inputs: Any,
     initial_state: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
@@ -182,7 +183,7 @@ def static_bidirectional_rnn(
     inputs: Any,
     initial_state_fw: Any = None,
     initial_state_bw: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     sequence_length: Any = None,
     scope: Any = None,
 ) -> tuple[Any, Any, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array import array
@@ -137,7 +137,7 @@ class Generator:
         shape: Any,
         mean: Any = 0.0,
         stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
     ) -> Any:
         """Normal numbers; arguments as for `tf.random.normal`."""
@@ -164,7 +164,7 @@ class Generator:
         shape: Any,
         minval: Any = 0,
         maxval: Any = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
     ) -> Any:
         """Uniform numbers in [minval, maxval); arguments as for `tf.random.uniform`."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, DTypeLike
 from headrace.core.shapes import Shape
 from headrace.variables.scope import get_variable_scope, variable_scope
 from headrace.variables.store import default_store
@@ -112,7 +112,7 @@ def create_partitioned_variables(
     shape: Any,
     slicing: Any,
     initializer: Any,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     trainable: bool = True,
     collections: Iterable[str] | None = None,
     name: str | None = None,

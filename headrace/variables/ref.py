@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, DTypeLike
 from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
@@ -35,10 +35,10 @@ class RefVariable(Variable):
         trainable: bool | None = None,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: str | Callable[..., Any] | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         expected_shape: Any = None,
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.values.structure import name_scope
@@ -32,9 +32,9 @@ class ResourceVariable(BaseResourceVariable):
         trainable: bool | None = None,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: str | Callable[..., Any] | None = None,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         variable_def: Any = None,
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,

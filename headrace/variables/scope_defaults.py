@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_graph
@@ -28,11 +29,11 @@ def no_regularizer(_: Any) -> None:
 def defaults(
     initializer: Any = None,
     regularizer: Callable[..., Any] | None = None,
-    caching_device: Any = None,
+    caching_device: str | Callable[..., Any] | None = None,
     partitioner: Callable[..., Any] | None = None,
     custom_getter: Callable[..., Any] | None = None,
     reuse: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
 ) -> None:
@@ -51,11 +52,11 @@ class VariableScope:
         name: str = "",
         initializer: Any = None,
         regularizer: Callable[..., Any] | None = None,
-        caching_device: Any = None,
+        caching_device: str | Callable[..., Any] | None = None,
         partitioner: Callable[..., Any] | None = None,
         custom_getter: Callable[..., Any] | None = None,
         name_scope: str = "",
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         use_resource: bool | None = None,
         constraint: Callable[..., Any] | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.core import dtypes, origin
-from headrace.core.dtypes import DType, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.core.errors import hinted
 from headrace.core.families import takes
 from headrace.core.shapes import Shape, as_shape
@@ -48,13 +48,13 @@ class VariableStore:
         self,
         name: str,
         shape: Any = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         initializer: Any = None,
         regularizer: Callable[..., Any] | None = None,
         reuse: Any = None,
         trainable: bool | None = None,
         collections: Iterable[str] | None = None,
-        caching_device: Any = None,
+        caching_device: str | Callable[..., Any] | None = None,
         partitioner: Callable[..., Any] | None = None,
         validate_shape: bool = True,
         use_resource: bool | None = None,
@@ -111,7 +111,7 @@ class VariableStore:
         self,
         name: str,
         shape: Any,
-        dtype: Any,
+        dtype: DTypeLike | None,
         initializer: Any,
         regularizer: Callable[..., Any] | None,
         reuse: Any,

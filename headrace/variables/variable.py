@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from headrace.core.dtypes import DType
+from headrace.core.dtypes import DType, DTypeLike
 from headrace.core.families import bound
 from headrace.core.fields import reads
 from headrace.core.modules import late
@@ -91,10 +91,10 @@ class Variable(metaclass=VariableType):
         trainable: bool | None = None,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: str | Callable[..., Any] | None = None,
         name: str | None = None,
         variable_def: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         expected_shape: Any = None,
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 from headrace.contrib.framework.arg_scope import add_arg_scope
 from headrace.core import dtypes
 from headrace.core.device_name import DeviceSpec
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import takes
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -52,12 +53,12 @@ def global_variable(
 def variable(
     name: str,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     initializer: Any = None,
     regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
     collections: Iterable[str] | None = None,
-    caching_device: Any = None,
+    caching_device: str | Callable[..., Any] | None = None,
     device: Any = None,
     partitioner: Callable[..., Any] | None = None,
     custom_getter: Callable[..., Any] | None = None,

@@ -50,9 +50,9 @@ def batch_norm(
     zero_debias_moving_mean: bool = False,
     scope: Any = None,
     renorm: bool = False,
-    renorm_clipping: Any = None,
+    renorm_clipping: Mapping[str, Any] | None = None,
     renorm_decay: Any = 0.99,
-    adjustment: Any = None,
+    adjustment: Callable[..., Any] | None = None,
 ) -> Any:
     """Batch normalisation: with the batch's moments in training, else with moving averages.
 
@@ -242,7 +242,7 @@ def _by_layer(
     data_format: str,
     fused: bool | None,
     renorming: tuple[Any, Any, Any],
-    adjustment: Any,
+    adjustment: Callable[..., Any] | None,
     scope: Any,
     reuse: Any,
 ) -> Any:

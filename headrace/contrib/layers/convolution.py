@@ -8,7 +8,7 @@ VALID), `data_format` (NHWC, NCHW, ...), `rate` (how far elements of the window 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -47,10 +47,10 @@ def _window(
     inputs: Any,
     num_outputs: int,
     kernel_size: Any,
-    stride: Any = 1,
+    stride: int | Sequence[int] = 1,
     padding: str = "SAME",
     data_format: str | None = None,
-    rate: Any = 1,
+    rate: int | Sequence[int] = 1,
 ) -> None:
     """The arguments that convolutions take before those of every layer."""
 
@@ -61,10 +61,10 @@ def convolution(
     inputs: Any,
     num_outputs: int,
     kernel_size: Any,
-    stride: Any,
+    stride: int | Sequence[int] | None,
     padding: str,
     data_format: str | None,
-    rate: Any,
+    rate: int | Sequence[int] | None,
     scope: Any,
     conv_dims: int | None,
     **given: Any,
@@ -111,7 +111,7 @@ def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) 
         inputs: Any,
         num_outputs: int,
         kernel_size: Any,
-        stride: Any,
+        stride: int | Sequence[int] | None,
         padding: str,
         data_format: str,
         scope: Any,
@@ -148,17 +148,17 @@ def separable_convolution2d(
     num_outputs: int | None,
     kernel_size: Any,
     depth_multiplier: int = 1,
-    stride: Any = 1,
+    stride: int | Sequence[int] = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    rate: Any = 1,
+    rate: int | Sequence[int] = 1,
     activation_fn: Any = relu,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = xavier_initializer(),
+    weights_initializer: Callable[..., Any] = xavier_initializer(),
     pointwise_initializer: Any = None,
     weights_regularizer: Callable[..., Any] | None = None,
-    biases_initializer: Any = Zeros(),
+    biases_initializer: Callable[..., Any] | None = Zeros(),
     biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
@@ -242,11 +242,11 @@ def _depthwise(
     inputs: Any,
     kernel_size: Any,
     multiplier: int,
-    stride: Any,
+    stride: int | Sequence[int] | None,
     padding: str,
     data_format: str,
-    rate: Any,
-    initializer: Any,
+    rate: int | Sequence[int] | None,
+    initializer: Callable[..., Any] | None,
     regularizer: Callable[..., Any] | None,
     variables_collections: Any,
     trainable: bool,
@@ -277,7 +277,7 @@ def _depthwise(
 def convolution2d_in_plane(
     inputs: Any,
     kernel_size: Any,
-    stride: Any,
+    stride: int | Sequence[int] | None,
     padding: str,
     activation_fn: Callable[..., Any] | None,
     normalizer_fn: Callable[..., Any] | None,

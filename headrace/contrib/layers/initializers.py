@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.random.random import random_uniform, truncated_normal
 
 
@@ -34,7 +35,7 @@ def variance_scaling_initializer(
     mode: str = "FAN_IN",
     uniform: bool = False,
     seed: int | None = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
 ) -> Callable[..., Any]:
     """Random numbers of variance factor / n, where n is the number of inputs or outputs of a unit.
 

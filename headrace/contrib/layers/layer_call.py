@@ -24,15 +24,15 @@ def shared(
     activation_fn: Any = relu,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = xavier_initializer(),
+    weights_initializer: Callable[..., Any] = xavier_initializer(),
     weights_regularizer: Callable[..., Any] | None = None,
-    biases_initializer: Any = Zeros(),
+    biases_initializer: Callable[..., Any] | None = Zeros(),
     biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,
     outputs_collections: Any = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> None:
     """The arguments that layers with weights and biases take after their own."""
 

@@ -232,7 +232,7 @@ def _space_axes(inputs: Any, channels_axis: int, given: Any) -> list[int]:
 def bias_add(
     inputs: Any,
     activation_fn: Callable[..., Any] | None = None,
-    initializer: Any = Zeros(),
+    initializer: Callable[..., Any] = Zeros(),
     regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
     variables_collections: Any = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -19,7 +20,7 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
     def function(
         inputs: Any,
         kernel_size: Any,
-        stride: Any = 2,
+        stride: int | Sequence[int] = 2,
         padding: str = "VALID",
         data_format: str = formats[0],
         outputs_collections: Any = None,
@@ -58,8 +59,8 @@ def pool(
     pooling_type: str,
     padding: str = "VALID",
     data_format: str | None = None,
-    dilation_rate: Any = 1,
-    stride: Any = 1,
+    dilation_rate: int | Sequence[int] = 1,
+    stride: int | Sequence[int] = 1,
     outputs_collections: Any = None,
     scope: Any = None,
 ) -> Any:

@@ -8,6 +8,7 @@ from headrace.contrib.legacy_seq2seq.decoders import LoopFunction, embedded_argm
 from headrace.contrib.rnn.linear import known_depth, linear
 from headrace.contrib.seq2seq.attention import size_of
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.array.array import reshape, shape, zeros
 from headrace.functions.array.stacking import concat
 from headrace.functions.math.cast import cast
@@ -64,7 +65,7 @@ def attention_decoder(
     output_size: int | None = None,
     num_heads: int = 1,
     loop_function: LoopFunction | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
@@ -127,7 +128,7 @@ def embedding_attention_decoder(
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:

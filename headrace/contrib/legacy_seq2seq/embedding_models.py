@@ -19,6 +19,7 @@ from headrace.contrib.legacy_seq2seq.decoders import (
 )
 from headrace.contrib.legacy_seq2seq.models import tied_rnn_seq2seq
 from headrace.contrib.rnn.projections import EmbeddingWrapper, OutputProjectionWrapper
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.array.array import reshape
 from headrace.functions.array.stacking import concat
 from headrace.nn.embedding import embedding_lookup
@@ -40,7 +41,7 @@ def embedding_rnn_seq2seq(
     embedding_size: int,
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """basic_rnn_seq2seq over symbols, with a table for each side.
@@ -94,7 +95,7 @@ def embedding_tied_rnn_seq2seq(
     num_decoder_symbols: int | None = None,
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """tied_rnn_seq2seq over symbols, with one table for both sides.
@@ -142,7 +143,7 @@ def embedding_attention_seq2seq(
     num_heads: int = 1,
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:

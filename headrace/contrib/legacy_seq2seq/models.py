@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.contrib.legacy_seq2seq.decoders import LoopFunction, rnn_decoder
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.nn.static_rnn import static_rnn
 from headrace.variables.scope import get_variable_scope, variable_scope
 
@@ -36,7 +37,7 @@ def tied_rnn_seq2seq(
     decoder_inputs: Any,
     cell: Any,
     loop_function: LoopFunction | None = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """A cell reads a sequence, and writes another from the last state with the same variables.

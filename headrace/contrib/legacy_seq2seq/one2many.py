@@ -7,6 +7,7 @@ from typing import Any
 from headrace.contrib.legacy_seq2seq.decoders import by_feeding, embedding_rnn_decoder
 from headrace.contrib.legacy_seq2seq.embedding_models import encoded
 from headrace.contrib.rnn.projections import OutputProjectionWrapper
+from headrace.core.dtypes import DTypeLike
 from headrace.layers.rnn.rnn_cells import RNNCell
 from headrace.variables.scope import variable_scope
 
@@ -20,7 +21,7 @@ def one2many_rnn_seq2seq(
     num_decoder_symbols_dict: dict[Any, int],
     embedding_size: int,
     feed_previous: Any = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     scope: Any = None,
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
     """embedding_rnn_seq2seq with several decoders behind one encoder (Luong et al. 2015).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.dtypes import string
+from headrace.core.dtypes import DTypeLike, string
 from headrace.functions.values.structure import name_scope
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.train.lookup import vocabularies
@@ -80,7 +80,7 @@ def index_table_from_tensor(
     num_oov_buckets: int = 0,
     default_value: Any = -1,
     hasher_spec: Any = FastHashSpec,
-    dtype: Any = string,
+    dtype: DTypeLike = string,
     name: str | None = None,
 ) -> Any:
     """A table from texts, or integers, to ids: the place of each in a vector.

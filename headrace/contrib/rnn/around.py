@@ -103,7 +103,7 @@ class AttentionCellWrapper(RNNCell):
         attn_vec_size: int | None = None,
         input_size: int | None = None,
         state_is_tuple: bool = True,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         assert_like_rnncell("cell", cell)

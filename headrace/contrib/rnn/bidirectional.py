@@ -3,9 +3,10 @@ stack_bidirectional_dynamic_rnn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import takes
 from headrace.functions.array.stacking import concat
 from headrace.nn.rnn import bidirectional_dynamic_rnn
@@ -16,12 +17,12 @@ _SCOPE = "stack_bidirectional_rnn"
 
 
 def _stacking(
-    cells_fw: Any,
-    cells_bw: Any,
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
     inputs: Any,
-    initial_states_fw: Any = None,
-    initial_states_bw: Any = None,
-    dtype: Any = None,
+    initial_states_fw: Sequence[Any] | None = None,
+    initial_states_bw: Sequence[Any] | None = None,
+    dtype: DTypeLike | None = None,
     sequence_length: Any = None,
 ) -> None:
     """The arguments that both begin with."""
@@ -64,11 +65,11 @@ def stack_bidirectional_rnn(dtype: Any, sequence_length: Any, **given: Any) -> A
 
 @takes(_looping, first=_stacking)
 def stack_bidirectional_dynamic_rnn(
-    cells_fw: Any,
-    cells_bw: Any,
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
     inputs: Any,
-    initial_states_fw: Any,
-    initial_states_bw: Any,
+    initial_states_fw: Sequence[Any] | None,
+    initial_states_bw: Sequence[Any] | None,
     scope: Any,
     **options: Any,
 ) -> Any:
@@ -99,11 +100,11 @@ def stack_bidirectional_dynamic_rnn(
 
 def _stacked(
     layer: Callable[..., Any],
-    cells_fw: Any,
-    cells_bw: Any,
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
     inputs: Any,
-    initial_states_fw: Any,
-    initial_states_bw: Any,
+    initial_states_fw: Sequence[Any] | None,
+    initial_states_bw: Sequence[Any] | None,
     scope: Any,
 ) -> Any:
     states_fw, states_bw = initial_states_fw, initial_states_bw

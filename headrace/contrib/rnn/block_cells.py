@@ -120,8 +120,8 @@ class GRUBlockCell(LayerRNNCell):
         self,
         num_units: int | None = None,
         cell_size: int | None = None,
-        reuse: Any = None,
-        name: Any = "gru_cell",
+        reuse: bool | None = None,
+        name: str = "gru_cell",
     ) -> None:
         super().__init__(_reuse=reuse, name=name)
         if (cell_size is None) == (num_units is None):

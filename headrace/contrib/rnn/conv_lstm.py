@@ -44,7 +44,7 @@ class ConvLSTMCell(RNNCell):
         skip_connection: bool = False,
         forget_bias: float = 1.0,
         initializers: Any = None,
-        name: Any = "conv_lstm_cell",
+        name: str = "conv_lstm_cell",
     ) -> None:
         super().__init__(name=name)
         if conv_ndims != len(input_shape) - 1:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.contrib.rnn.block_cells import NO_CLIP, as_arguments, block_arguments, lstm_weights
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, shape, transpose, zeros
@@ -35,7 +36,7 @@ class FusedRNNCell(ABC):
         self,
         inputs: Any,
         initial_state: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         sequence_length: Any = None,
         scope: Any = None,
     ) -> Any:
@@ -194,7 +195,7 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         inputs: Any,
         initial_cell_state: Any = None,
         initial_output: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         sequence_length: Any = None,
     ) -> Any:
         longest = _size(inputs, 0) if sequence_length is None else reduce_max(sequence_length)

@@ -3,6 +3,7 @@ MinimalRNNCell, CFNCell."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.rnn.linear import known_depth, linear
@@ -36,7 +37,7 @@ class NASCell(LayerRNNCell):
         num_units: int,
         num_proj: int | None = None,
         use_bias: bool = False,
-        reuse: Any = None,
+        reuse: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -94,10 +95,10 @@ class UGRNNCell(OneVector, RNNCell):
     def __init__(
         self,
         num_units: int,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         forget_bias: float = 1.0,
-        activation: Any = tanh,
-        reuse: Any = None,
+        activation: Callable[..., Any] = tanh,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._initializer = num_units, initializer
@@ -128,10 +129,10 @@ class IntersectionRNNCell(OneVector, RNNCell):
         self,
         num_units: int,
         num_in_proj: int | None = None,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         forget_bias: float = 1.0,
         y_activation: Any = relu,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._num_in_proj = num_units, num_in_proj

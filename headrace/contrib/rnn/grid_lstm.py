@@ -4,7 +4,7 @@ BidirectionalGridLSTMCell."""
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headrace.contrib.rnn.linear import split_weights
@@ -63,7 +63,7 @@ class GridLSTMCell(RNNCell):
         use_peepholes: bool = False,
         share_time_frequency_weights: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         num_unit_shards: int = 1,
         forget_bias: float = 1.0,
         feature_size: int | None = None,
@@ -73,7 +73,7 @@ class GridLSTMCell(RNNCell):
         end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         state_is_tuple: bool = True,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         if not state_is_tuple:
@@ -253,7 +253,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         use_peepholes: bool = False,
         share_time_frequency_weights: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         num_unit_shards: int = 1,
         forget_bias: float = 1.0,
         feature_size: int | None = None,
@@ -263,7 +263,7 @@ class BidirectionalGridLSTMCell(GridLSTMCell):
         end_freqindex_list: Sequence[int] | None = None,
         couple_input_forget_gates: bool = False,
         backward_slice_offset: int = 0,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(
             num_units, use_peepholes, share_time_frequency_weights, cell_clip, initializer,

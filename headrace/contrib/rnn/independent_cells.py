@@ -3,9 +3,10 @@ IndyGRUCell, IndyLSTMCell.  The product with the state is one vector, element by
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.families import arguments_of
 from headrace.functions.array.stacking import split
 from headrace.functions.linalg.linalg import matmul
@@ -33,10 +34,10 @@ class _Independent(OneVector, LayerRNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None,
+        kernel_initializer: Callable[..., Any] | None = None,
+        bias_initializer: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
@@ -136,12 +137,12 @@ class IndyLSTMCell(_Independent):
         self,
         num_units: int,
         forget_bias: float = 1.0,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        name: Any = None,
-        dtype: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
+        kernel_initializer: Callable[..., Any] | None = None,
+        bias_initializer: Callable[..., Any] | None = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         starts = kernel_initializer, bias_initializer
         super().__init__(num_units, activation, *starts, reuse=reuse, name=name, dtype=dtype)

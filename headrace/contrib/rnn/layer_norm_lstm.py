@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.rnn.linear import normalized
@@ -38,13 +39,13 @@ class LayerNormBasicLSTMCell(RNNCell):
         num_units: int,
         forget_bias: float = 1.0,
         input_size: Any = None,
-        activation: Any = tanh,
+        activation: Callable[..., Any] = tanh,
         layer_norm: bool = True,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
         dropout_keep_prob: Any = 1.0,
         dropout_prob_seed: int | None = None,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         if input_size is not None:

@@ -3,6 +3,7 @@ names of TF1's checkpoints."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.layers.norms import layer_norm
@@ -32,8 +33,8 @@ def linear(
     args: Any,
     output_size: int,
     bias: bool = True,
-    bias_initializer: Any = None,
-    kernel_initializer: Any = None,
+    bias_initializer: Callable[..., Any] | None = None,
+    kernel_initializer: Callable[..., Any] | None = None,
 ) -> Any:
     """Matrices side by side times a kernel, plus a bias, in the current variable scope."""
     if args is None or (nest.is_sequence(args) and not args):

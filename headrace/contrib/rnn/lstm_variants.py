@@ -3,6 +3,7 @@ LayerNormLSTMCell, WeightNormLSTMCell."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.rnn.linear import depths_of, known_depth, linear, normalized, split_weights, whole_bias
@@ -63,15 +64,15 @@ class CoupledInputForgetGateLSTMCell(_Projected):
         self,
         num_units: int,
         use_peepholes: bool = False,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         num_unit_shards: int = 1,
         num_proj_shards: int = 1,
         forget_bias: float = 1.0,
         state_is_tuple: bool = True,
-        activation: Any = tanh,
-        reuse: Any = None,
+        activation: Callable[..., Any] = tanh,
+        reuse: bool | None = None,
         layer_norm: bool = False,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
@@ -183,15 +184,15 @@ class LayerNormLSTMCell(_Usual):
         num_units: int,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         forget_bias: float = 1.0,
-        activation: Any = None,
+        activation: Callable[..., Any] | None = None,
         layer_norm: bool = False,
         norm_gain: float = 1.0,
         norm_shift: float = 0.0,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._num_proj, self._proj_clip = num_units, num_proj, proj_clip
@@ -237,12 +238,12 @@ class WeightNormLSTMCell(_Usual):
         norm: bool = True,
         use_peepholes: bool = False,
         cell_clip: float | None = None,
-        initializer: Any = None,
+        initializer: Callable[..., Any] | None = None,
         num_proj: int | None = None,
         proj_clip: float | None = None,
         forget_bias: float = 1,
-        activation: Any = None,
-        reuse: Any = None,
+        activation: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse)
         self._scope = "wn_lstm_cell"

@@ -45,7 +45,7 @@ class PhasedLSTMCell(RNNCell):
         trainable_ratio_on: bool = True,
         period_init_min: Any = 1.0,
         period_init_max: Any = 1000.0,
-        reuse: Any = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(_reuse=reuse, autocast=False)
         self._num_units, self._use_peepholes, self._leak = num_units, use_peepholes, leak

@@ -4,6 +4,7 @@ OutputProjectionWrapper."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from headrace.contrib.rnn.linear import linear
@@ -56,8 +57,8 @@ class EmbeddingWrapper(Around):
         cell: Any,
         embedding_classes: int,
         embedding_size: int,
-        initializer: Any = None,
-        reuse: Any = None,
+        initializer: Callable[..., Any] | None = None,
+        reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.array import expand_dims, shape, zeros
@@ -59,8 +60,8 @@ class NTMCell(LayerRNNCell):
         shift_range: int = 1,
         output_dim: int | None = None,
         clip_value: float = 20,
-        dtype: Any = dtypes.float32,
-        name: Any = None,
+        dtype: DTypeLike = dtypes.float32,
+        name: str | None = None,
     ) -> None:
         super().__init__(dtype=dtype, name=name)
         assert_like_rnncell("NTM RNN controller cell", controller)

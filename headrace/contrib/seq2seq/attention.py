@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.functions.array.array import expand_dims, fill, ones_like, rank, reshape, shape, squeeze
@@ -133,7 +133,7 @@ def bahdanau_arguments(
 def _normalized(
     probability_fn: Callable[[Any], Any] | None = None,
     score_mask_value: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     custom_key_value_fn: Callable[[Any, Any], Any] | None = None,
 ) -> None:
     """What those take then whose alignments depend on the scores alone."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from headrace.contrib.seq2seq.attention import AttentionMechanism, projection, size_of
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.shapes import Shape
 from headrace.functions.array.array import expand_dims, identity, shape, squeeze, zeros
 from headrace.functions.array.checks import assert_equal
@@ -104,10 +105,10 @@ class AttentionWrapper(RNNCell):
         cell_input_fn: Callable[[Any, Any], Any] | None = None,
         output_attention: bool = True,
         initial_cell_state: Any = None,
-        name: Any = None,
+        name: str | None = None,
         attention_layer: Any = None,
         attention_fn: Callable[..., Any] | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
         assert_like_rnncell("cell", cell)

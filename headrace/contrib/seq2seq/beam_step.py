@@ -51,7 +51,7 @@ def beam_search_step(
     batch_size: Any,
     beam_width: int,
     end_token: Any,
-    length_penalty_weight: Any,
+    length_penalty_weight: float,
     coverage_penalty_weight: Any,
 ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
     """The best `beam_width` continuations of each member.
@@ -149,7 +149,7 @@ def masked_probs(probs: Any, eos_token: Any, finished: Any) -> Tensor:
 def get_scores(
     log_probs: Any,
     sequence_lengths: Any,
-    length_penalty_weight: Any,
+    length_penalty_weight: float,
     coverage_penalty_weight: Any,
     finished: Any,
     accumulated_attention_probs: Any,

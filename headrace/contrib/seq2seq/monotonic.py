@@ -17,6 +17,7 @@ from headrace.contrib.seq2seq.attention import (
     size_of,
 )
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import takes
 from headrace.functions.array.array import ones, reshape, shape, transpose, zeros
 from headrace.functions.array.indexing import one_hot
@@ -98,7 +99,7 @@ def _scanning(
     sigmoid_noise_seed: int | None = None,
     score_bias_init: float = 0.0,
     mode: str = "parallel",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> None:
     """What both take after the arguments of their scores."""
 

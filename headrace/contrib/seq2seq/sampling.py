@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.array.array import reshape, shape, transpose
 from headrace.functions.array.stacking import concat
 from headrace.functions.math.cast import cast
@@ -21,7 +22,7 @@ from headrace.ops.math import comparison
 def bernoulli_sample(
     probs: Any = None,
     logits: Any = None,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
     sample_shape: Any = (),
     seed: int | None = None,
 ) -> Tensor:

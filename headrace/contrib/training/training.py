@@ -4,7 +4,7 @@ summarised."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -92,8 +92,8 @@ def create_train_op(
     total_loss: Any,
     optimizer: Any,
     global_step: Any = _OF_THE_GRAPH,
-    update_ops: Any = None,
-    variables_to_train: Any = None,
+    update_ops: Iterable[Any] | None = None,
+    variables_to_train: Iterable[Any] | None = None,
     transform_grads_fn: Any = None,
     summarize_gradients: bool = False,
     gate_gradients: int = Optimizer.GATE_OP,
@@ -156,8 +156,8 @@ def create_slim_train_op(
     total_loss: Any,
     optimizer: Any,
     global_step: Any = _OF_THE_GRAPH,
-    update_ops: Any = None,
-    variables_to_train: Any = None,
+    update_ops: Iterable[Any] | None = None,
+    variables_to_train: Iterable[Any] | None = None,
     clip_gradient_norm: Any = 0,
     summarize_gradients: bool = False,
     gate_gradients: int = Optimizer.GATE_OP,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.functions.array.array import rank, shape
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -240,7 +240,7 @@ def one_hot(
     on_value: Any = None,
     off_value: Any = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Vectors that are `on_value` at one place and `off_value` elsewhere.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.array.array import rank, shape, shape_internal
 from headrace.functions.array.stacking import concat
 from headrace.functions.sparse.tensor import is_sparse
@@ -103,7 +104,7 @@ def searchsorted(
     sorted_sequence: Any,
     values: Any,
     side: str = "left",
-    out_type: Any = dtypes.int32,
+    out_type: DTypeLike = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """Where values could be inserted into sorted rows.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.functions.array.checks import Assert
 from headrace.functions.array.indexing import gather
 from headrace.functions.control.cond import cond
@@ -44,7 +44,7 @@ def _is_png(contents: Any) -> Tensor:
 def decode_image(
     contents: Any,
     channels: int | None = None,
-    dtype: Any = dtypes.uint8,
+    dtype: DTypeLike = dtypes.uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:

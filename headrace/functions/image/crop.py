@@ -3,6 +3,7 @@ crop_and_resize, extract_glimpse, extract_image_patches ..."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core import dtypes
@@ -259,12 +260,12 @@ def extract_glimpse(
 
 def extract_image_patches(
     images: Any,
-    ksizes: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    ksizes: Sequence[int] | None = None,
+    strides: int | Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
-    sizes: Any = None,
+    sizes: Sequence[int] | None = None,
 ) -> Tensor:
     """What a window over images sees, along the channels.
 

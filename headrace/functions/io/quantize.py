@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.graph.tensor import Tensor
 from headrace.ops.quantized import fake_quantize, image
 from headrace.ops.quantized import quantize as ops
@@ -146,9 +148,9 @@ def quantized_conv2d(
     max_input: Any,
     min_filter: Any,
     max_filter: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str,
-    out_type: Any = dtypes.qint32,
+    out_type: DTypeLike = dtypes.qint32,
     dilations: Any = [1, 1, 1, 1],  # noqa: B006
     name: str | None = None,
 ) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.shapes import make_shape
 from headrace.functions.array.rank_checks import assert_rank_at_least
 from headrace.functions.control.grouping import with_dependencies
@@ -145,7 +146,7 @@ def eye(
     num_rows: Any,
     num_columns: Any = None,
     batch_shape: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """Identity matrices: ones on the main diagonal, zeros elsewhere.

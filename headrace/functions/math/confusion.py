@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.functions.array.checks import assert_less, assert_non_negative
 from headrace.functions.control.cond import cond
 from headrace.functions.control.grouping import with_dependencies
@@ -61,7 +61,7 @@ def confusion_matrix(
     labels: Any,
     predictions: Any,
     num_classes: Any = None,
-    dtype: Any = dtypes.int32,
+    dtype: DTypeLike = dtypes.int32,
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import documented, named, takes
 from headrace.functions.array.array import zeros
 from headrace.functions.math.cast import cast
@@ -200,7 +201,7 @@ def count_nonzero(
     input_tensor: Any = None,
     axis: Any = None,
     keepdims: bool | None = None,
-    dtype: Any = dtypes.int64,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import numbers
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ def dropout(
     noise_shape: Any = None,
     seed: int | None = None,
     name: str | None = None,
-    rate: Any = None,
+    rate: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Elements set to 0 at random, and the others scaled up so that the sum stays the same on average.
 

@@ -131,12 +131,12 @@ def convolution(
     input: Any,
     filter: Any,
     padding: str,
-    strides: Any = None,
-    dilation_rate: Any = None,
+    strides: int | Sequence[int] | None = None,
+    dilation_rate: int | Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
     filters: Any = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Correlation in one, two or three dimensions of space, strided or with holes.
 
@@ -252,19 +252,19 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: str, name: str |
       padding: "SAME" or "VALID".
       name: name of the scope.
     """
-    return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name)
+    return convolution(value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)).tolist(), name=name)
 
 
 # -- depthwise ------------------------------------------------------------------------------------
 def depthwise_conv2d(
     input: Any,
     filter: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str,
-    rate: Any = None,
+    rate: int | Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Correlation of every channel with filters of its own, strided or with holes.
 
@@ -304,12 +304,12 @@ def separable_conv2d(
     input: Any,
     depthwise_filter: Any,
     pointwise_filter: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str,
-    rate: Any = None,
+    rate: int | Sequence[int] | None = None,
     name: str | None = None,
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """A depthwise convolution, and a 1x1 convolution that mixes its channels.
 

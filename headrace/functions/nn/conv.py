@@ -3,6 +3,7 @@ gradients."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.families import takes
@@ -20,13 +21,13 @@ DENSE, DENSE_3D = [1, 1, 1, 1], [1, 1, 1, 1, 1]  # dilations: a filter without h
 def conv1d(
     value: Any = None,
     filters: Any = None,
-    stride: Any = None,
+    stride: int | Sequence[int] | None = None,
     padding: str | None = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
     input: Any = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Correlation of sequences with filters.
 
@@ -70,11 +71,11 @@ def conv1d(
 def conv2d(
     input: Any,
     filter: Any = None,
-    strides: Any = None,
-    padding: Any = None,
+    strides: int | Sequence[int] | None = None,
+    padding: str | None = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str | None = "NHWC",
-    dilations: Any = DENSE,
+    dilations: int | Sequence[int] = DENSE,
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:
@@ -115,11 +116,11 @@ def conv2d(
 
 
 def _sliding(
-    strides: Any,
-    padding: Any,
+    strides: int | Sequence[int] | None,
+    padding: str | None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
-    dilations: Any = DENSE,
+    dilations: int | Sequence[int] = DENSE,
     name: str | None = None,
 ) -> None:
     """The arguments of convolutions and of their gradients, after the tensors."""
@@ -175,10 +176,10 @@ def conv2d_backprop_input(filter: Any, padding: Any, filters: Any, **given: Any)
 def conv3d(
     input: Any,
     filter: Any = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str | None = None,
     data_format: str = "NDHWC",
-    dilations: Any = DENSE_3D,
+    dilations: int | Sequence[int] = DENSE_3D,
     name: str | None = None,
     filters: Any = None,
 ) -> Tensor:

@@ -82,7 +82,7 @@ def ctc_loss_v2(
     label_length: Any,
     logit_length: Any,
     logits_time_major: bool = True,
-    unique: Any = None,
+    unique: tuple[Any, Any] | None = None,
     blank_index: int | None = None,
     name: str | None = None,
 ) -> Tensor:

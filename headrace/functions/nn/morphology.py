@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.functions.values.old_names import renamed
@@ -15,12 +16,12 @@ from headrace.ops.nn import morphology
 def dilation2d(
     input: Any,
     filter: Any = None,
-    strides: Any = None,
-    rates: Any = None,
+    strides: int | Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
     padding: str | None = None,
     name: str | None = None,
     filters: Any = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> Tensor:
     """Grey dilation: the maximum of image plus filter under a window.
 

@@ -45,7 +45,7 @@ def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Calla
     def function(
         input: Any,
         ksize: Any,
-        strides: Any,
+        strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = _LAYOUTS[space],
         name: str | None = None,
@@ -65,7 +65,7 @@ def _old_pooling(build: Any, default: str, name: str, doc: str) -> Callable[...,
     def function(
         value: Any,
         ksize: Any,
-        strides: Any,
+        strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = "NHWC",
         name: str | None = None,
@@ -120,7 +120,7 @@ def _pooling_by_rank(builds: Any, name: str, what: str) -> Callable[..., Tensor]
     def function(
         input: Any,
         ksize: Any,
-        strides: Any,
+        strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = None,
         name: str | None = None,
@@ -181,7 +181,7 @@ max_pool_v2 = _pooling_by_rank((max_pool1d, max_pool2d, max_pool3d), "max_pool_v
 def max_pool_with_argmax(
     input: Any,
     ksize: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str,
     data_format: str = "NHWC",
     Targmax: Any = None,

@@ -6,7 +6,7 @@ The gradient of a convolution, used forwards: filters are [space..., outputs, ch
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,10 @@ def _transposing(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str = "SAME",
     data_format: str | None = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
     name: str | None = None,
 ) -> None:
     """The arguments of transposed convolutions of any rank."""
@@ -41,13 +41,13 @@ def _old_transposing(
     value: Any = None,
     filter: Any = None,
     output_shape: Any = None,
-    strides: Any = None,
+    strides: int | Sequence[int] | None = None,
     padding: str = "SAME",
     data_format: str | None = None,
     name: str | None = None,
     input: Any = None,
     filters: Any = None,
-    dilations: Any = None,
+    dilations: int | Sequence[int] | None = None,
 ) -> None:
     """The arguments that came first."""
 
@@ -57,11 +57,11 @@ def conv1d_transpose(
     input: Any,
     filters: Any,
     output_shape: Any,
-    strides: Any,
+    strides: int | Sequence[int] | None,
     padding: str,
-    data_format: Any,
-    dilations: Any,
-    name: Any,
+    data_format: str | None,
+    dilations: int | Sequence[int] | None,
+    name: str,
 ) -> Tensor:
     """The transpose of `tf.nn.conv1d`.
 
@@ -163,7 +163,7 @@ def _transposed(
     input: Any,
     filters: Any,
     output_shape: Any,
-    name: Any,
+    name: str,
     **options: Any,
 ) -> Tensor:
     """The gradient of a convolution with respect to its input, with its options per dimension."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.dtypes import DType, as_dtype, int64, resource
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, resource
 from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN, as_shape
 from headrace.functions.math.cast import cast
@@ -64,7 +64,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike | None,
         shape: Any = None,
         shared_name: str | None = None,
         name: str = "conditional_accumulator",
@@ -117,7 +117,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike | None,
         shape: Any = None,
         shared_name: str | None = None,
         name: str = "sparse_conditional_accumulator",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import DType, as_dtype, int64
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64
 from headrace.core.shapes import Shape
 from headrace.functions.array import array
 from headrace.functions.ragged.tensor import RaggedTensor, is_ragged
@@ -22,11 +22,11 @@ _MOST_DIMENSIONS = 254  # of any tensor, as in TF
 # -- constants ----------------------------------------------------------------------------------
 def constant(
     pylist: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
-    inner_shape: Any = None,
+    inner_shape: Sequence[int] | None = None,
     name: str | None = None,
-    row_splits_dtype: Any = int64,
+    row_splits_dtype: DTypeLike = int64,
 ) -> Any:
     """A ragged tensor from nested lists.
 
@@ -59,10 +59,10 @@ def constant(
 
 def constant_value(
     pylist: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ragged_rank: int | None = None,
-    inner_shape: Any = None,
-    row_splits_dtype: Any = "int64",
+    inner_shape: Sequence[int] | None = None,
+    row_splits_dtype: DTypeLike = "int64",
 ) -> Any:
     """A RaggedTensorValue, or an array, from nested lists.  Arguments as in `tf.ragged.constant`."""
     if isinstance(dtype, DType):
@@ -87,9 +87,9 @@ def _from_lists(
     rows: Callable[..., Any],
     inner: Callable[..., Any],
     pylist: Any,
-    dtype: Any,
+    dtype: DTypeLike | None,
     ragged_rank: int | None,
-    inner_shape: Any,
+    inner_shape: Sequence[int] | None,
 ) -> Any:
     if is_ragged(pylist):
         raise TypeError("pylist may not be a RaggedTensor or RaggedTensorValue.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype, int64
+from headrace.core.dtypes import DTypeLike, as_dtype, int64
 from headrace.functions.array import array, checks, stacking
 from headrace.functions.array.indexing import boolean_mask, sequence_mask, where
 from headrace.functions.control.cond import cond
@@ -82,10 +82,10 @@ def _assert_no_gaps(indices: Tensor) -> Any:
 def from_tensor(
     tensor: Any,
     lengths: Any = None,
-    padding: Any = None,
+    padding: str | None = None,
     ragged_rank: int = 1,
     name: str | None = None,
-    row_splits_dtype: Any = int64,
+    row_splits_dtype: DTypeLike = int64,
 ) -> Any:
     kind = as_dtype(row_splits_dtype)
     if lengths is not None and padding is not None:

@@ -5,11 +5,12 @@ The methods check, while the graph runs, that rows and values fit together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import int32, int64
+from headrace.core.dtypes import DTypeLike, int32, int64
 from headrace.core.modules import late
 from headrace.core.shapes import Dim
 from headrace.functions.array import array, checks, rank_checks, stacking
@@ -184,8 +185,8 @@ class RaggedFactories:
     def from_nested_value_rowids(
         cls,
         flat_values: Any,
-        nested_value_rowids: Any,
-        nested_nrows: Any = None,
+        nested_value_rowids: Sequence[Any],
+        nested_nrows: Sequence[Any] | None = None,
         name: str | None = None,
         validate: bool = True,
     ) -> Any:
@@ -238,10 +239,10 @@ class RaggedFactories:
         cls,
         tensor: Any,
         lengths: Any = None,
-        padding: Any = None,
+        padding: str | None = None,
         ragged_rank: int = 1,
         name: str | None = None,
-        row_splits_dtype: Any = int64,
+        row_splits_dtype: DTypeLike = int64,
     ) -> Any:
         """The rows of a dense tensor, without what pads them.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype, int32, int64
+from headrace.core.dtypes import DTypeLike, as_dtype, int32, int64
 from headrace.functions.array import array, checks, indexing, sort, stacking
 from headrace.functions.math import math, numerics, sums
 from headrace.functions.math.cast import cast
@@ -26,9 +26,9 @@ def ragged_range(
     starts: Any,
     limits: Any = None,
     deltas: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
-    row_splits_dtype: Any = int64,
+    row_splits_dtype: DTypeLike = int64,
 ) -> RaggedTensor:
     """Row i counts from starts[i] up to limits[i] in steps of deltas[i].
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype, int64
+from headrace.core.dtypes import DTypeLike, as_dtype, int64
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.ragged.tensor import RaggedTensor, is_ragged
 from headrace.functions.ragged.value import RaggedTensorValue
@@ -32,9 +32,9 @@ class RaggedTensorSpec(BatchableTypeSpec):
     def __init__(
         self,
         shape: Any = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         ragged_rank: int | None = None,
-        row_splits_dtype: Any = int64,
+        row_splits_dtype: DTypeLike = int64,
     ) -> None:
         self._shape, self._dtype = as_shape(shape), as_dtype(dtype)
         self._row_splits_dtype = as_dtype(row_splits_dtype)

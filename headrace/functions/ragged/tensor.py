@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import DType, as_dtype, int32, int64
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int32, int64
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, make_shape
 from headrace.functions.array import array, stacking
@@ -48,10 +48,10 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     def __init__(
         self,
         values: Any,
-        row_splits: Any,
-        cached_row_lengths: Any = None,
-        cached_value_rowids: Any = None,
-        cached_nrows: Any = None,
+        row_splits: Tensor,
+        cached_row_lengths: Tensor | None = None,
+        cached_value_rowids: Tensor | None = None,
+        cached_nrows: Tensor | None = None,
         internal: bool = False,
     ) -> None:
         if not internal:
@@ -289,7 +289,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     def _from_variant(
         cls,
         variant: Any,
-        dtype: Any,
+        dtype: DTypeLike | None,
         output_ragged_rank: int,
         input_ragged_rank: int | None = None,
         name: str | None = None,

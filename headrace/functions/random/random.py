@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 
 from headrace.core import dtypes
-from headrace.core.dtypes import FLOATS, INDEX, DType, as_dtype
+from headrace.core.dtypes import FLOATS, INDEX, DType, DTypeLike, as_dtype
 from headrace.core.families import named
 from headrace.core.shapes import Dimension
 from headrace.functions.array.array import shape as shape_of
@@ -74,7 +74,7 @@ def _normal(build: Any, called: str, doc: str, mean: str, stddev: str) -> Callab
         shape: Any,
         mean: Any = 0.0,
         stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         seed: int | None = None,
         name: str | None = None,
     ) -> Tensor:
@@ -111,7 +111,7 @@ def parameterized_truncated_normal(
     stddevs: Any = 1.0,
     minvals: Any = -2.0,
     maxvals: Any = 2.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -276,7 +276,7 @@ def random_gamma(
     shape: Any,
     alpha: Any,
     beta: Any = None,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:

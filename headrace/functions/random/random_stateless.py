@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import named
 from headrace.functions.random.random import _scaled, _uniform_dtype, shape_tensor, uniform
 from headrace.functions.values.structure import name_scope
@@ -69,7 +70,7 @@ def _normal(build: Any, called: str, numbers: str, of: str) -> Callable[..., Ten
         seed: Any,
         mean: Any = 0.0,
         stddev: Any = 1.0,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         name: str | None = None,
     ) -> Tensor:
         with name_scope(name, called, [shape, seed, mean, stddev]) as scope:

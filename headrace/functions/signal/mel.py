@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.functions.signal.cosine import dct
 from headrace.functions.values.structure import name_scope
 from headrace.graph.tensor import Tensor
@@ -26,7 +27,7 @@ def linear_to_mel_weight_matrix(
     sample_rate: Any = 8000,
     lower_edge_hertz: float = 125.0,
     upper_edge_hertz: float = 3800.0,
-    dtype: Any = dtypes.float32,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """A matrix that turns spectra with linear frequencies into spectra with mel bands.

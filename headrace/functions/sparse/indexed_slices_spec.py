@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import as_dtype, float32, int64
+from headrace.core.dtypes import DTypeLike, as_dtype, float32, int64
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.values import nest
 from headrace.functions.values.tensor_spec import TensorSpec
@@ -31,7 +31,7 @@ class IndexedSlicesSpec(TypeSpec):
     def __init__(
         self,
         shape: Any = None,
-        dtype: Any = float32,
+        dtype: DTypeLike = float32,
         indices_dtype: Any = int64,
         dense_shape_dtype: Any = None,
         indices_shape: Any = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.shapes import as_shape
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
@@ -17,7 +17,7 @@ from headrace.ops.declaration.building import literals
 
 def make_tensor_proto(
     values: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     shape: Any = None,
     verify_shape: bool = False,
     allow_broadcast: bool = False,

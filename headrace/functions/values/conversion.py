@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.dtypes import DTypeLike
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration import convert
 
 
 def convert_to_tensor(
     value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
     preferred_dtype: Any = None,
     dtype_hint: Any = None,

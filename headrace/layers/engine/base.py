@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -137,7 +137,7 @@ class Layer(keras.Layer):
         self,
         name: str,
         shape: Any,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         initializer: Any = None,
         regularizer: Callable[..., Any] | None = None,
         trainable: bool | None = None,

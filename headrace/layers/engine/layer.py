@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten, map_structure
@@ -63,7 +63,7 @@ class Layer(Weights, Connections, CallArguments, Module):
         self,
         trainable: bool = True,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         dynamic: bool = False,
         **kwargs: Any,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.layers.engine.contributions import Contributions
 from headrace.layers.engine.identifiers import get_initializer
@@ -54,7 +54,7 @@ class Weights(Contributions):
         self,
         name: str | None = None,
         shape: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         initializer: Any = None,
         regularizer: Callable[..., Any] | None = None,
         trainable: bool | None = None,

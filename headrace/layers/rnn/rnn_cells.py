@@ -5,9 +5,10 @@ A cell is a layer that is called with an input and a state, and returns an outpu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.array import shape
@@ -183,10 +184,10 @@ class BasicRNNCell(OneVector, LayerRNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        name: Any = None,
-        dtype: Any = None,
+        activation: Callable[..., Any] | str | None = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -232,12 +233,12 @@ class GRUCell(OneVector, LayerRNNCell):
     def __init__(
         self,
         num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = None,
-        name: Any = None,
-        dtype: Any = None,
+        activation: Callable[..., Any] | str | None = None,
+        reuse: bool | None = None,
+        kernel_initializer: Callable[..., Any] | None = None,
+        bias_initializer: Callable[..., Any] | None = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)

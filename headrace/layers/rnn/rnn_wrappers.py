@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 from headrace.core import log
+from headrace.core.dtypes import DTypeLike
 from headrace.core.fields import reads
 from headrace.core.shapes import as_shape
 from headrace.functions.array.slice import slice_
@@ -113,7 +114,7 @@ class DropoutWrapper(_Wrapper):
         state_keep_prob: Any = 1.0,
         variational_recurrent: bool = False,
         input_size: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         seed: int | None = None,
         dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
         **kwargs: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.fields import reads
 from headrace.core.shapes import Shape, make_shape
@@ -118,7 +119,7 @@ class LinearOperatorIdentity(_Sized):
         self,
         num_rows: Any,
         batch_shape: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: Hint = True,
         is_self_adjoint: Hint = True,
         is_positive_definite: Hint = True,
@@ -322,7 +323,7 @@ class LinearOperatorZeros(_Sized):
         num_rows: Any,
         num_columns: Any = None,
         batch_shape: Any = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         is_non_singular: Hint = False,
         is_self_adjoint: Hint = True,
         is_positive_definite: Hint = False,

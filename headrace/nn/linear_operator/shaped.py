@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.families import changed
 from headrace.core.fields import reads
 from headrace.core.shapes import Dimension, Shape
@@ -60,7 +61,7 @@ class Shaped(Module):
     @hinted()
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike | None,
         graph_parents: Any = None,
         *,
         is_non_singular: Hint,

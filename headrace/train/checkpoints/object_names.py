@@ -3,6 +3,7 @@ key belongs to which variable."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.core.errors import DataLossError, NotFoundError
@@ -43,7 +44,7 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 def saver_for_objects(
     make_saver: Any,
     checkpoint_path: Any,
-    var_list: Any = None,
+    var_list: Iterable[Any] | None = None,
     names_to_keys: dict[str, str] | None = None,
     cached_saver: Any = None,
 ) -> Any:

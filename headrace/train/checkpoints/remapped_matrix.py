@@ -96,7 +96,7 @@ def matrix_initializer(
     old_row_vocab_size: int = -1,
     row_oov: int = 0,
     col_oov: int = 0,
-    initializer: Any = None,
+    initializer: Callable[..., Any] | None = None,
     max_rows_in_memory: int = -1,
 ) -> Callable[..., Any]:
     """An initializer for a matrix of `new_rows + row_oov` rows and `new_cols + col_oov` columns.

@@ -10,6 +10,7 @@ import math
 import numbers
 import os
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.core import log
@@ -71,7 +72,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Any = None,
+        var_list: Iterable[Any] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,

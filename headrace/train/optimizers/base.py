@@ -4,6 +4,7 @@ and override `_apply_dense`, `_apply_sparse`, `_resource_apply_dense`, `_resourc
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.autodiff.gradients import gradients
@@ -89,7 +90,7 @@ class Optimizer:
         self,
         loss: Any,
         global_step: Any = None,
-        var_list: Any = None,
+        var_list: Iterable[Any] | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,
@@ -137,7 +138,7 @@ class Optimizer:
     def compute_gradients(
         self,
         loss: Any,
-        var_list: Any = None,
+        var_list: Iterable[Any] | None = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: int | None = None,
         colocate_gradients_with_ops: bool = False,

@@ -148,7 +148,7 @@ class FileWriter(SummaryToEventTransformer):
     def __init__(
         self,
         logdir: str | None,
-        graph: Any = None,
+        graph: Graph | None = None,
         max_queue: int = 10,
         flush_secs: float = 120,
         graph_def: Any = None,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
-from headrace.core.dtypes import DType, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.core.shapes import UNKNOWN
 from headrace.formats import proto
@@ -239,8 +239,8 @@ class _Getter:
         getter: Any,
         name: str,
         shape: Any = None,
-        dtype: Any = None,
-        initializer: Any = None,
+        dtype: DTypeLike | None = None,
+        initializer: Callable[..., Any] | None = None,
         reuse: Any = None,
         trainable: bool = True,
         collections: Iterable[str] | None = None,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import DType, as_dtype
+from headrace.core.dtypes import DType, DTypeLike, as_dtype
 from headrace.core.shapes import Shape
 from headrace.functions.array import array
 from headrace.functions.linalg.linalg import eye
@@ -192,7 +192,7 @@ class VarianceScaling(Initializer):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         if scale <= 0.0:
             raise ValueError("`scale` must be positive float.")
