@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.core.shapes import Shape
 from headrace.data import sources
 from headrace.data.dataset import Dataset
@@ -39,34 +40,7 @@ def _buffer(size: Any, otherwise: int = _BUFFER) -> Any:
     return convert_to_tensor(otherwise if size is None else size, dtypes.int64, name="buffer_size")
 
 
-class TextLineDataset(Dataset):
-    """The lines of text files.
-
-    Args:
-      filenames: names of files.
-      compression_type: "" (none), "ZLIB" or "GZIP".
-      buffer_size: how many bytes are read at once.
-      num_parallel_reads: how many files are read at once, by turns.
-    """
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-    ) -> None:
-        kind, size = _text(compression_type, "compression_type"), _buffer(buffer_size)
-
-        def read(name: Any) -> Dataset:
-            return Dataset(ops.text_line_dataset(name, kind, size), _SCALAR)
-
-        _read_all(self, _names(filenames), read, num_parallel_reads)
-
-
-class TFRecordDataset(Dataset):
-    """The records of TFRecord files.
-
+_ARGUMENTS = """
     Args:
       filenames: names of files, as a tensor or a dataset.
       compression_type: "" (none), "ZLIB" or "GZIP".
@@ -74,6 +48,12 @@ class TFRecordDataset(Dataset):
       num_parallel_reads: how many files are read at once, by turns.
     """
 
+
+class _Records(Dataset):
+    """What files hold, one after the other; compressed files too."""
+
+    _reader: Any  # the op that reads one file
+
     def __init__(
         self,
         filenames: Any,
@@ -84,9 +64,23 @@ class TFRecordDataset(Dataset):
         kind, size = _text(compression_type, "compression_type"), _buffer(buffer_size)
 
         def read(name: Any) -> Dataset:
-            return Dataset(ops.tf_record_dataset(name, kind, size), _SCALAR)
+            return Dataset(self._reader(name, kind, size), _SCALAR)
 
         _read_all(self, _names(filenames), read, num_parallel_reads)
+
+
+@documented(_ARGUMENTS)
+class TextLineDataset(_Records):
+    """The lines of text files."""
+
+    _reader = ops.text_line_dataset
+
+
+@documented(_ARGUMENTS)
+class TFRecordDataset(_Records):
+    """The records of TFRecord files."""
+
+    _reader = ops.tf_record_dataset
 
 
 class FixedLengthRecordDataset(Dataset):

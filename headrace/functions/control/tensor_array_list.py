@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import as_dtype
+from headrace.core.families import takes
 from headrace.core.shapes import Shape, as_shape
 from headrace.functions.control import tensor_lists
 from headrace.functions.control.tensor_array import TensorArray
@@ -25,19 +26,9 @@ from headrace.ops.declaration.convert import convert_to_tensor
 class ListArray(TensorArray):
     """Made by TensorArray(dtype, flow=a list)."""
 
+    @takes(TensorArray.__init__)
     def __init__(
-        self,
-        dtype: Any,
-        size: Any = None,
-        dynamic_size: bool | None = None,
-        clear_after_read: bool | None = None,
-        tensor_array_name: str | None = None,
-        handle: Any = None,
-        flow: Any = None,
-        infer_shape: bool = True,
-        element_shape: Any = None,
-        colocate_with_first_write_call: bool = True,
-        name: str | None = None,
+        self, dtype: Any, size: Any, dynamic_size: Any, flow: Any, element_shape: Any, **options: Any
     ) -> None:
         if size is not None:
             raise ValueError("Cannot provide both a flow and size at the same time")
@@ -45,7 +36,7 @@ class ListArray(TensorArray):
             raise ValueError("Cannot provide both a flow and element_shape at the same time")
         self._dtype = as_dtype(dtype).base
         self._dynamic_size = bool(dynamic_size)
-        self._infer_shape, self._element_shape = infer_shape, [Shape(None)]
+        self._infer_shape, self._element_shape = options["infer_shape"], [Shape(None)]
         self._first_written, self._handle, self._flow = None, None, flow
 
     def size(self, name: str | None = None) -> Tensor:

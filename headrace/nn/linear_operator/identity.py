@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.nn.linear_operator import batch
 from headrace.nn.linear_operator.base import LinearOperator
-from headrace.nn.linear_operator.shaped import Hint
+from headrace.nn.linear_operator.shaped import Hint, hinted, sized_hints
 from headrace.ops.array.constant import pack
 from headrace.ops.declaration import array
 from headrace.ops.declaration.constants import constant as constant_value
@@ -115,30 +116,29 @@ class LinearOperatorIdentity(_Sized):
       name: name of the operator.
     """
 
+    @hinted(
+        sized_hints,
+        is_non_singular=True,
+        is_self_adjoint=True,
+        is_positive_definite=True,
+        name="LinearOperatorIdentity",
+    )
     def __init__(
         self,
         num_rows: Any,
         batch_shape: Any = None,
         dtype: DTypeLike | None = None,
-        is_non_singular: Hint = True,
-        is_self_adjoint: Hint = True,
-        is_positive_definite: Hint = True,
-        is_square: Hint = True,
-        assert_proper_shapes: bool = False,
-        name: str = "LinearOperatorIdentity",
+        *,
+        assert_proper_shapes: bool,
+        name: str,
+        **hints: Hint,
     ) -> None:
         self._assert_proper_shapes = assert_proper_shapes
-        hints = (
-            (is_self_adjoint, "self adjoint"),
-            (is_non_singular, "non-singular"),
-            (is_positive_definite, "positive-definite"),
-            (is_square, "square"),
-        )
         with name_scope(name):
-            for hint, what in hints:
-                if not hint:
+            for what in ("self adjoint", "non-singular", "positive-definite", "square"):
+                if not hints["is_" + re.sub("[ -]", "_", what)]:
                     raise ValueError(f"An identity operator is always {what}.")
-            super().__init__(dtype or dtypes.float32, None, True, True, True, True, name)
+            super().__init__(dtype or dtypes.float32, None, **hints, name=name)
             self._num_rows, self._rows_known = self._checked_size(num_rows, "num_rows")
             self._set_batch(batch_shape)
 
@@ -208,35 +208,20 @@ class LinearOperatorScaledIdentity(_Sized):
       name: name of the operator.
     """
 
+    @hinted(sized_hints, name="LinearOperatorScaledIdentity")
     def __init__(
-        self,
-        num_rows: Any,
-        multiplier: Any,
-        is_non_singular: Hint = None,
-        is_self_adjoint: Hint = None,
-        is_positive_definite: Hint = None,
-        is_square: Hint = True,
-        assert_proper_shapes: bool = False,
-        name: str = "LinearOperatorScaledIdentity",
+        self, num_rows: Any, multiplier: Any, *, assert_proper_shapes: bool, name: str, **hints: Hint
     ) -> None:
         self._assert_proper_shapes = assert_proper_shapes
         with name_scope(name, values=[multiplier, num_rows]):
             self._multiplier = batch.kept(multiplier, "multiplier")
             if not self._multiplier.dtype.is_complex:
-                if is_self_adjoint is False:
+                if hints["is_self_adjoint"] is False:
                     raise ValueError("A real diagonal operator is always self adjoint.")
-                is_self_adjoint = True
-            if not is_square:
+                hints["is_self_adjoint"] = True
+            if not hints["is_square"]:
                 raise ValueError("A ScaledIdentity operator is always square.")
-            super().__init__(
-                self._multiplier.dtype,
-                None,
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square,
-                name,
-            )
+            super().__init__(self._multiplier.dtype, None, **hints, name=name)
             self._num_rows, self._rows_known = self._checked_size(num_rows, "num_rows")
 
     multiplier: Any = reads("_multiplier", "The factors [B1, ..., Bb].")
@@ -318,38 +303,35 @@ class LinearOperatorZeros(_Sized):
       name: name of the operator.
     """
 
+    @hinted(
+        sized_hints,
+        is_non_singular=False,
+        is_self_adjoint=True,
+        is_positive_definite=False,
+        name="LinearOperatorZeros",
+    )
     def __init__(
         self,
         num_rows: Any,
         num_columns: Any = None,
         batch_shape: Any = None,
         dtype: DTypeLike | None = None,
-        is_non_singular: Hint = False,
-        is_self_adjoint: Hint = True,
-        is_positive_definite: Hint = False,
-        is_square: Hint = True,
-        assert_proper_shapes: bool = False,
-        name: str = "LinearOperatorZeros",
+        *,
+        assert_proper_shapes: bool,
+        name: str,
+        **hints: Hint,
     ) -> None:
-        self._assert_proper_shapes = assert_proper_shapes
+        self._assert_proper_shapes, is_square = assert_proper_shapes, hints["is_square"]
         with name_scope(name):
             wrong = {
-                "self adjoint": is_square and not is_self_adjoint,
-                "singular": is_non_singular,
-                "not positive-definite": is_positive_definite,
+                "self adjoint": is_square and not hints["is_self_adjoint"],
+                "singular": hints["is_non_singular"],
+                "not positive-definite": hints["is_positive_definite"],
             }
             for what, contradicted in wrong.items():
                 if contradicted:
                     raise ValueError(f"A zero operator is always {what}.")
-            super().__init__(
-                dtype or dtypes.float32,
-                None,
-                is_non_singular,
-                is_self_adjoint,
-                is_positive_definite,
-                is_square,
-                name,
-            )
+            super().__init__(dtype or dtypes.float32, None, **hints, name=name)
             self._num_rows, rows = self._checked_size(num_rows, "num_rows")
             columns_arg = num_rows if num_columns is None else num_columns
             self._num_columns, columns = self._checked_size(columns_arg, "num_columns")

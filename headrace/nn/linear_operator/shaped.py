@@ -32,15 +32,29 @@ def _hints(
     """The arguments that operators take after their own."""
 
 
-def hinted(**defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator for a constructor of an operator with `name` and **hints: they get these defaults.
+def sized_hints(
+    is_non_singular: Hint = None,
+    is_self_adjoint: Hint = None,
+    is_positive_definite: Hint = None,
+    is_square: Hint = True,
+    assert_proper_shapes: bool = False,
+    name: str | None = None,
+) -> None:
+    """The same of operators whose size is an argument."""
+
+
+def hinted(
+    template: Callable[..., None] = _hints, **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A decorator for a constructor of an operator with `name` and **hints: it gets those of `template`,
+    with these defaults.
 
     It is called with the hints by position or by name, behind its own arguments.
     """
 
     def decorate(constructor: Callable[..., None]) -> Callable[..., None]:
-        own = changed(constructor, (*inspect.signature(_hints).parameters, "hints")).parameters.values()
-        last = changed(_hints, **defaults).parameters.values()
+        own = changed(constructor, (*inspect.signature(template).parameters, "hints")).parameters.values()
+        last = changed(template, **defaults).parameters.values()
         signature = inspect.signature(constructor).replace(parameters=[*own, *last])
 
         @functools.wraps(constructor)
