@@ -20,6 +20,7 @@ generator = late("headrace.data.generator")
 iterators = late("headrace.data.iterators")
 mapping = late("headrace.data.mapping")
 ordering = late("headrace.data.ordering")
+owned_iterator = late("headrace.data.owned_iterator")
 reducing = late("headrace.data.reducing")
 sources = late("headrace.data.sources")
 
@@ -118,9 +119,12 @@ class Dataset(CompositeTensor):
         return found if self._own_options is None else found.merge(self._own_options)
 
     def __iter__(self) -> Any:
-        raise RuntimeError(
-            "__iter__() is only supported inside of tf.function or when eager execution is enabled."
-        )
+        graph = get_default_graph()
+        if not (graph.runs_at_once or graph.building_function):
+            raise RuntimeError(
+                "__iter__() is only supported inside of tf.function or when eager execution is enabled."
+            )
+        return owned_iterator.OwnedIterator(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"

@@ -11,6 +11,7 @@ from headrace.core.dtypes import as_dtype
 from headrace.core.shapes import as_shape
 from headrace.data.dataset import Dataset
 from headrace.data.options_applied import apply_options
+from headrace.data.owned_iterator import OwnedIterator
 from headrace.data.values import nest, structure
 from headrace.functions.platform.scopes import device
 from headrace.functions.random import random_seed
@@ -203,8 +204,10 @@ def form_of(dataset: Dataset) -> tuple[Any, Any, Any]:
     return dataset.output_types, dataset.output_shapes, dataset.output_classes
 
 
-def make_one_shot_iterator(dataset: Dataset) -> Iterator:
+def make_one_shot_iterator(dataset: Dataset) -> Any:
     """An iterator over `dataset`, once; it starts by itself."""
+    if get_default_graph().runs_at_once:
+        return OwnedIterator(dataset)
     check_graph(dataset)
     graph_seed, op_seed = random_seed.get_seed(None)
 
@@ -232,6 +235,11 @@ def make_one_shot_iterator(dataset: Dataset) -> Iterator:
 
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
     """An iterator over `dataset` that starts when its `initializer` runs."""
+    if get_default_graph().runs_at_once:
+        raise RuntimeError(
+            "dataset.make_initializable_iterator is not supported when eager execution is enabled. Use "
+            "`for element in dataset` instead."
+        )
     check_graph(dataset)
     applied = apply_options(dataset)
     with device(dataset._variant_tensor.device):

@@ -47,7 +47,7 @@ class StructuredFunction:
             assert made.function is not None
         else:
             labels = [f"args_{i}" for i in range(len(specs))]
-            places = [Place(i) for i in range(len(specs))]
+            places = [Place(i, i + 1) for i in range(len(specs))]
             made = ConcreteFunction(wrapped, (tuple(places), {}), specs, [s.shape for s in specs], labels)
             self._warn_of_seed(made, wrapped.__name__)
         self.function = made

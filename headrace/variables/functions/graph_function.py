@@ -19,6 +19,7 @@ from headrace.core.fields import reads
 from headrace.core.shapes import Shape
 from headrace.functions.values import nest, nest_paths
 from headrace.functions.values.tensor_spec import TensorSpec
+from headrace.functions.values.type_spec import TypeSpec
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.node import Node
@@ -119,16 +120,18 @@ class GraphFunction:
                 nest_paths.map_structure_up_to(s, _as_specified, a, s)
                 for a, s in zip(args, self.input_signature)
             )
-        flat = nest.flatten((args, kwargs), expand_composites=True)
         tensors: list[Any] = []
-        marked: list[Any] = []
-        for item in flat:
-            if _is_value(item):
-                marked.append(Place(len(tensors)))
-                tensors.append(item if _is_spec(item) else convert_to_tensor(item))
-            else:
-                marked.append(item)
-        return nest.pack_sequence_as((args, kwargs), marked, expand_composites=True), tensors
+
+        def marked(item: Any) -> Any:
+            spec = _composite_spec(item)
+            parts = [item] if spec is None else nest.flatten(item, expand_composites=True)
+            if not _is_value(parts[0]):
+                return item
+            first = len(tensors)
+            tensors.extend(part if _is_spec(part) else convert_to_tensor(part) for part in parts)
+            return Place(first, len(tensors), spec)
+
+        return nest.map_structure(marked, (args, kwargs)), tensors
 
     def _in_order(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """However they are given, arguments stand where the function has them, with its defaults."""
@@ -146,7 +149,7 @@ class GraphFunction:
             specs = nest.flatten(self.input_signature, expand_composites=True)
             shapes = [s.shape for s in specs]
             labels = _signature_names(self.python_function, self.input_signature)
-        plain = tuple(x for x in nest.flatten(structure) if not isinstance(x, Place))
+        plain = tuple(x.spec if isinstance(x, Place) else x for x in nest.flatten(structure))
         types = tuple((as_dtype(t.dtype).base, s._sizes) for t, s in zip(tensors, shapes))
         key = (_outermost(), repr(nest.map_structure(type, structure)), _hashable(plain), types)
         found = self._traces.get(key)
@@ -159,13 +162,23 @@ class GraphFunction:
 
 
 class Place:
-    """Stands for a tensor in a structure of arguments."""
+    """Stands for a tensor in a structure of arguments; for several, if `spec` describes a value of them."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, first: int, end: int, spec: TypeSpec | None = None) -> None:
+        self.first, self.end, self.spec = first, end, spec
 
-    def __repr__(self) -> str:
-        return f"<{self.number}>"
+    def filled(self, tensors: Sequence[Any]) -> Any:
+        """The argument that consists of these tensors."""
+        if self.spec is None:
+            return tensors[self.first]
+        return nest.pack_sequence_as(self.spec, tensors[self.first : self.end], expand_composites=True)
+
+
+def _composite_spec(item: Any) -> TypeSpec | None:
+    """What describes a value of several tensors, or such a description."""
+    if isinstance(item, TypeSpec):
+        return None if isinstance(item, TensorSpec) else item
+    return item._type_spec if nest.is_composite(item) else None
 
 
 def _is_spec(item: Any) -> bool:
@@ -240,7 +253,7 @@ class ConcreteFunction:
             for place, tensor in zip(places, tensors):
                 place.handle_data = getattr(tensor, "handle_data", None)
             args, kwargs = nest.map_structure(
-                lambda x: places[x.number] if isinstance(x, Place) else x, structure, expand_composites=True
+                lambda x: x.filled(places) if isinstance(x, Place) else x, structure
             )
             self._result = python_function(*args, **kwargs)
             last = [] if is_pruned else _ordered(self.graph.get_operations())
@@ -250,7 +263,7 @@ class ConcreteFunction:
         self.function = Function(definition, self.graph)
         self.captured_inputs = self.graph.extra_inputs
         self.structured_input_signature = nest.map_structure(
-            lambda x: _spec_of(places[x.number]) if isinstance(x, Place) else x, structure
+            lambda x: x.spec or _spec_of(places[x.first]) if isinstance(x, Place) else x, structure
         )
 
     @property
