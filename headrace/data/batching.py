@@ -211,6 +211,23 @@ def map_and_batch(
       drop_remainder: whether a last batch with fewer elements is left out.
       num_parallel_calls: how many calls run at once, instead of `num_parallel_batches`.
     """
+    calls = _calls_at_once(batch_size, num_parallel_batches, num_parallel_calls)
+    return _map_and_batch(map_func, batch_size, drop_remainder, calls, False)
+
+
+def map_and_batch_with_legacy_function(
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: Any = False,
+    num_parallel_calls: Any = None,
+) -> Callable[[Dataset], Dataset]:
+    """`map_and_batch`, with a function as `Defun` makes them."""
+    calls = _calls_at_once(batch_size, num_parallel_batches, num_parallel_calls)
+    return _map_and_batch(map_func, batch_size, drop_remainder, calls, True)
+
+
+def _calls_at_once(batch_size: Any, num_parallel_batches: Any, num_parallel_calls: Any) -> Any:
     if num_parallel_batches is None and num_parallel_calls is None:
         num_parallel_calls = batch_size
     elif num_parallel_batches is not None and num_parallel_calls is None:
@@ -219,12 +236,17 @@ def map_and_batch(
         raise ValueError(
             "The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive."
         )
+    return num_parallel_calls
 
+
+def _map_and_batch(
+    map_func: Callable[..., Any], batch_size: Any, drop_remainder: Any, calls_at_once: Any, is_legacy: bool
+) -> Callable[[Dataset], Dataset]:
     def apply(dataset: Dataset) -> Dataset:
         what = "tf.data.experimental.map_and_batch()"
-        function = StructuredFunction(map_func, what, dataset.element_spec)
+        function = StructuredFunction(map_func, what, dataset.element_spec, is_legacy)
         size = convert_to_tensor(batch_size, dtypes.int64, name="batch_size")
-        calls = convert_to_tensor(num_parallel_calls, dtypes.int64, name="num_parallel_calls")
+        calls = convert_to_tensor(calls_at_once, dtypes.int64, name="num_parallel_calls")
         drops = convert_to_tensor(drop_remainder, dtypes.bool_, name="drop_remainder")
         known = known_size(size, drops)
         spec = nest.map_structure(lambda s: s._batch(known), function.output_structure)

@@ -16,7 +16,17 @@ NAMES: dict[str, str] = {
         "data.experimental.TensorStructure data.experimental.SparseTensorStructure "
         "data.experimental.TensorArrayStructure data.experimental.RaggedTensorStructure"
     ),
-    "headrace.ops.data.pipeline.tuning": "data.experimental.AUTOTUNE",
+    "headrace.ops.data.pipeline.tuning": "{data.experimental.,contrib.data.}AUTOTUNE",
+    "headrace.data.statistics": (
+        "data.experimental.StatsAggregator data.experimental.bytes_produced_stats "
+        "data.experimental.latency_stats"
+    ),
+    "headrace.data.older": (
+        "contrib.data.batch_and_drop_remainder contrib.data.padded_batch_and_drop_remainder "
+        "contrib.data.sloppy_interleave contrib.data.sliding_window_batch contrib.data.assert_element_shape "
+        "contrib.data.reduce_dataset contrib.data.read_batch_features"
+    ),
+    "headrace.train.hooks.input_pipeline": "{data.experimental.,contrib.data.}CheckpointInputPipelineHook",
     "headrace.data.files": (
         "data.TextLineDataset data.TFRecordDataset data.FixedLengthRecordDataset "
         "{data.experimental.,contrib.data.}CsvDataset {data.experimental.,contrib.data.}SqlDataset"
@@ -35,6 +45,7 @@ NAMES: dict[str, str] = {
     "headrace.data.batching": (
         "{data.experimental.,contrib.data.}dense_to_sparse_batch "
         "{data.experimental.,contrib.data.}map_and_batch "
+        "data.experimental.map_and_batch_with_legacy_function "
         "{data.experimental.,contrib.data.}unbatch=unbatched"
     ),
     "headrace.data.reducing": (

@@ -168,11 +168,24 @@ class Filter(Resized):
 
 
 class FilterIterator(UnaryIterator, over=Filter):
+    """`counts`: how many elements were kept, and how many were not."""
+
+    def __init__(self, dataset: Any, running: Any, path: str) -> None:
+        super().__init__(dataset, running, path)
+        self.counts = {True: 0, False: 0}
+
     def next(self) -> Element | None:
         while True:
             self.running.check()
             element = self.source.next()
-            if element is None or self.dataset.predicate.truth(self.running, element):
+            if element is None:
+                return None
+            is_kept = self.dataset.predicate.truth(self.running, element)
+            if self.running.stats is not None:
+                self.counts[is_kept] += 1
+                what = "filtered_elements" if is_kept else "dropped_elements"
+                self.running.stats.set_of(self.dataset, what, self.counts[is_kept])
+            if is_kept:
                 return element
 
 

@@ -32,28 +32,46 @@ def bucket_limits() -> Any:
     return np.array([-x for x in reversed(limits)] + [0.0] + limits)
 
 
+class Histogram:
+    """Numbers that are gathered bit by bit."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(len(bucket_limits()), np.int64)
+        self._min, self._max, self._num, self._sum, self._squares = _LARGEST, -_LARGEST, 0, 0.0, 0.0
+
+    def add(self, values: Any) -> None:
+        flat = np.asarray(values).reshape(-1).astype(np.float64)
+        places = np.searchsorted(bucket_limits(), flat, side="right")
+        self._counts += np.bincount(places, minlength=len(self._counts))
+        self._min = flat.min(initial=self._min)
+        self._max = flat.max(initial=self._max)
+        self._num += flat.size
+        self._sum += _total(flat)
+        self._squares += _total(flat * flat)
+
+    def message(self) -> Any:
+        """The HistogramProto of all so far."""
+        found = proto.HistogramProto(
+            min=self._min, max=self._max, num=self._num, sum=self._sum, sum_squares=self._squares
+        )
+        # A run of empty buckets becomes one, with the last limit.
+        empty = self._counts == 0
+        kept = ~(empty & np.append(empty[1:], False))
+        found.bucket_limit.extend(bucket_limits()[kept].tolist())
+        found.bucket.extend(self._counts[kept].astype(np.float64).tolist())
+        return found
+
+
 def histogram(values: Any, name: str) -> Any:
     """The HistogramProto of all values; `name` is the node's, for messages."""
-    flat = np.asarray(values).reshape(-1).astype(np.float64)
+    flat = np.asarray(values)
     if np.isnan(flat).any():
         raise InvalidArgumentError(None, None, f"Nan in summary histogram for: {name}")
     if np.isinf(flat).any():
         raise InvalidArgumentError(None, None, f"Infinity in summary histogram for: {name}")
-    limits = bucket_limits()
-    counts = np.bincount(np.searchsorted(limits, flat, side="right"), minlength=len(limits))
-    found = proto.HistogramProto(
-        min=flat.min(initial=_LARGEST),
-        max=flat.max(initial=-_LARGEST),
-        num=flat.size,
-        sum=_total(flat),
-        sum_squares=_total(flat * flat),
-    )
-    # A run of empty buckets becomes one, with the last limit.
-    empty = counts == 0
-    kept = ~(empty & np.append(empty[1:], False))
-    found.bucket_limit.extend(limits[kept].tolist())
-    found.bucket.extend(counts[kept].astype(np.float64).tolist())
-    return found
+    found = Histogram()
+    found.add(flat)
+    return found.message()
 
 
 def _total(flat: Any) -> float:

@@ -32,6 +32,8 @@ class Buffered(Iterator):
     def next(self) -> Element | None:
         with self.changed:
             self.size.found(len(self.buffer))
+            if self.running.stats is not None:
+                self._tell(self.running.stats)
             while not self.buffer:
                 if self.ended:
                     return None
@@ -45,6 +47,12 @@ class Buffered(Iterator):
         if isinstance(found, BaseException):
             raise found
         return found
+
+    def _tell(self, stats: Any) -> None:
+        held, limit = len(self.buffer), self.size.limit
+        stats.add_of(self.dataset, "buffer_utilization", held / limit if limit else 0.0)
+        stats.set_of(self.dataset, "buffer_size", held)
+        stats.set_of(self.dataset, "buffer_capacity", limit)
 
     def ahead(self) -> None:
         """Have elements made from now on."""
