@@ -104,6 +104,7 @@ OTHERS = {
     "python.eager.context": "VirtualDeviceConfiguration",
     "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
     "python.ops.control_flow_ops": "merge",  # of a branch's sides
+    "python.ops.gen_dataset_ops": "reduce_dataset",  # the op
     "python.ops.image_ops_impl": "ResizeMethod",  # TF 2's words
     "python.ops.math_ops": "bincount",  # TF 2's arguments, as in the next one
     "python.ops.parsing_ops": "decode_raw",
