@@ -14,6 +14,7 @@ import importlib
 from functools import cache
 from typing import Any
 
+from headrace.api import packages
 from headrace.api.namespace import Home, Namespace, expand
 
 FAMILIES = (
@@ -39,6 +40,7 @@ def fill(root: Any) -> None:
     spaces: dict[str, Any] = {"": root}
     for place in sorted(homes):
         _space(spaces, place)._homes.update(homes[place])
+    packages.attach(root)
 
 
 @cache

@@ -22,6 +22,7 @@ from headrace.core.modules import late
 from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import snake_case
 
+compat_v2 = late("headrace.api.compat_v2")
 proto = late("headrace.formats.proto")
 raw_ops = late("headrace.api.raw_ops")
 
@@ -116,6 +117,9 @@ def find(place: str) -> ModuleType | None:
     words = place.split(".")
     if words[:2] == ["compat", "v1"]:
         return find(".".join(words[2:])) if words[2:] else sys.modules["headrace"]
+    if words[:2] == ["compat", "v2"]:
+        second: ModuleType | None = compat_v2.space(".".join(words[2:]))
+        return second
     found = sys.modules.get(f"headrace.{place}")
     if isinstance(found, Namespace):
         return found

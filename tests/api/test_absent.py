@@ -35,9 +35,8 @@ def imported(place: str, name: str):
         "tf.contrib.distributions",
         "tf.keras.layers.Dense",
         "tf.keras.Sequential",
-        "tf.estimator",
+        "tf.lite",
         "tf.distributions",
-        "tf.compat.v2",
         "tf.raw_ops.SdcaOptimizer",
     ],
 )

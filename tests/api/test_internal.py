@@ -102,8 +102,9 @@ OTHERS = {
     "python": "debug",
     "python.eager": "function wrap_function",
     "python.eager.context": "VirtualDeviceConfiguration",
+    "python.framework.common_shapes": "rank",  # of an old shape function
+    "python.keras.utils.losses_utils": "compute_weighted_loss",  # Keras's
     "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
-    "python.ops.control_flow_ops": "merge",  # of a branch's sides
     "python.ops.gen_dataset_ops": "reduce_dataset",  # the op
     "python.ops.image_ops_impl": "ResizeMethod",  # TF 2's words
     "python.ops.math_ops": "bincount",  # TF 2's arguments, as in the next one

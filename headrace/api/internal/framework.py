@@ -17,9 +17,9 @@ MODULES: dict[str, str] = {
     "python.framework.device": "DeviceSpec",
     "python.framework.device_spec": "DeviceSpecV1=DeviceSpec",
     "python.framework.dtypes": (
-        "as_dtype bfloat16 bool complex128 complex64 double DType float16 float32 float64 half "
-        "int16 int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 "
-        "uint64 uint8 variant dtypes/ QUANTIZED_DTYPES"
+        "as_dtype bfloat16 bool complex128 complex64 double DType float16 float32 float64 half int16 "
+        "int32 int64 int8 qint16 qint32 qint8 quint16 quint8 resource string uint16 uint32 uint64 "
+        "uint8 variant dtypes/ QUANTIZED_DTYPES headrace.api.inner.graphs/ float16_ref"
     ),
     "python.framework.errors": (
         "*python.framework.errors_impl errors/ ABORTED ALREADY_EXISTS CANCELLED DATA_LOSS DEADLINE_EXCEEDED "
@@ -62,19 +62,26 @@ MODULES: dict[str, str] = {
     "python.framework.importer": "import_graph_def",
     "python.framework.indexed_slices": (
         "convert_to_tensor_or_indexed_slices IndexedSlices IndexedSlicesSpec "
-        "headrace.ops.declaration.indexed_slices/ IndexedSlicesValue"
+        "headrace.ops.declaration.indexed_slices/ IndexedSlicesValue headrace.api.inner.graphs/ "
+        "internal_convert_to_tensor"
     ),
     "python.framework.load_library": "load_file_system_library load_library load_op_library",
     "python.framework.meta_graph": "headrace.train.meta_graph.meta_graph_export/ create_meta_graph_def",
     "python.framework.ops": (
         "_colocate_with=colocate_with colocate_with add_to_collection add_to_collections container "
         "control_dependencies convert_to_tensor convert_to_tensor_or_indexed_slices device "
-        "disable_eager_execution enable_eager_execution disable_tensor_equality "
-        "get_collection get_collection_ref get_default_graph "
-        "get_default_session Graph GraphKeys IndexedSlices init_scope name_scope no_gradient "
-        "NoGradient NotDifferentiable op_scope Operation register_tensor_conversion_function "
-        "RegisterGradient reset_default_graph Tensor headrace.ops.declaration.indexed_slices/ "
-        "IndexedSlicesValue"
+        "disable_eager_execution enable_eager_execution disable_tensor_equality get_collection "
+        "get_collection_ref get_default_graph get_default_session Graph GraphKeys IndexedSlices "
+        "init_scope name_scope no_gradient NoGradient NotDifferentiable op_scope Operation "
+        "register_tensor_conversion_function RegisterGradient reset_default_graph Tensor "
+        "headrace.ops.declaration.indexed_slices/ IndexedSlicesValue headrace.api.inner.graphs/ "
+        "_TensorLike=TensorLike _as_graph_element=as_graph_element "
+        "_get_graph_from_inputs=get_graph_from_inputs executing_eagerly_outside_functions "
+        "get_name_scope get_to_proto_function get_from_proto_function get_collection_proto_type "
+        "internal_convert_to_tensor convert_n_to_tensor convert_n_to_tensor_or_indexed_slices "
+        "is_dense_tensor_like register_dense_tensor_like_type prepend_name_scope strip_name_scope "
+        "name_from_scope_name uid dismantle_graph headrace.graph.collection_protos/ "
+        "register_proto_function"
     ),
     "python.framework.random_seed": "get_seed set_random_seed",
     "python.framework.sparse_tensor": (
@@ -104,4 +111,9 @@ MODULES: dict[str, str] = {
         "COMPILER_VERSION CXX11_ABI_FLAG GIT_VERSION GRAPH_DEF_VERSION "
         "GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER MONOLITHIC_BUILD VERSION"
     ),
+    "python.framework.common_shapes": "broadcast_shape=broadcast_static_shape",
+    "python.framework.op_def_library": "headrace.api.inner.op_defs/ OpDefLibrary",
+    "python.framework.op_def_registry": "headrace.api.inner.op_defs/ get_registered_ops register_op_list",
+    "python.framework.smart_cond": "headrace.functions.control.cond/ smart_cond smart_constant_value",
+    "python.tf2": "=headrace.api.inner.switches",
 }

@@ -40,6 +40,8 @@ MODULES: dict[str, str] = {
         "max_pooling3d MaxPool2D=MaxPooling2D MaxPooling1D MaxPooling2D MaxPooling3D"
     ),
     "python.layers.utils": (
-        "headrace.functions.control.cond/ constant_value=smart_constant_value smart_cond"
+        "headrace.functions.control.cond/ constant_value=smart_constant_value smart_cond "
+        "headrace.api.inner.layer_arguments/ conv_input_length conv_output_length convert_data_format "
+        "deconv_output_length normalize_data_format normalize_padding normalize_tuple"
     ),
 }

@@ -2,17 +2,16 @@
 
 MODULES: dict[str, str] = {
     "python.ops.array_ops": (
-        "*python.ops.gen_array_ops batch_gather batch_to_space boolean_mask "
-        "broadcast_dynamic_shape broadcast_static_shape concat constant depth_to_space "
-        "edit_distance expand_dims extract_image_patches fill fingerprint gather gather_nd "
-        "identity matrix_diag matrix_diag_part matrix_set_diag matrix_transpose meshgrid newaxis "
-        "one_hot ones ones_like pad parallel_stack placeholder placeholder_with_default quantize "
-        "quantize_v2 rank repeat required_space_to_batch_paddings reshape reverse "
-        "reverse_sequence searchsorted sequence_mask setdiff1d shape shape_n size slice "
-        "space_to_batch space_to_depth sparse_mask sparse_placeholder split squeeze stack "
-        "strided_slice transpose unique unique_with_counts unstack where where_v2 zeros "
-        "zeros_like image/ extract_image_patches_v2=extract_patches quantization/ "
-        "quantize_and_dequantize"
+        "*python.ops.gen_array_ops batch_gather batch_to_space boolean_mask broadcast_dynamic_shape "
+        "broadcast_static_shape concat constant depth_to_space edit_distance expand_dims "
+        "extract_image_patches fill fingerprint gather gather_nd identity matrix_diag "
+        "matrix_diag_part matrix_set_diag matrix_transpose meshgrid newaxis one_hot ones ones_like "
+        "pad parallel_stack placeholder placeholder_with_default quantize quantize_v2 rank repeat "
+        "required_space_to_batch_paddings reshape reverse reverse_sequence searchsorted sequence_mask "
+        "setdiff1d shape shape_n size slice space_to_batch space_to_depth sparse_mask "
+        "sparse_placeholder split squeeze stack strided_slice transpose unique unique_with_counts "
+        "unstack where where_v2 zeros zeros_like image/ extract_image_patches_v2=extract_patches "
+        "quantization/ quantize_and_dequantize headrace.functions.array.array/ shape_internal"
     ),
     "python.ops.bitwise_ops": "*python.ops.gen_bitwise_ops",
     "python.ops.candidate_sampling_ops": (
@@ -31,10 +30,14 @@ MODULES: dict[str, str] = {
     "python.ops.clip_ops": (
         "clip_by_average_norm clip_by_global_norm clip_by_norm clip_by_value global_norm"
     ),
-    "python.ops.confusion_matrix": "confusion_matrix_v1=confusion_matrix",
+    "python.ops.confusion_matrix": (
+        "confusion_matrix_v1=confusion_matrix headrace.functions.math.confusion/ remove_squeezable_dimensions"
+    ),
     "python.ops.control_flow_grad": "*python.ops.control_flow_ops",
     "python.ops.control_flow_ops": (
-        "*python.ops.gen_control_flow_ops Assert case cond group switch_case tuple while_loop"
+        "*python.ops.gen_control_flow_ops Assert case cond group switch_case tuple while_loop "
+        "headrace.functions.control.grouping/ with_dependencies "
+        "headrace.functions.control.flow_context/ switch=switch_any merge=merge_any"
     ),
     "python.ops.control_flow_v2_toggles": ("control_flow_v2_enabled disable_control_flow_v2"),
     "python.ops.ctc_ops": (
@@ -144,14 +147,16 @@ MODULES: dict[str, str] = {
     ),
     "python.ops.metrics": "*python.ops.metrics_impl",
     "python.ops.metrics_impl": (
-        "metrics/ accuracy auc average_precision_at_k false_negatives "
-        "false_negatives_at_thresholds false_positives false_positives_at_thresholds mean "
-        "mean_absolute_error mean_cosine_distance mean_iou mean_per_class_accuracy "
-        "mean_relative_error mean_squared_error mean_tensor percentage_below precision "
-        "precision_at_k precision_at_thresholds precision_at_top_k recall recall_at_k "
-        "recall_at_thresholds recall_at_top_k root_mean_squared_error sensitivity_at_specificity "
-        "sparse_average_precision_at_k sparse_precision_at_k specificity_at_sensitivity "
-        "true_negatives true_negatives_at_thresholds true_positives true_positives_at_thresholds"
+        "metrics/ accuracy auc average_precision_at_k false_negatives false_negatives_at_thresholds "
+        "false_positives false_positives_at_thresholds mean mean_absolute_error mean_cosine_distance "
+        "mean_iou mean_per_class_accuracy mean_relative_error mean_squared_error mean_tensor "
+        "percentage_below precision precision_at_k precision_at_thresholds precision_at_top_k recall "
+        "recall_at_k recall_at_thresholds recall_at_top_k root_mean_squared_error "
+        "sensitivity_at_specificity sparse_average_precision_at_k sparse_precision_at_k "
+        "specificity_at_sensitivity true_negatives true_negatives_at_thresholds true_positives "
+        "true_positives_at_thresholds headrace.layers.metrics.state/ metric_variable "
+        "_remove_squeezable_dimensions=aligned headrace.layers.metrics.thresholds/ "
+        "_confusion_matrix_at_thresholds=confusion_at_thresholds"
     ),
     "python.ops.nn": (
         "*python.ops.ctc_ops *python.ops.nn_impl *python.ops.nn_ops "
@@ -204,7 +209,8 @@ MODULES: dict[str, str] = {
     ),
     "python.ops.rnn": (
         "nn/ bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn "
-        "static_state_saving_rnn"
+        "static_state_saving_rnn headrace.nn.rnn_parts/ _best_effort_input_batch_size=batch_size_of "
+        "headrace.nn.rnn/ _transpose_batch_time=swapped python.ops/ rnn_cell_impl"
     ),
     "python.ops.rnn_cell": "*python.ops.rnn_cell_impl",
     "python.ops.rnn_cell_impl": (

@@ -15,13 +15,15 @@ MODULES: dict[str, str] = {
     "python.compat.v2_compat": "disable_v2_behavior",
     "python.eager.context": "device executing_eagerly",
     "python.lib.io.file_io": (
-        "gfile/ copy=Copy create_dir=MkDir delete_file=Remove "
-        "delete_recursively=DeleteRecursively file_exists=Exists get_matching_files=Glob "
-        "is_directory=IsDirectory list_directory=ListDirectory recursive_create_dir=MakeDirs "
-        "rename=Rename stat=Stat walk=Walk io.gfile/ copy_v2=copy create_dir_v2=mkdir "
-        "delete_file_v2=remove delete_recursively_v2=rmtree file_exists_v2=exists "
-        "get_matching_files_v2=glob is_directory_v2=isdir list_directory_v2=listdir "
-        "recursive_create_dir_v2=makedirs rename_v2=rename stat_v2=stat walk_v2=walk"
+        "gfile/ copy=Copy create_dir=MkDir delete_file=Remove delete_recursively=DeleteRecursively "
+        "file_exists=Exists get_matching_files=Glob is_directory=IsDirectory "
+        "list_directory=ListDirectory recursive_create_dir=MakeDirs rename=Rename stat=Stat walk=Walk "
+        "io.gfile/ copy_v2=copy create_dir_v2=mkdir delete_file_v2=remove "
+        "delete_recursively_v2=rmtree file_exists_v2=exists get_matching_files_v2=glob "
+        "is_directory_v2=isdir list_directory_v2=listdir recursive_create_dir_v2=makedirs "
+        "rename_v2=rename stat_v2=stat walk_v2=walk gfile/ FileIO=GFile "
+        "headrace.api.inner.text_files/ read_file_to_string write_string_to_file "
+        "atomic_write_string_to_file"
     ),
     "python.lib.io.python_io": "*python.lib.io.tf_record",
     "python.lib.io.tf_record": (
@@ -57,22 +59,12 @@ MODULES: dict[str, str] = {
     "python.profiler.profiler": ("profiler/ AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto"),
     "python.pywrap_tensorflow": (
         "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER train/ "
-        "NewCheckpointReader"
+        "NewCheckpointReader headrace.api.inner.op_defs/ TF_GetAllOpList TF_GetBuffer"
     ),
     "python.tools.freeze_graph": "=headrace.tools.freeze_graph",
     "python.tools.inspect_checkpoint": "=headrace.tools.inspect_checkpoint",
     "python.tools.optimize_for_inference_lib": "=headrace.tools.optimize_for_inference",
     "python.tools.strip_unused_lib": "=headrace.tools.strip_unused",
-    "python.util.compat": (
-        "compat/ as_bytes as_str as_str_any as_text bytes_or_text_types complex_types "
-        "integral_types path_to_str real_types"
-    ),
-    "python.util.nest": (
-        "nest/ assert_same_structure flatten is_nested map_structure pack_sequence_as is_sequence=is_nested "
-        "headrace.functions.values.nest_paths/ assert_shallow_structure flatten_dict_items flatten_up_to "
-        "flatten_with_joined_string_paths flatten_with_tuple_paths flatten_with_tuple_paths_up_to "
-        "get_traverse_shallow_structure map_structure_up_to map_structure_with_paths "
-        "map_structure_with_tuple_paths map_structure_with_tuple_paths_up_to yield_flat_paths"
-    ),
     "tools.graph_transforms": "=headrace.tools.transforms.transform_graph",
+    "python.eager.monitoring": "headrace.api.inner.monitoring/ BoolGauge Counter IntGauge StringGauge",
 }

@@ -16,7 +16,8 @@ MODULES: dict[str, str] = {
     "python.saved_model.constants": (
         "saved_model/ ASSETS_DIRECTORY ASSETS_KEY LEGACY_INIT_OP_KEY MAIN_OP_KEY "
         "SAVED_MODEL_FILENAME_PB SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION "
-        "VARIABLES_DIRECTORY VARIABLES_FILENAME"
+        "VARIABLES_DIRECTORY VARIABLES_FILENAME headrace.train.saved_model.saved_model_names/ "
+        "EXTRA_ASSETS_DIRECTORY INIT_OP_SIGNATURE_KEY TRAIN_OP_KEY TRAIN_OP_SIGNATURE_KEY"
     ),
     "python.saved_model.load": "saved_model/ load=load_v2",
     "python.saved_model.loader": "saved_model/ load maybe_saved_model_directory",
@@ -27,8 +28,10 @@ MODULES: dict[str, str] = {
     "python.saved_model.saved_model": ("*python.saved_model.simple_save saved_model/ load=load_v2 save"),
     "python.saved_model.signature_constants": (
         "saved_model/ CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES "
-        "CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS "
-        "PREDICT_METHOD_NAME PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS"
+        "CLASSIFY_OUTPUT_SCORES DEFAULT_SERVING_SIGNATURE_DEF_KEY PREDICT_INPUTS PREDICT_METHOD_NAME "
+        "PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS "
+        "headrace.train.saved_model.saved_model_names/ DEFAULT_EVAL_SIGNATURE_DEF_KEY "
+        "DEFAULT_TRAIN_SIGNATURE_DEF_KEY SUPERVISED_EVAL_METHOD_NAME SUPERVISED_TRAIN_METHOD_NAME"
     ),
     "python.saved_model.signature_def_utils": (
         "saved_model/ build_signature_def classification_signature_def is_valid_signature "
@@ -36,12 +39,18 @@ MODULES: dict[str, str] = {
     ),
     "python.saved_model.signature_def_utils_impl": (
         "saved_model/ build_signature_def classification_signature_def is_valid_signature "
-        "predict_signature_def regression_signature_def"
+        "predict_signature_def regression_signature_def headrace.train.saved_model.signatures/ "
+        "load_op_from_signature_def op_signature_def"
     ),
     "python.saved_model.simple_save": "saved_model/ simple_save",
-    "python.saved_model.tag_constants": "saved_model/ GPU SERVING TPU TRAINING",
+    "python.saved_model.tag_constants": (
+        "saved_model/ GPU SERVING TPU TRAINING headrace.train.saved_model.saved_model_names/ EVAL"
+    ),
     "python.saved_model.utils": "saved_model/ build_tensor_info get_tensor_from_tensor_info",
-    "python.saved_model.utils_impl": "saved_model/ build_tensor_info get_tensor_from_tensor_info",
+    "python.saved_model.utils_impl": (
+        "saved_model/ build_tensor_info get_tensor_from_tensor_info "
+        "headrace.train.saved_model.signatures/ build_tensor_info_from_op"
+    ),
     "python.summary.plugin_asset": (
         "headrace.train.summaries.plugin_asset/ get_all_plugin_assets get_plugin_asset PluginAsset"
     ),
@@ -139,25 +148,24 @@ MODULES: dict[str, str] = {
     ),
     "python.training.tracking.util": "train/ CheckpointV1=Checkpoint",
     "python.training.training": (
-        "*python.training.queue_runner *python.training.input "
-        "*python.training.learning_rate_decay io/ write_graph headrace.train.hooks.step_hooks/ "
-        "get_or_create_steps_per_run_variable train/ AdadeltaOptimizer AdagradDAOptimizer "
-        "AdagradOptimizer AdamOptimizer assert_global_step basic_train_loop BytesList "
-        "checkpoint_exists CheckpointSaverHook CheckpointSaverListener ChiefSessionCreator "
-        "ClusterDef Coordinator create_global_step Example ExponentialMovingAverage "
-        "export_meta_graph Feature FeatureList FeatureLists Features FeedFnHook FinalOpsHook "
-        "FloatList FtrlOptimizer generate_checkpoint_state_proto get_checkpoint_mtimes "
-        "get_checkpoint_state get_global_step get_or_create_global_step global_step "
-        "GlobalStepWaiterHook GradientDescentOptimizer import_meta_graph init_from_checkpoint "
-        "Int64List JobDef latest_checkpoint list_variables load_checkpoint load_variable "
-        "LoggingTensorHook LooperThread MomentumOptimizer MonitoredSession "
+        "*python.training.queue_runner *python.training.input *python.training.learning_rate_decay "
+        "io/ write_graph headrace.train.hooks.step_hooks/ get_or_create_steps_per_run_variable train/ "
+        "AdadeltaOptimizer AdagradDAOptimizer AdagradOptimizer AdamOptimizer assert_global_step "
+        "basic_train_loop BytesList checkpoint_exists CheckpointSaverHook CheckpointSaverListener "
+        "ChiefSessionCreator ClusterDef Coordinator create_global_step Example "
+        "ExponentialMovingAverage export_meta_graph Feature FeatureList FeatureLists Features "
+        "FeedFnHook FinalOpsHook FloatList FtrlOptimizer generate_checkpoint_state_proto "
+        "get_checkpoint_mtimes get_checkpoint_state get_global_step get_or_create_global_step "
+        "global_step GlobalStepWaiterHook GradientDescentOptimizer import_meta_graph "
+        "init_from_checkpoint Int64List JobDef latest_checkpoint list_variables load_checkpoint "
+        "load_variable LoggingTensorHook LooperThread MomentumOptimizer MonitoredSession "
         "MonitoredTrainingSession NanLossDuringTrainingError NanTensorHook NewCheckpointReader "
         "Optimizer ProfilerHook ProximalAdagradOptimizer ProximalGradientDescentOptimizer "
         "RMSPropOptimizer Saver SaverDef Scaffold SecondOrStepTimer SequenceExample ServerDef "
         "SessionCreator SessionManager SessionRunArgs SessionRunContext SessionRunHook "
-        "SessionRunValues SingularMonitoredSession StepCounterHook StopAtStepHook "
-        "summary_iterator SummarySaverHook Supervisor SyncReplicasOptimizer "
-        "update_checkpoint_state VocabInfo warm_start WorkerSessionCreator"
+        "SessionRunValues SingularMonitoredSession StepCounterHook StopAtStepHook summary_iterator "
+        "SummarySaverHook Supervisor SyncReplicasOptimizer update_checkpoint_state VocabInfo "
+        "warm_start WorkerSessionCreator train/ replica_device_setter"
     ),
     "python.training.training_util": (
         "headrace.train.schedules.step_count/ GLOBAL_STEP_READ_KEY "
@@ -166,4 +174,41 @@ MODULES: dict[str, str] = {
         "create_global_step get_global_step get_or_create_global_step global_step"
     ),
     "python.training.warm_starting_util": "train/ VocabInfo warm_start",
+    "python.saved_model.model_utils": (
+        "*python.saved_model.model_utils.export_output *python.saved_model.model_utils.export_utils"
+    ),
+    "python.saved_model.model_utils.export_output": (
+        "headrace.train.saved_model.export_outputs/ ExportOutput ClassificationOutput "
+        "RegressionOutput PredictOutput TrainOutput EvalOutput _SupervisedOutput=SupervisedOutput"
+    ),
+    "python.saved_model.model_utils.export_utils": (
+        "headrace.train.saved_model.export_outputs/ EXPORT_TAG_MAP SIGNATURE_KEY_MAP "
+        "SINGLE_FEATURE_DEFAULT_NAME SINGLE_LABEL_DEFAULT_NAME SINGLE_RECEIVER_DEFAULT_NAME "
+        "build_all_signature_defs export_outputs_for_mode get_export_outputs get_temp_export_dir "
+        "get_timestamped_export_dir"
+    ),
+    "python.saved_model.model_utils.mode_keys": (
+        "headrace.train.saved_model.export_outputs/ EstimatorModeKeys KerasModeKeys ModeKeyMap "
+        "is_eval is_predict is_train"
+    ),
+    "python.training.evaluation": (
+        "headrace.train.sessions.evaluation/ "
+        "_MultiStepStopAfterNEvalsHook=MultiStepStopAfterNEvalsHook "
+        "_StopAfterNEvalsHook=StopAfterNEvalsHook _evaluate_once=evaluate_once "
+        "_get_or_create_eval_step=get_or_create_eval_step"
+    ),
+    "python.distribute.distribute_lib": (
+        "headrace.train.replicas.strategy/ InputContext ReplicaContext Strategy StrategyV1=Strategy "
+        "StrategyExtended get_loss_reduction"
+    ),
+    "python.distribute.distribution_strategy_context": (
+        "headrace.train.replicas.strategy/ get_replica_context get_strategy has_strategy "
+        "in_cross_replica_context"
+    ),
+    "python.distribute.estimator_training": (
+        "headrace.api.inner.estimator_training/ init_run_config should_run_distribute_coordinator"
+    ),
+    "python.distribute.reduce_util": "headrace.train.replicas.strategy/ ReduceOp",
+    "python.distribute.summary_op_util": "headrace.train.replicas.strategy/ skip_summary",
+    "python.keras.utils.losses_utils": "headrace.train.replicas.strategy/ scale_loss_for_distribution",
 }

@@ -1,7 +1,8 @@
 """The names of TensorFlow 1.15, as `scripts/record_names` wrote them down.
 
-public.txt has tf.*, contrib.txt tf.contrib.*, internal.txt what lies below tensorflow.python, .core and
-so on.  A line is a module and its names; a name that is a module itself ends with a dot.
+public.txt has tf.*, v2.txt tf.compat.v2.*, contrib.txt tf.contrib.*, internal.txt what lies below
+tensorflow.python, .core and so on.
+A line is a module and its names; a name that is a module itself ends with a dot.
 """
 
 from __future__ import annotations

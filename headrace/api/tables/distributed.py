@@ -25,5 +25,10 @@ NAMES: dict[str, str] = {
         "{distribute.,contrib.}cluster_resolver.GCEClusterResolver "
         "{distribute.,contrib.}cluster_resolver.TPUClusterResolver"
     ),
+    "headrace.train.replicas.strategy": (
+        "distribute.InputContext distribute.ReduceOp distribute.ReplicaContext distribute.Strategy "
+        "distribute.StrategyExtended distribute.get_replica_context distribute.get_strategy "
+        "distribute.has_strategy distribute.in_cross_replica_context distribute.get_loss_reduction"
+    ),
     "headrace.distributed.server": "{train.,distribute.}Server",
 }

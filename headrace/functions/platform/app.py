@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from headrace.functions.platform import flags
-from headrace.functions.platform.flags import FLAGS
 
 
 def run(main: Callable[..., Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
@@ -21,13 +20,10 @@ def run(main: Callable[..., Any] | None = None, argv: Sequence[str] | None = Non
     chosen = main if main is not None else sys.modules["__main__"].main
     if any(a in ("--help", "-h", "--helpfull", "-help") for a in arguments[1:]):
         print(f"{(sys.modules['__main__'].__doc__ or arguments[0]).strip()}\n\nflags:\n")
-        print(FLAGS.get_help())
+        print(flags.FLAGS.get_help())
         sys.exit(1)
     try:
-        rest = FLAGS(arguments, known_only=True)
-        other = sys.modules.get("absl.flags")
-        if other is not None:
-            rest = other.FLAGS(rest, known_only=True)
+        rest = flags.FLAGS(arguments, known_only=True)
     except flags.Error as error:
         sys.stderr.write(f"FATAL Flags parsing error: {error}\nPass --help to see help on flags.\n")
         sys.exit(1)

@@ -120,7 +120,7 @@ class FlagValues:
         if name == "__flags" or name.endswith("__flags"):
             return flags  # old programs list them this way
         if name not in flags:
-            return _absl_value(name)
+            raise AttributeError(name)
         if not self.__dict__["_is_parsed"]:
             self(sys.argv, known_only=True)
         return flags[name].value
@@ -224,7 +224,7 @@ class FlagValues:
                 text = text if equals else (arguments.pop(0) if arguments else "")
                 arguments[:0] = _file_arguments(text) if name == "flagfile" else []
             elif not self._read_one(name, text if equals else None, arguments):
-                if not known_only and not _is_absl(name):
+                if not known_only:
                     raise UnrecognizedFlagError(name, argument)
                 rest.append(argument)
         return rest
@@ -265,22 +265,3 @@ def _file_arguments(path: str) -> list[str]:
     with open(os.path.expanduser(path), encoding="utf-8") as file:
         lines = [line.strip() for line in file]
     return [line for line in lines if line and not line.startswith(("#", "//"))]
-
-
-def _absl() -> Any:
-    module = sys.modules.get("absl.flags")
-    return None if module is None else module.FLAGS
-
-
-def _is_absl(name: str) -> bool:
-    other = _absl()
-    return other is not None and (name in other or name.removeprefix("no") in other)
-
-
-def _absl_value(name: str) -> Any:
-    other = _absl()
-    if other is None or name not in other:
-        raise AttributeError(name)
-    if not other.is_parsed():
-        other(sys.argv, known_only=True)
-    return getattr(other, name)

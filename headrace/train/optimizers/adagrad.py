@@ -12,7 +12,8 @@ from headrace.ops.array.fill import fill
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.state import update
-from headrace.train.optimizers.rule import Number, RuleOptimizer
+from headrace.train.optimizers.base import Optimizer
+from headrace.train.optimizers.rule import Number
 from headrace.variables.initializers.initializers import Constant
 
 _RATE = Number("lr", "_learning_rate", "_learning_rate_tensor", "learning_rate")
@@ -30,7 +31,7 @@ def _positive(name: str, value: Any) -> Any:
     return value
 
 
-class AdagradOptimizer(RuleOptimizer):
+class AdagradOptimizer(Optimizer):
     """The step of each coordinate shrinks with the sum of its squared gradients."""
 
     _numbers = (_RATE,)
@@ -72,7 +73,7 @@ class AdagradOptimizer(RuleOptimizer):
         return ("accumulator",)
 
 
-class ProximalAdagradOptimizer(RuleOptimizer):
+class ProximalAdagradOptimizer(Optimizer):
     """Adagrad with l1 and l2 regularisation by a proximal step."""
 
     _numbers = (_RATE, _L1, _L2)
@@ -113,7 +114,7 @@ class ProximalAdagradOptimizer(RuleOptimizer):
         return ("accumulator",)
 
 
-class AdagradDAOptimizer(RuleOptimizer):
+class AdagradDAOptimizer(Optimizer):
     """Adagrad by dual averaging: for sparse linear models, whose unseen features stay at zero."""
 
     _numbers = (_RATE,)

@@ -11,11 +11,12 @@ from headrace.graph.defaults import get_default_graph
 from headrace.ops.math.exponential import sqrt
 from headrace.ops.state import update
 from headrace.ops.state.scatter_update import RESOURCE_SCATTER
-from headrace.train.optimizers.rule import Number, RuleOptimizer
+from headrace.train.optimizers.base import Optimizer
+from headrace.train.optimizers.rule import Number
 from headrace.variables.update import assign, assign_sub, scatter_add
 
 
-class AdamOptimizer(RuleOptimizer):
+class AdamOptimizer(Optimizer):
     """Steps from bias-corrected averages of the gradient (m) and of its square (v).
 
     A sparse gradient counts as zero where it has no rows: all rows of m, v and the variable move.
@@ -125,7 +126,7 @@ class AdamOptimizer(RuleOptimizer):
         return group(*update_ops, *raised, name=name_scope)
 
 
-class AdadeltaOptimizer(RuleOptimizer):
+class AdadeltaOptimizer(Optimizer):
     """Step sizes from decaying averages of squared gradients and of squared updates."""
 
     _numbers = (

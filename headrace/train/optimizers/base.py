@@ -24,6 +24,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.state import state
 from headrace.train.optimizers import slots
+from headrace.train.optimizers.rule import RuleUpdates
 from headrace.variables.listing import trainable_variables
 from headrace.variables.resource_base import BaseResourceVariable, is_resource_variable
 from headrace.variables.variable import Variable
@@ -52,7 +53,7 @@ def _target(variable: Any) -> Any:
     raise NotImplementedError("Trying to optimize unsupported type ", variable)
 
 
-class Optimizer:
+class Optimizer(RuleUpdates):
     """What all optimizers share.
 
     `minimize` is `compute_gradients` followed by `apply_gradients`; call these two yourself to
@@ -334,25 +335,6 @@ class Optimizer:
     def _create_slots(self, var_list: list[Any]) -> None:
         """Make the slots of these variables."""
 
-    def _prepare(self) -> None:
-        """Make the tensors that all updates share."""
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        """Update a variable by reference with a dense gradient."""
-        raise NotImplementedError
-
-    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
-        """Update a variable by handle with a dense gradient."""
-        raise NotImplementedError
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        """Update a variable by reference with IndexedSlices of unique indices."""
-        raise NotImplementedError
-
-    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
-        """Update a variable by handle with rows of unique indices."""
-        raise NotImplementedError
-
     def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
         """As `_apply_sparse`; indices may repeat, and are summed here."""
         values, indices = deduplicated(grad.values, grad.indices)
@@ -366,9 +348,6 @@ class Optimizer:
     def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
         """One node for all updates."""
         return group(*update_ops, name=name_scope)
-
-    def _call_if_callable(self, param: Any) -> Any:
-        return param() if callable(param) else param
 
 
 def _checked(gradient: Any) -> Any:

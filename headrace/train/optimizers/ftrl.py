@@ -7,14 +7,15 @@ from typing import Any
 from headrace.graph.defaults import get_default_graph
 from headrace.ops.array.constant import constant
 from headrace.ops.state import update_ftrl
-from headrace.train.optimizers.rule import Number, RuleOptimizer
+from headrace.train.optimizers.base import Optimizer
+from headrace.train.optimizers.rule import Number
 
 
 def _number(input: str, name: str) -> Number:
     return Number(input, f"_{name}", f"_{name}_tensor", name)
 
 
-class FtrlOptimizer(RuleOptimizer):
+class FtrlOptimizer(Optimizer):
     """FTRL-Proximal, with the online l2 penalty and, if asked for, one on the magnitude.
 
     With l1 regularisation it gives sparse models.

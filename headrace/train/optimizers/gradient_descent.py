@@ -8,10 +8,11 @@ from headrace.functions.math.cast import cast
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.state import update
 from headrace.ops.state.scatter_update import RESOURCE_SCATTER
-from headrace.train.optimizers.rule import Number, RuleOptimizer
+from headrace.train.optimizers.base import Optimizer
+from headrace.train.optimizers.rule import Number
 
 
-class GradientDescentOptimizer(RuleOptimizer):
+class GradientDescentOptimizer(Optimizer):
     """var -= learning_rate * gradient."""
 
     _numbers = (Number("alpha", "_learning_rate", "_learning_rate_tensor", "learning_rate"),)
@@ -41,7 +42,7 @@ class GradientDescentOptimizer(RuleOptimizer):
         return RESOURCE_SCATTER["add"](var.handle, indices, -grad * self._rate(grad.dtype))
 
 
-class ProximalGradientDescentOptimizer(RuleOptimizer):
+class ProximalGradientDescentOptimizer(Optimizer):
     """Gradient descent with l1 and l2 regularisation by a proximal step."""
 
     _numbers = (

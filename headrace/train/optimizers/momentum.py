@@ -6,11 +6,12 @@ from typing import Any
 
 from headrace.functions.array import array
 from headrace.ops.state import update
-from headrace.train.optimizers.rule import Number, RuleOptimizer
+from headrace.train.optimizers.base import Optimizer
+from headrace.train.optimizers.rule import Number
 from headrace.variables.initializers.initializers import Ones
 
 
-class MomentumOptimizer(RuleOptimizer):
+class MomentumOptimizer(Optimizer):
     """accumulation = momentum * accumulation + gradient; var -= learning_rate * accumulation."""
 
     _numbers = (
@@ -51,7 +52,7 @@ class MomentumOptimizer(RuleOptimizer):
         return {"use_nesterov": self._use_nesterov}
 
 
-class RMSPropOptimizer(RuleOptimizer):
+class RMSPropOptimizer(Optimizer):
     """The gradient divided by the root of a decaying average of its square, with momentum."""
 
     _numbers = (

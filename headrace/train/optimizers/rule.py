@@ -1,4 +1,7 @@
-"""Optimizers whose updates are one op each (ops.state.update): slots and numbers are left to say."""
+"""The updates of optimizers that are one op each (ops.state.update): slots and numbers are left to say.
+
+Every optimizer has these methods, for programs ask whether an optimizer's base is tf.train.Optimizer itself;
+one that is not made of a rule overrides them."""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from headrace.functions.math.cast import cast
 from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.state.update_rule import Update
-from headrace.train.optimizers.base import Optimizer
 from headrace.variables.resource_base import is_resource_variable
 
 
@@ -21,8 +23,10 @@ class Number(NamedTuple):
     name: str
 
 
-class RuleOptimizer(Optimizer):
+class RuleUpdates:
     """Subclasses name their numbers; `_rule` and `_slot_order` say which op, on which slots."""
+
+    _use_locking: bool
 
     _numbers: ClassVar[tuple[Number, ...]] = ()
 
@@ -35,7 +39,14 @@ class RuleOptimizer(Optimizer):
     def _options(self) -> dict[str, Any]:
         return {}
 
+    def _slot(self, var: Any, name: str) -> Any:
+        return self.get_slot(var, name)  # type: ignore[attr-defined]
+
+    def _call_if_callable(self, param: Any) -> Any:
+        return param() if callable(param) else param
+
     def _prepare(self) -> None:
+        """Make the tensors that all updates share."""
         for number in self._numbers:
             value = self._call_if_callable(getattr(self, number.value))
             setattr(self, number.tensor, convert_to_tensor(value, name=number.name))
@@ -46,7 +57,7 @@ class RuleOptimizer(Optimizer):
 
     def _apply(self, grad: Any, var: Any, indices: Any = None) -> Any:
         rule, by_handle = self._rule(), is_resource_variable(var)
-        states = [var, *(self.get_slot(var, name) for name in self._slot_order())]
+        states = [var, *(self._slot(var, name) for name in self._slot_order())]
         inputs = self._inputs(var, var.dtype.base_dtype)
         arguments: list[Any] = [s.handle if by_handle else s for s in states]
         for i, name in enumerate(rule.inputs):
@@ -59,13 +70,17 @@ class RuleOptimizer(Optimizer):
         return done.op if isinstance(done, Tensor) else done
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
+        """Update a variable by reference with a dense gradient."""
         return self._apply(grad, var)
 
-    def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
-        return self._apply(grad, var)
+    def _resource_apply_dense(self, grad: Any, handle: Any) -> Any:
+        """Update a variable by handle with a dense gradient."""
+        return self._apply(grad, handle)
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        """Update a variable by reference with IndexedSlices of unique indices."""
         return self._apply(grad.values, var, grad.indices)
 
-    def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any) -> Any:
-        return self._apply(grad, var, indices)
+    def _resource_apply_sparse(self, grad: Any, handle: Any, indices: Any) -> Any:
+        """Update a variable by handle with rows of unique indices."""
+        return self._apply(grad, handle, indices)

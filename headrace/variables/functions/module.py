@@ -34,6 +34,11 @@ class Module:
       ...         return tf.matmul(x, self.w)
     """
 
+    # Properties that may be costly or circular are not looked into; subclasses add theirs.
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
+        ("_self_unconditional_checkpoint_dependencies", "_obj_reference_counts_dict")
+    )
+
     def __init__(self, name: str | None = None) -> None:
         if name is None:
             name = _WORD.sub("_", type(self).__name__).lower()
@@ -106,7 +111,8 @@ def _walk(
 ) -> Iterator[tuple[tuple[Any, ...], Any]]:
     attributes = vars(module)
     inner: list[tuple[tuple[Any, ...], Module]] = []
-    for name in sorted(attributes, key=key):
+    ignored = module._TF_MODULE_IGNORED_PROPERTIES
+    for name in sorted((name for name in attributes if name not in ignored), key=key):
         for path, leaf in flatten_with_tuple_paths(attributes[name]):
             if seen is not None:
                 if id(leaf) in seen:

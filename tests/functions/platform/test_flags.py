@@ -7,7 +7,7 @@ import logging
 import pytest
 
 import headrace as tf
-from headrace.functions.platform import flags
+from headrace.functions.platform import own_flags as flags
 from headrace.functions.platform.flag_values import FlagValues
 
 
