@@ -83,7 +83,8 @@ class Work:
         with tf.device(self.here):
             return (rows + 1.0).op
 
-    def mlp(self, synchronous: bool) -> Any:
+    def mlp(self, together: int = 0) -> Any:
+        """`together`: so many gradients make an update; 0: each makes one."""
         tf = self.tf
         with tf.device(self.here):
             x, labels = tf.placeholder(tf.float32, [128, 784]), tf.placeholder(tf.int32, [128])
@@ -101,14 +102,17 @@ class Work:
         batch = values.forever(values.digits(128))
         self.feeds = lambda: dict(zip((x, labels), batch()))
         optimizer = tf.train.GradientDescentOptimizer(0.05)
-        if synchronous:
-            n = self.workers
+        if together:
             optimizer = tf.train.SyncReplicasOptimizer(
-                optimizer, replicas_to_aggregate=n, total_num_replicas=n
+                optimizer, replicas_to_aggregate=together, total_num_replicas=self.workers
             )
             self.optimizer = optimizer
         with tf.device(PS):
-            return optimizer.minimize(loss, global_step=self.count)
+            train = optimizer.minimize(loss, global_step=self.count)
+        if not together:
+            return train
+        with tf.control_dependencies([train]), tf.device(PS):
+            return tf.identity(self.count.read_value())
 
     def lstm(self) -> Any:
         """The small language model of the PTB tutorial, its variables on the parameter server."""
@@ -138,19 +142,30 @@ BUILD: dict[str, Callable[[Work], Any]] = {
     "dense_10": lambda work: work.dense(10),
     "dense_100": lambda work: work.dense(100),
     "sparse": Work.sparse,
-    "mlp_async": lambda work: work.mlp(False),
-    "mlp_sync": lambda work: work.mlp(True),
+    "mlp_async": lambda work: work.mlp(),
+    "mlp_sync": lambda work: work.mlp(work.workers),
+    "mlp_backup": lambda work: work.mlp(work.workers - 1),
     "lstm": Work.lstm,
 }
 
 
-def burst(run: Callable[[Any, Any], Any], work: Work, seconds: float, steps: int) -> dict[str, float]:
-    """So many steps, or, where none are given, as many as fit into the time."""
-    begin, done = time.perf_counter(), 0
-    while done < steps if steps else time.perf_counter() - begin < seconds:
-        run(work.fetch, work.feeds())
+def burst(run: Callable[[Any, Any], Any], work: Work, told: dict[str, Any], slow: float) -> dict[str, float]:
+    """So many steps; where none are given, as many as fit into the time; or updates up to a common one.
+    `slow`: by which factor each takes longer than it needs."""
+    begin, done, steps, until = time.perf_counter(), 0, told.get("steps", 0), told.get("until")
+    before = after = 0
+    while True:
+        since = time.perf_counter()
+        value = run(work.fetch, work.feeds())
         done += 1
-    return {"steps": done, "seconds": time.perf_counter() - begin}
+        time.sleep((slow - 1.0) * (time.perf_counter() - since))
+        seconds = time.perf_counter() - begin
+        if until is not None:
+            before, after = before or int(value), int(value)
+            if after >= until:
+                return {"steps": max(1, after - before), "seconds": seconds}
+        elif done >= steps if steps else seconds >= told["seconds"]:
+            return {"steps": done, "seconds": seconds}
 
 
 def start(tf: Any, session: Any, work: Work, index: int, initialize: list[Any]) -> None:
@@ -182,7 +197,7 @@ def main() -> None:
             start(tf, session, work, index, initialize)
         else:
             time.sleep(max(0.0, told["at"] - time.time()))  # all workers at once
-            answer = burst(session.run, work, told["seconds"], told["steps"])
+            answer = burst(session.run, work, told, given["slow"])
         print(json.dumps(answer), flush=True)
     os._exit(0)  # threads of either kind may wait for tasks that are gone
 

@@ -5,7 +5,8 @@ up at once; they run in turn, a short burst each, round after round.  What is to
 second, ours over TensorFlow's, as the median over rounds; beside it, what a step costs all processors.
 
 Kinds: `headrace` (all tasks ours), `grpc` (the same without the channels of our own), `mixed` (the
-parameter server is TensorFlow's), `tf`."""
+parameter server is TensorFlow's), `tf`; in the row `backup`, where the last worker is slowed, `healthy`: the
+same without that."""
 
 from __future__ import annotations
 
@@ -28,18 +29,31 @@ from headrace.distributed.launch.ports import choose
 
 SECONDS = 1.0  # of a burst
 WAIT = 240.0  # seconds that a worker has to answer
-SYNC_STEPS = 30
-OURS, OVER_GRPC, MIXED, TF = "headrace", "grpc", "mixed", "tf"
-KINDS = {OURS: (OURS, OURS), OVER_GRPC: (OURS, OURS), MIXED: (TF, OURS), TF: (TF, TF)}  # (ps, workers)
+UPDATES = 30  # of a burst, where workers update together
+OURS, OVER_GRPC, MIXED, TF, HEALTHY = "headrace", "grpc", "mixed", "tf", "healthy"
+KINDS = {  # (ps, workers)
+    OURS: (OURS, OURS),
+    OVER_GRPC: (OURS, OURS),
+    MIXED: (TF, OURS),
+    TF: (TF, TF),
+    HEALTHY: (OURS, OURS),
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A kind of step with so many workers, and the least ratios to TensorFlow that are wanted."""
+    """A kind of step with so many workers, and the least ratios to TensorFlow that are wanted; or to
+    another kind.  `slow`: by which factor the last worker is slowed."""
 
     work: str
     workers: int
     goals: dict[str, float]
+    against: str = TF
+    slow: float = 1.0
+
+    @property
+    def is_sync(self) -> bool:
+        return self.work in ("mlp_sync", "mlp_backup")
 
 
 ROWS = {
@@ -55,6 +69,7 @@ ROWS = {
     "mlp_sync_1": Row("mlp_sync", 1, {OURS: 1.5}),
     "mlp_sync_2": Row("mlp_sync", 2, {OURS: 1.5}),
     "lstm": Row("lstm", 1, {OURS: 1.0}),
+    "backup": Row("mlp_backup", 3, {OURS: 1 / 1.3}, against=HEALTHY, slow=10.0),
 }
 
 
@@ -69,9 +84,11 @@ class Cluster:
         cluster = {"ps": addresses[:1], "worker": addresses[1:]}
         of_ps, of_workers = KINDS[kind]
         extra = {"HEADRACE_TRANSPORTS": "grpc"} if kind == OVER_GRPC else {}
-        self.row, self.processes = row, []
+        slows = kind != HEALTHY
+        self.row, self.processes, self.updates = row, [], 0
         for kind, job, index in [(of_ps, "ps", 0), *((of_workers, "worker", i) for i in range(row.workers))]:
             given = {"kind": kind, "job": job, "index": index, "cluster": cluster, "work": row.work}
+            given["slow"] = row.slow if slows and job == "worker" and index == row.workers - 1 else 1.0
             command = [str(frameworks.interpreter(kind)), "-m", "bench.cluster_task", json.dumps(given)]
             self.processes.append(
                 subprocess.Popen(
@@ -94,18 +111,22 @@ class Cluster:
         for worker in self.workers:  # the chief first
             tell(worker, do="start")
             hear(worker)
-        self.burst(steps=10)  # compiled, and warm
+        self.burst(10)  # compiled, and warm
 
     def burst(self, steps: int = 0) -> tuple[float, float]:
-        """Steps per second of all workers together, and seconds of the processors per step."""
-        if self.row.work == "mlp_sync" and not steps:
-            steps = SYNC_STEPS  # all workers must do the same number
+        """Steps per second of all workers together, and seconds of the processors per step.  Where workers
+        update together, a step is an update: until a common one, since a worker that stopped after so many
+        steps of its own would leave the others waiting."""
+        is_sync = self.row.is_sync
+        self.updates += steps or UPDATES
+        todo = {"until": self.updates} if is_sync else {"steps": steps, "seconds": SECONDS}
         for worker in self.workers:
-            tell(worker, do="burst", seconds=SECONDS, steps=steps, at=time.time() + 0.05)
+            tell(worker, do="burst", at=time.time() + 0.05, **todo)
         before = self.work()
         found = [hear(worker) for worker in self.workers]
-        rate = sum(f["steps"] / f["seconds"] for f in found)
-        return rate, (self.work() - before) / sum(f["steps"] for f in found)
+        counted = found[:1] if is_sync else found
+        rate = sum(f["steps"] / f["seconds"] for f in counted)
+        return rate, (self.work() - before) / sum(f["steps"] for f in counted)
 
     def work(self) -> float:
         """Seconds that all tasks have worked."""
@@ -163,10 +184,11 @@ def line(name: str, rates: Rates) -> tuple[str, bool]:
     for kind, found in rates.items():
         text = f"{kind} {statistics.median(rate for rate, _ in found):.0f}/s"
         text += f" {1e3 * statistics.median(work for _, work in found):.2f} ms"
-        if kind != TF and TF in rates:
-            ratio = statistics.median(a / b for (a, _), (b, _) in zip(found, rates[TF]))
+        peer = ROWS[name].against
+        if kind != peer and peer in rates:
+            ratio = statistics.median(a / b for (a, _), (b, _) in zip(found, rates[peer]))
             goal = ROWS[name].goals.get(kind)
-            text += f" = {ratio:.2f}x" + (f" (goal {goal:g})" if goal else "")
+            text += f" = {ratio:.2f}x" + (f" (goal {goal:.2g})" if goal else "")
             holds = holds and (goal is None or ratio >= goal)
         words.append(text)
     return "  ".join(words), holds
@@ -175,7 +197,9 @@ def line(name: str, rates: Rates) -> tuple[str, bool]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench clusters", description=__doc__)
     parser.add_argument("--only", help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--kinds", help=f"of {', '.join(KINDS)}; default: what the row has goals for, and tf")
+    parser.add_argument(
+        "--kinds", help=f"of {', '.join(KINDS)}; default: what the row has goals for, and its peer"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--nice", type=int, default=0, help="priority of the tasks on a shared machine")
     parser.add_argument("--json", help="write all results to this file")
@@ -185,7 +209,7 @@ def main() -> None:
     log_path = os.path.join(tempfile.gettempdir(), "headrace-bench-clusters.log")
     with open(log_path, "ab") as log:
         for name in given.only.split(",") if given.only else ROWS:
-            kinds = given.kinds.split(",") if given.kinds else [*ROWS[name].goals, TF]
+            kinds = given.kinds.split(",") if given.kinds else [*ROWS[name].goals, ROWS[name].against]
             kinds = [k for k in kinds if has_peer or TF not in KINDS[k]]
             try:
                 results[name] = measure(name, kinds, given, log)
