@@ -32,7 +32,7 @@ ROOMS = {
         "machine ir program regions fusion emit products onednn convolution assembly lowering "
         "program_cache accelerate"
     ).split(),
-    "distributed": "cluster security wire transport worker master launch".split(),
+    "distributed": "cluster security sockets wire transport worker master launch".split(),
 }
 ABOVE_THE_ROOMS = {"codegen": {"compiled", "open_region", "attribution"}, "distributed": {"server", "client"}}
 NAMES = 25  # in one folder, at most

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core.errors import CancelledError, DeadlineExceededError, OpError, UnavailableError
 from headrace.core.later import call_later
 from headrace.distributed.security.settings import Security
+from headrace.distributed.sockets.reactor import result
 from headrace.distributed.wire.grpc_channel import Answer, GrpcChannel
 from headrace.distributed.wire.status import from_status
 from headrace.distributed.wire.values import from_message, to_message
@@ -44,7 +45,7 @@ class RemoteMaster:
         answer = self._channel.call(method, request, wait=wait)
         if watch is not None:
             watch(RemoteStep(answer))
-        return answer.result()
+        return result(answer)
 
     def create_session(
         self, graph_def: Any, config: Any, watch: Watch | None = None, target: str = ""

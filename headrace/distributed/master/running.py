@@ -17,8 +17,8 @@ from headrace.core.errors import DeadlineExceededError, OpError
 from headrace.core.later import call_later
 from headrace.distributed.master import step as steps
 from headrace.distributed.master.parts import Part
+from headrace.distributed.sockets.reactor import result
 from headrace.distributed.transport.link import Link
-from headrace.distributed.transport.reactor import result
 from headrace.distributed.wire.status import told_by
 from headrace.distributed.worker.collectives import STEP_KEY
 from headrace.distributed.worker.interface import Call, WorkerInterface

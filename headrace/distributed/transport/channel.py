@@ -18,9 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from headrace.core.errors import UnavailableError
+from headrace.distributed.sockets.reactor import reactor
 from headrace.distributed.transport import frames, segments
 from headrace.distributed.transport.frames import HEAD, Kind, Malformed, Message
-from headrace.distributed.transport.reactor import reactor
 
 CHUNK = 1 << 16  # bytes that are read at once
 _PARTS = 64  # buffers that go at once

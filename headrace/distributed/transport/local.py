@@ -17,7 +17,8 @@ from collections import OrderedDict
 from functools import cache
 from pathlib import Path
 
-from headrace.distributed.transport import reactor, segments
+from headrace.distributed.sockets import reactor
+from headrace.distributed.transport import segments
 from headrace.distributed.transport.channel import Channel, SocketChannel
 from headrace.distributed.transport.frames import Kind, Malformed, Message
 from headrace.distributed.transport.offers import OpenOffers

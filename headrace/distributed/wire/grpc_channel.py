@@ -2,7 +2,8 @@
 
 No call waits for a peer that is silent (`pulse.py`): it fails as Unavailable, with the time since when.
 Where the cluster has a secret (`security/secret.py`), the first call waits for a hello, by which both ends
-show that they know it; a call that was refused only since the peer was started again is made again.
+show that they know it; a call that was refused only since the peer was started again is made again.  Without
+secret and TLS the calls of steps go over a connection of our own (`sockets/calls.py`), which costs less.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
 from headrace.core.errors import (
+    CANCELLED,
     CancelledError,
     FailedPreconditionError,
     OpError,
@@ -30,14 +32,18 @@ from headrace.distributed.security import explain
 from headrace.distributed.security.secret import CHALLENGE, Caller
 from headrace.distributed.security.settings import Security
 from headrace.distributed.security.tls import channel_credentials
+from headrace.distributed.sockets import reactor
+from headrace.distributed.sockets.calls import Calls
 from headrace.distributed.wire import services
-from headrace.distributed.wire.status import from_status
+from headrace.distributed.wire.status import from_status, to_status
 from headrace.distributed.wire.watch import Watch
 from headrace.formats import proto
+from headrace.runtime.executor import pool
 
 log = logging.getLogger("headrace")
 AGAIN = 0.2  # seconds until a peer that is not up is called again
 SAY_EVERY = 10.0  # seconds between two lines about it
+OF_STEPS = frozenset("RunGraph RecvTensor CleanupGraph Part RunStep RunCallable MarkRecvFinished".split())
 _NOT_CONNECTED = re.compile("failed to connect|DNS resolution failed|name resolution", re.IGNORECASE)
 OPTIONS = [
     ("grpc.max_send_message_length", -1),
@@ -68,6 +74,7 @@ class Answer(Future[Any]):
         super().__init__()
         self.method, self.request, self.timeout, self.wait = method, request, timeout, wait
         self.call: Any = None  # gRPC's, once it is made
+        self.into: Any = None  # memory for the answer, where it is plain octets
         self.was_refused = False  # for a key that the peer has forgotten
         self.began = self.said = time.monotonic()
 
@@ -103,6 +110,9 @@ class GrpcChannel:
         self._telling: Any = None  # the call by which the peer learns of a secret that is another
         self._decode = decode or {}
         self._methods: dict[str, Any] = {}
+        is_plain = self._caller is None and not self._security.calls_tls
+        self._calls = Calls(address, pool().submit) if is_plain and reactor.is_supported() else None
+        self._header = tuple((name.encode(), value.encode()) for name, value in self._sender)
         self._lock = threading.Lock()
         self._watch = Watch(self.peer, address, self._ask, lambda answer, error: answer.fail(error))
         codes = self._grpc.StatusCode
@@ -117,9 +127,13 @@ class GrpcChannel:
             self.address, channel_credentials(self._grpc, self._security), options=options
         )
 
-    def call(self, method: str, request: Any, timeout: float | None = None, wait: bool = False) -> Answer:
-        """The answer, later.  `wait`: for the peer to come up, instead of failing at once."""
+    def call(
+        self, method: str, request: Any, timeout: float | None = None, wait: bool = False, into: Any = None
+    ) -> Answer:
+        """The answer, later.  `wait`: for the peer to come up, instead of failing at once.  `into`: an array
+        that an answer of octets may be read into; then it is the answer."""
         answer = Answer(method, request, timeout, wait)
+        answer.into = into
         if not wait:
             self._watch.begin(answer)
         if self._caller is None or self._caller.is_known:
@@ -129,8 +143,11 @@ class GrpcChannel:
         return answer
 
     def _send(self, answer: Answer) -> None:
+        """By the shorter way, or by gRPC's library."""
         if answer.done():
             return  # given up meanwhile
+        if answer.method in OF_STEPS and self._sent_by_own(answer):
+            return
         signed = self._caller.sign(services.path(answer.method)) if self._caller is not None else ()
         try:
             answer.call = self._method(answer.method).future(
@@ -141,6 +158,31 @@ class GrpcChannel:
             answer.fail(CancelledError(None, None, f"{self.peer} at {self.address}: {error}"))
             return
         answer.call.add_done_callback(lambda done: self._answered(answer, done))
+
+    def _sent_by_own(self, answer: Answer) -> bool:
+        """Over a connection of our own, if there is one, and it takes the call now."""
+        if self._calls is None or answer.timeout is not None:
+            return False
+        method, message = answer.method, _octets(answer.request)
+
+        def told(code: int, text: str, body: Any) -> None:
+            if code:
+                self._settle(answer, None, self._error(code, text))
+                return
+            try:
+                is_taken = body is answer.into or method in self._decode
+                value = (
+                    body if body is answer.into else self._parse(method)(body if is_taken else body.tobytes())
+                )
+            except Exception as error:
+                self._settle(answer, None, from_status(*to_status(error)))
+            else:
+                self._settle(answer, value, None)
+
+        call = self._calls.begin(services.path(method), message, told, self._header, answer.into)
+        if call is not None:
+            answer.call = call
+        return call is not None
 
     # -- the secret --------------------------------------------------------------------------------
     def _greet(self, answer: Answer) -> None:
@@ -173,11 +215,11 @@ class GrpcChannel:
         """What the peer's answer to a hello means; None where both know the secret."""
         assert self._caller is not None
         if call.cancelled():
-            return self._error(self._grpc.StatusCode.CANCELLED, "the call was cancelled")
+            return self._error(CANCELLED, "the call was cancelled")
         if call.exception() is None:
             return self._unknown("asks for no secret, so that it can not show that it belongs to the cluster")
         if call.code() is not self._grpc.StatusCode.UNAUTHENTICATED or not _has_challenge(call):
-            return self._error(call.code(), call.details())
+            return self._error_of(call)
         if self._caller.on_challenge(_metadata(call)):
             return None
         signed = self._caller.sign(services.path("GetStatus"))  # so that the peer sees it, too, and says so
@@ -195,6 +237,8 @@ class GrpcChannel:
     def _ask(self) -> None:
         caller = self._caller
         shown = None
+        if self._calls is not None and self._calls.begin(services.path("GetStatus"), b"", self._asked):
+            return  # over the connection whose calls wait
         if caller is not None:
             shown = caller.sign(services.path("GetStatus")) if caller.is_known else caller.hello()
         try:
@@ -202,6 +246,12 @@ class GrpcChannel:
         except ValueError:
             return  # the channel was closed meanwhile
         asked.add_done_callback(self._heard)
+
+    def _asked(self, code: int, text: str, body: Any) -> None:
+        if code:
+            self._watch.in_vain()
+        else:
+            self._watch.heard()
 
     def _heard(self, call: Any) -> None:
         if not call.cancelled() and call.code() in self._signs_of_life:
@@ -215,10 +265,13 @@ class GrpcChannel:
             with self._lock:
                 found = self._methods[method] = self._channel.unary_unary(
                     services.path(method),
-                    request_serializer=lambda made: made if type(made) is bytes else made.SerializeToString(),
-                    response_deserializer=self._decode.get(method)
-                    or services.response_class(method).FromString,
+                    request_serializer=_octets,
+                    response_deserializer=self._parse(method),
                 )
+        return found
+
+    def _parse(self, method: str) -> Callable[[Any], Any]:
+        found: Callable[[Any], Any] = self._decode.get(method) or services.response_class(method).FromString
         return found
 
     def _answered(self, answer: Answer, call: Any) -> None:
@@ -229,17 +282,21 @@ class GrpcChannel:
             return
         error: OpError | None = None
         if call.cancelled():
-            error = self._error(self._grpc.StatusCode.CANCELLED, "the call was cancelled")
+            error = self._error(CANCELLED, "the call was cancelled")
         elif call.exception() is not None:
-            error = self._error(call.code(), call.details())
-        else:
-            self._watch.heard()
+            error = self._error_of(call)
         if error is not None and self._waits(answer, error, self._send):
             return
+        self._settle(answer, None if error is not None else call.result(), error)
+
+    def _settle(self, answer: Answer, value: Any, error: OpError | None) -> None:
+        """The end of a call; whoever has answered lives."""
+        if error is None:
+            self._watch.heard()
         self._watch.end(answer)
         try:
             if error is None:
-                answer.set_result(call.result())
+                answer.set_result(value)
             else:
                 answer.set_exception(error)
         except InvalidStateError:
@@ -270,8 +327,12 @@ class GrpcChannel:
         call_later(AGAIN, lambda: again(answer))
         return True
 
-    def _error(self, code: Any, details: str | None) -> OpError:
-        number, details = code.value[0], details or code.name
+    def _error_of(self, call: Any) -> OpError:
+        """Why a call of gRPC's failed."""
+        code = call.code()
+        return self._error(code.value[0], call.details() or code.name)
+
+    def _error(self, number: int, details: str) -> OpError:
         if "Stream removed" in details:
             number = UnavailableError.code
         if number == UnavailableError.code:
@@ -286,10 +347,17 @@ class GrpcChannel:
 
     def close(self) -> None:
         self._watch.close()
+        if self._calls is not None:
+            self._calls.close()
         if self._telling is not None:  # a channel that is closed sends nothing any more
             with contextlib.suppress(self._grpc.FutureTimeoutError, self._grpc.RpcError):
                 self._telling.exception(timeout=1.0)
         self._channel.close()
+
+
+def _octets(request: Any) -> bytes:
+    made: bytes = request if type(request) is bytes else request.SerializeToString()
+    return made
 
 
 def _metadata(call: Any) -> dict[str, Any]:

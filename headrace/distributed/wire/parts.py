@@ -27,8 +27,8 @@ from headrace.ops.control.transfer import labelled
 
 TYPE = "headrace/parts"
 LARGE = 64 << 20  # bytes from which a value goes in parts
-PART = 16 << 20
-AT_ONCE = 3  # parts that are asked for before the first has come
+PART = 4 << 20
+AT_ONCE = 2  # parts that are asked for before the first has come
 KEPT = 64  # values that somebody has begun to fetch
 _NUMBERS = struct.Struct("<QQ")  # of the value; its size, or the place of a part
 
@@ -109,13 +109,16 @@ def told(options: memoryview, tensor: memoryview) -> Parts | None:
     return Parts(number, size, dtype, shape)
 
 
-def assemble(parts: Parts, ask: Callable[[bytes], Future[bytes]]) -> Future[Any]:
+Ask = Callable[[bytes, Any], "Future[Any]"]  # a question, and memory into which its answer may be read
+
+
+def assemble(parts: Parts, ask: Ask) -> Future[Any]:
     """The value, once all of its parts have come.  The last one is asked for last: then all are there."""
     return _Assembly(parts, ask).value
 
 
 class _Assembly:
-    def __init__(self, parts: Parts, ask: Callable[[bytes], Future[bytes]]) -> None:
+    def __init__(self, parts: Parts, ask: Ask) -> None:
         self._parts, self._ask = parts, ask
         self.value: Future[Any] = Future()
         self._lock = threading.Lock()
@@ -139,11 +142,12 @@ class _Assembly:
                 self._places = _NONE
                 place = (self._parts.size - 1) // PART * PART
             self._open += 1
-        asked = self._ask(_NUMBERS.pack(self._parts.number, place))
+        asked = self._ask(_NUMBERS.pack(self._parts.number, place), self._bytes[place : place + PART])
         asked.add_done_callback(lambda done: self._come(place, done))
 
-    def _come(self, place: int, done: Future[bytes]) -> None:
-        """A part has come: put it in its place, and ask for another; the last one makes the value whole."""
+    def _come(self, place: int, done: Future[Any]) -> None:
+        """A part has come: put it in its place, unless it is there, and ask for another; the last one makes
+        the value whole."""
         error = done.exception()
         size = min(PART, self._parts.size - place)
         if error is None and len(done.result()) != size:
@@ -152,7 +156,8 @@ class _Assembly:
             if error is not None:
                 self.value.set_exception(error)
                 return
-            self._bytes[place : place + size] = np.frombuffer(done.result(), np.uint8)
+            if type(done.result()) is bytes:
+                self._bytes[place : place + size] = np.frombuffer(done.result(), np.uint8)
             with self._lock:
                 self._open -= 1
                 is_whole = place + size == self._parts.size

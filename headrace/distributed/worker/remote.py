@@ -184,13 +184,16 @@ class RemoteWorker:
 
         def come(done: Future[Any]) -> None:
             if done.exception() is None and isinstance(done.result(), Parts):
-                value = assemble(done.result(), lambda question: self._channel.call("Part", question))
+                value = assemble(done.result(), self._part)
                 value.add_done_callback(lambda made: pass_on(made, future))
             else:
                 pass_on(done, future)
 
         first.add_done_callback(come)
         return future
+
+    def _part(self, question: bytes, into: Any) -> Future[Any]:
+        return self._channel.call("Part", question, into=into)
 
     def clean_step(self, step_id: int) -> Future[None]:
         link = self.link

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 from headrace.distributed.cluster.spec import task_of
-from headrace.distributed.transport import reactor
+from headrace.distributed.sockets import reactor
 from headrace.distributed.transport.frames import Kind
 from headrace.runtime.rendezvous import Rendezvous
 

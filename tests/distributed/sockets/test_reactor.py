@@ -11,8 +11,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from headrace.distributed.transport import reactor
-from headrace.distributed.transport.reactor import Inbox, Reactor
+from headrace.distributed.sockets import reactor
+from headrace.distributed.sockets.reactor import Inbox, Reactor
 from tests.timing import PATIENCE, soon, wait_until
 
 pytestmark = pytest.mark.skipif(not reactor.is_supported(), reason="no epoll here")
