@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted(p.name for p in (ROOT / "examples").glob("*.py"))
-NEEDS_MNIST = {"mnist_softmax.py", "mnist_tinyflow.py"}
+NEEDS_MNIST = {"autograd_mnist.py", "mnist_softmax.py", "mnist_tinyflow.py"}
 
 
 def mnist_directory() -> str | None:

@@ -22,6 +22,7 @@ from headrace.version import TF_VERSION
 modules = late("headrace.api.modules")
 
 _ROOTS = ("tensorflow", "tinyflow")
+_IMPERATIVE = ("autograd", "minitorch")
 
 
 class Root(Module):
@@ -102,10 +103,21 @@ def _spec_of(fullname: str, module: ModuleType) -> importlib.machinery.ModuleSpe
     return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
 
 
-_finder = Finder()
+class ImperativeFinder:
+    """`autograd` and `minitorch`, which are packages of ours under their own names."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname.partition(".")[0] not in _IMPERATIVE:
+            return None
+        return _spec_of(fullname, importlib.import_module(f"headrace.{fullname}"))
 
 
-def install() -> None:
-    """From now on, `import tensorflow` and `import tinyflow` give headrace."""
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+_finder, _imperative = Finder(), ImperativeFinder()
+
+
+def install(imperative: bool = False) -> None:
+    """From now on, `import tensorflow` and `import tinyflow` give headrace; so do `autograd` and
+    `minitorch`, if the imperative interfaces are to stand in as well."""
+    for finder in (_finder, _imperative) if imperative else (_finder,):
+        if finder not in sys.meta_path:
+            sys.meta_path.insert(0, finder)

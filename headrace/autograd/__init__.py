@@ -1,10 +1,11 @@
-"""autograd's interface: derivatives of ordinary functions over NumPy, by tracing (`import headrace.autograd`).
+"""autograd's interface: derivatives of ordinary functions over NumPy, by tracing (`import
+headrace.autograd`).
 
     import headrace.autograd.numpy as np
     from headrace.autograd import grad
 
-A function is run as it is, on boxes (tracer.py); every primitive that meets one leaves a node; rules (core.py, one
-table for both directions) give the derivative.  Values are NumPy's.
+A function is run as it is, on boxes (tracer.py); every primitive that meets one leaves a node; rules
+(core.py, one table for both directions) give the derivative.  Values are NumPy's.
 """
 
 from headrace.autograd import numpy

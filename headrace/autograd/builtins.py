@@ -1,4 +1,5 @@
-"""Lists, tuples and dicts whose items may be boxes: `autograd.builtins.list`, `tuple`, `dict`, `isinstance`, `type`.
+"""Lists, tuples and dicts whose items may be boxes: `autograd.builtins.list`, `tuple`, `dict`,
+`isinstance`, `type`.
 
 A box of a container gives its items as boxes.  A container made by these names is itself on record, so that a
 function may return one.
@@ -10,14 +11,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.autograd.core import (
-    SparseObject,
-    defjvp_argnum,
-    defvjp_argnum,
-    primitive,
-    rules,
-    vspace,
-)
+from headrace.autograd.core import SparseObject, defjvp_argnum, defvjp_argnum, primitive, rules, vspace
 from headrace.autograd.tracer import Box, notrace_primitive
 from headrace.autograd.vector_space import VSpace
 
@@ -93,16 +87,16 @@ class DictBox(Box):
     def __contains__(self, elt: Any) -> bool:
         return elt in self._value
 
-    def items(self) -> list[tuple[Any, Any]]:
+    def items(self) -> Any:
         return builtins.list(self.iteritems())
 
-    def keys(self) -> list[Any]:
+    def keys(self) -> Any:
         return builtins.list(self)
 
-    def values(self) -> list[Any]:
+    def values(self) -> Any:
         return [self[k] for k in self]
 
-    def iteritems(self) -> Iterator[tuple[Any, Any]]:
+    def iteritems(self) -> Iterator[Any]:
         return ((k, self[k]) for k in self)
 
     def iterkeys(self) -> Iterator[Any]:
@@ -204,7 +198,8 @@ class dict(builtins.dict[Any, Any], metaclass=_Kind):
         return _make_dict([k for k, _ in items], list([v for _, v in items]))
 
 
-# -- their spaces ----------------------------------------------------------------------------------------------
+# -- their spaces
+# ----------------------------------------------------------------------------------------------
 
 
 class ContainerVSpace(VSpace):
@@ -256,7 +251,7 @@ class ContainerVSpace(VSpace):
     def _values(self, x: Any) -> Any:
         return x
 
-    def _kv_pairs(self, x: Any) -> Iterable[tuple[Any, Any]]:
+    def _kv_pairs(self, x: Any) -> Iterable[Any]:
         return enumerate(x)
 
     def with_item(self, xs: Any, idx: Any, x: Any) -> Any:
@@ -310,7 +305,7 @@ class DictVSpace(ContainerVSpace):
     def _values(self, x: Any) -> Any:
         return x.values()
 
-    def _kv_pairs(self, x: Any) -> Iterable[tuple[Any, Any]]:
+    def _kv_pairs(self, x: Any) -> Iterable[Any]:
         return x.items()  # type: ignore[no-any-return]
 
     def with_item(self, xs: Any, idx: Any, x: Any) -> Any:
@@ -320,4 +315,3 @@ class DictVSpace(ContainerVSpace):
 ListVSpace.register(builtins.list)
 TupleVSpace.register(builtins.tuple)
 DictVSpace.register(builtins.dict)
-

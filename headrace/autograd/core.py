@@ -1,9 +1,10 @@
 """Both modes of differentiation, over one table of rules.
 
-Backwards: a trace keeps what each primitive was given, and `backward_pass` walks it from its end.  Forwards: each
+Backwards: a trace keeps what each primitive was given, and `backward_pass` walks it from its end.
+Forwards: each
 node carries its derivative along.  A primitive has one rule per argument, in either direction: what turns a
-derivative of the result into one of the argument (`vjp`), or the other way (`jvp`).  The one that is not given is
-made of the one that is, for each is linear in what it is given, and each the other's transpose.
+derivative of the result into one of the argument (`vjp`), or the other way (`jvp`).  The one that is not
+given is made of the one that is, for each is linear in what it is given, and each the other's transpose.
 
 Complex numbers: a derivative g of a real L by z is such that dL = Re(g dz).
 """
@@ -49,6 +50,9 @@ class Rules:
 class VJPNode(Node):
     """What a primitive was given, until the way back."""
 
+    maker: Rules | None
+    ans: Any
+
     __slots__ = ("ans", "args", "argnums", "kwargs", "maker", "parents")
 
     def __init__(
@@ -75,7 +79,7 @@ class VJPNode(Node):
             self.ans = maker(parent_argnums, value, args, kwargs)
             self.maker = None
 
-    def initialize_root(self) -> None:  # type: ignore[override]
+    def initialize_root(self) -> None:
         self.parents, self.maker, self.ans = [], None, _nothing
 
     def vjp(self, g: Any) -> Sequence[Any]:
@@ -110,7 +114,7 @@ def backward_pass(g: Any, end_node: Any) -> Any:
         if parents:
             for parent, ingrad in zip(parents, node.vjp(outgrad[0])):
                 before = outgrads.get(parent)
-                if before is None and not type(ingrad) in sparse_object_types:
+                if before is None and type(ingrad) not in sparse_object_types:
                     outgrads[parent] = (ingrad, False)
                 else:
                     outgrads[parent] = add_outgrads(before, ingrad)
@@ -156,7 +160,8 @@ def defvjp_argnum(fun: Primitive, vjpmaker: Callable[..., Any]) -> None:
 
 
 def defvjp(fun: Primitive, *vjpmakers: Any, **kwargs: Any) -> None:
-    """One rule per argument: `vjpmaker(ans, *args, **kwargs)` gives a function of g; None is a derivative of zero.
+    """One rule per argument: `vjpmaker(ans, *args, **kwargs)` gives a function of g; None is a derivative
+    of zero.
 
     Args:
       argnums: the arguments that the rules are for; from 0 on if not given.
@@ -180,8 +185,8 @@ def _made(maker: Any, argnum: int, ans: Any, args: Any, kwargs: Any) -> Callable
 
 
 def rules(fun: Primitive, *vjps: Any, jvps: Sequence[Any] = (), first: int = 0) -> None:
-    """The rules of a primitive of ours: `vjp(g, ans, *args, **kwargs)` for each argument from `first` on; where
-    derivatives are carried forward another way than by the transpose, `jvps`."""
+    """The rules of a primitive of ours: `vjp(g, ans, *args, **kwargs)` for each argument from `first` on;
+    where derivatives are carried forward another way than by the transpose, `jvps`."""
     primitive_vjps[fun] = Rules(fun, (*[None] * first, *vjps))
     if jvps:
         defjvp(fun, *jvps, argnums=range(first, first + len(jvps)))
@@ -208,7 +213,7 @@ class JVPNode(Node):
         jvp = primitive_jvps.get(fun) or _transposed_vjp(fun)
         self.g = jvp(parent_argnums, [p.g for p in parents], value, args, kwargs)
 
-    def initialize_root(self, g: Any) -> None:  # type: ignore[override]
+    def initialize_root(self, g: Any) -> None:
         self.parents, self.g = (), g
 
 
@@ -239,7 +244,8 @@ def defjvp_argnum(fun: Primitive, jvpmaker: Callable[..., Any]) -> None:
 
 
 def defjvp(fun: Primitive, *jvpfuns: Any, **kwargs: Any) -> None:
-    """One rule per argument: `jvp(g, ans, *args, **kwargs)`; None is zero, "same" says that fun is linear in it."""
+    """One rule per argument: `jvp(g, ans, *args, **kwargs)`; None is zero, "same" says that fun is linear
+    in it."""
     by_argument = dict(zip(kwargs.get("argnums", count()), jvpfuns))
 
     def of_one(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
@@ -271,7 +277,11 @@ def _transposed_vjp(fun: Primitive) -> Callable[..., Any]:
     def of_all(argnums: Sequence[int], gs: Sequence[Any], ans: Any, args: Any, kwargs: Any) -> Any:
         back = maker(argnums, ans, args, kwargs)
         zero = vspace(ans).zeros()
-        return sum_outgrads(make_vjp(lambda u, i=i: back(u)[i], zero)[0](g) for i, g in enumerate(gs))
+
+        def one(i: int) -> Callable[[Any], Any]:
+            return lambda u: back(u)[i]
+
+        return sum_outgrads(make_vjp(one(i), zero)[0](g) for i, g in enumerate(gs))
 
     return of_all
 
@@ -285,8 +295,8 @@ def _transposed_jvp(fun: Primitive, ans: Any, args: Any, kwargs: Any) -> Callabl
         zero = vspace(args[argnum]).zeros()
         return lambda g: make_vjp(lambda v: maker([argnum], [v], ans, args, kwargs), zero)[0](g)
 
-    return lambda argnums, ans, args, kwargs: lambda g: tuple(
-        of_one(n, ans, args, kwargs)(g) for n in argnums
+    return lambda argnums, ans, args, kwargs: (
+        lambda g: tuple(of_one(n, ans, args, kwargs)(g) for n in argnums)
     )
 
 

@@ -35,7 +35,8 @@ def make_jvp(fun: Function, x: Any) -> Any:
 @unary_to_nary
 def grad(fun: Function, x: Any) -> Any:
     """
-    Returns a function which computes the gradient of `fun` with respect to positional argument number `argnum`.
+    Returns a function which computes the gradient of `fun` with respect to positional argument number
+    `argnum`.
 
     `fun` gives a scalar.  The gradient has the structure and shape of the argument; it is a function like
     others, so gradients of gradients are had in the same way.
@@ -77,8 +78,8 @@ def deriv(fun: Function, x: Any) -> Any:
 @unary_to_nary
 def jacobian(fun: Function, x: Any) -> Any:
     """
-    Returns a function which computes the Jacobian of `fun`: its shape is that of the result and then that of the
-    argument."""
+    Returns a function which computes the Jacobian of `fun`: its shape is that of the result and then that
+    of the argument."""
     vjp, ans = _make_vjp(fun, x)
     shape = vspace(ans).shape + vspace(x).shape
     grads = [vjp(g) for g in vspace(ans).standard_basis()]

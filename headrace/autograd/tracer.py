@@ -1,7 +1,8 @@
 """Tracing: a function runs as it is, on boxes; every primitive that meets a box leaves a node.
 
-In: a function and the value of its argument.  Out: the value, and the node at the end of the record (None where
-the result does not depend on the argument).  Traces nest: a box belongs to one trace, and a primitive deals with
+In: a function and the value of its argument.  Out: the value, and the node at the end of the record (None
+where the result does not depend on the argument).  Traces nest: a box belongs to one trace, and a primitive
+deals with
 the innermost trace among its arguments first, so that what an outer trace needs is recorded there in turn.
 """
 
@@ -128,7 +129,9 @@ def primitive(f_raw: Callable[..., Any]) -> Primitive:
 
 
 def _record(fun: Primitive, f_raw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    top, argnums, parents = -1, [], []
+    top = -1
+    argnums: list[int] = []
+    parents: list[Any] = []
     values = list(args)
     for i, arg in enumerate(args):
         if type(arg) in box_types:
@@ -194,4 +197,3 @@ def find_top_boxed_args(args: Iterable[Any]) -> tuple[list[tuple[int, Any]], int
     top = max((box._trace for _, box in boxes), default=-1)
     chosen = [(i, box) for i, box in boxes if box._trace == top]
     return chosen, top, type(chosen[0][1]._node) if chosen else None
-

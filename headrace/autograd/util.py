@@ -6,6 +6,10 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from headrace.core.modules import late
+
+core, test_util = late("headrace.autograd.core"), late("headrace.autograd.test_util")
+
 
 def subvals(x: Any, ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
     """The sequence with other values at some places."""
@@ -53,8 +57,5 @@ def quick_grad_check(
     rs: Any = None,
 ) -> None:
     """The older spelling of `test_util.check_grads`."""
-    from headrace.autograd.core import warn_of_old
-    from headrace.autograd.test_util import check_grads
-
-    warn_of_old("quick_grad_check", "autograd.test_util.check_grads")
-    check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})))(arg0)
+    core.warn_of_old("quick_grad_check", "autograd.test_util.check_grads")
+    test_util.check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})))(arg0)

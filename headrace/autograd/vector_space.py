@@ -70,7 +70,7 @@ class VSpace:
         return x
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._parts() == other._parts()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
         return hash(type(self))

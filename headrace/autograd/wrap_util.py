@@ -18,7 +18,9 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
         fun: Callable[..., Any], argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any
     ) -> Any:
         op, of = get_name(unary_operator), get_name(fun)
-        if not (type(argnum) is int or (type(argnum) in (tuple, list) and all(type(n) is int for n in argnum))):
+        if not (
+            type(argnum) is int or (type(argnum) in (tuple, list) and all(type(n) is int for n in argnum))
+        ):
             raise TypeError(f"argnum must be an int or a sequence of ints, not {argnum!r}")
 
         def nary_f(*args: Any, **kwargs: Any) -> Any:

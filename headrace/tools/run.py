@@ -97,7 +97,7 @@ def _module_problem(name: str) -> str | None:
 def run(words: Sequence[str]) -> int:
     """Run the program, or the module behind -m."""
     lifeline.hold()
-    stand_in.install()
+    stand_in.install(imperative=True)
     _hide_launcher()
     if words[0] == MODULE:
         sys.argv = list(words[1:])

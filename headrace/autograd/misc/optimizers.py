@@ -1,4 +1,5 @@
-"""Gradient descent on a structure of arrays.  `grad(x, i)` is the gradient at step i; `callback(x, i, g)` is told."""
+"""Gradient descent on a structure of arrays.  `grad(x, i)` is the gradient at step i; `callback(x, i, g)`
+is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records of functions: one that runs again what depends on its argument, and one that is there to be looked at."""
+"""Records of functions: one that runs again what depends on its argument, and one that is there to be
+looked at."""
 
 from __future__ import annotations
 
@@ -26,9 +27,11 @@ class ConstGraphNode(Node):
         parents: Sequence[Any],
     ) -> None:
         self.parents = parents
-        self.again: Callable[..., Any] = lambda *given: fun(*subvals(args, zip(parent_argnums, given)), **kwargs)
+        self.again: Callable[..., Any] = lambda *given: fun(
+            *subvals(args, zip(parent_argnums, given)), **kwargs
+        )
 
-    def initialize_root(self) -> None:  # type: ignore[override]
+    def initialize_root(self) -> None:
         self.parents = []
 
 
@@ -55,7 +58,8 @@ def const_graph_unary(fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-    """`fun` with the first arguments given, as a graph that does not change: no Python of its own runs again."""
+    """`fun` with the first arguments given, as a graph that does not change: no Python of its own runs
+    again."""
     given = partial(fun, *args, **kwargs)
     unary = const_graph_unary(lambda xs: given(*xs))
 
@@ -70,6 +74,7 @@ class FullGraphNode(Node):
     """Everything about a call."""
 
     __slots__ = ("args", "fun", "kwargs", "parent_argnums", "parents", "value")
+    fun: Primitive | None
 
     def __init__(
         self,
@@ -83,12 +88,13 @@ class FullGraphNode(Node):
         self.value, self.fun, self.args, self.kwargs = value, fun, args, kwargs
         self.parent_argnums, self.parents = parent_argnums, parents
 
-    def initialize_root(self, value: Any = None) -> None:  # type: ignore[override]
+    def initialize_root(self, value: Any = None) -> None:
         self.value, self.fun, self.args, self.kwargs = value, None, (), {}
         self.parent_argnums, self.parents = [], []
 
 
 def full_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The node at the end of the record of `fun(*args)`, with all before it; None if it does not depend on them."""
+    """The node at the end of the record of `fun(*args)`, with all before it; None if it does not depend
+    on them."""
     _, end = trace(FullGraphNode.new_root(args), lambda xs: fun(*xs, **kwargs), args)
     return end

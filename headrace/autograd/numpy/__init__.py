@@ -17,6 +17,8 @@ from headrace.autograd.numpy import (
     rules_shaping,
 )
 
+ROOMS = (fft, linalg, numpy_boxes, numpy_vspaces, random)
+RULES = (rules_elementwise, rules_products, rules_reductions, rules_shaping)
 globals().update({k: v for k, v in vars(numpy_wrapper).items() if k not in globals() and k[:2] != "__"})
 __version__ = numpy_wrapper.__version__
 

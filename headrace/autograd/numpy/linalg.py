@@ -127,7 +127,9 @@ def _svd(g: Any, ans: Any, x: Any, full_matrices: bool = True, compute_uv: bool 
         u, _, vh = svd(x, full_matrices=False)
         return anp.real(_diagonal(_dot(_dot(H(u), g), H(vh))))
     if full_matrices and shape_of(x)[-1] != shape_of(x)[-2]:
-        raise NotImplementedError("svd of a matrix that is not square has a derivative with full_matrices=False only")
+        raise NotImplementedError(
+            "svd of a matrix that is not square has a derivative with full_matrices=False only"
+        )
     u, s, vh = ans[0], ans[1], ans[2]
     v = H(vh)
     inside = _dot(_dot(H(u), g), v)
@@ -166,7 +168,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     rank = len(shape_of(x))
     if axis is None and ord is None:
         return anp.sqrt(anp.sum(_squares(x), keepdims=keepdims))
-    axes = (tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis))
+    axes = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
     if len(axes) == 1:
         return _vector_norm(x, 2 if ord is None else ord, axes[0], keepdims)
     if ord in (None, "fro"):

@@ -19,9 +19,7 @@ _known = (np.ndarray, np.generic, int, float, complex, list, tuple)
 def _understood(other: Any) -> bool:
     """Whether the operator is ours: a container of arrays of another library deals with boxes itself."""
     return (
-        type(other) in box_type_mappings
-        or isinstance(other, _known)
-        or not hasattr(other, "__array_ufunc__")
+        type(other) in box_type_mappings or isinstance(other, _known) or not hasattr(other, "__array_ufunc__")
     )
 
 
@@ -180,7 +178,8 @@ def _method(name: str) -> None:
 
 
 _METHODS = (
-    "all any argmax argmin argpartition argsort nonzero searchsorted round clip compress cumprod cumsum diagonal max "
+    "all any argmax argmin argpartition argsort nonzero searchsorted round clip compress cumprod cumsum "
+    "diagonal max "
     "mean min prod ptp ravel repeat squeeze std sum swapaxes take trace var"
 )
 for _name in _METHODS.split():
@@ -188,7 +187,7 @@ for _name in _METHODS.split():
         _method(_name)
 
 ArrayBox.register(np.ndarray)
-for _type in (
+_NUMBERS: tuple[type, ...] = (
     float,
     np.longdouble,
     np.float64,
@@ -198,7 +197,8 @@ for _type in (
     np.clongdouble,
     np.complex64,
     np.complex128,
-):
+)
+for _type in _NUMBERS:
     ArrayBox.register(_type)
-for _type in RESULTS:
-    SequenceBox.register(_type)
+for _result in RESULTS:
+    SequenceBox.register(_result)

@@ -89,7 +89,8 @@ def with_reduced_axes(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
 
 
 def repeat_to_match_shape(g: Any, shape: Any, dtype: Any, axis: Any, keepdims: Any) -> tuple[Any, int]:
-    """autograd's spelling: g along the axes that a reduction took away, and how often each element is there."""
+    """autograd's spelling: g along the axes that a reduction took away, and how often each element is
+    there."""
     x = np.empty(shape, dtype)
     return spread(with_reduced_axes(g, x, axis, keepdims), shape), reduced_count(x, axis)
 

@@ -89,8 +89,8 @@ def _of_array(x: Any) -> VSpace:
 VSpace.register(np.ndarray, _of_array)
 for _type in (float, np.longdouble, np.float64, np.float32, np.float16):
     ArrayVSpace.register(_type)
-for _type in (complex, np.clongdouble, np.complex64, np.complex128):
-    ComplexArrayVSpace.register(_type)
+for _complex in (complex, np.clongdouble, np.complex64, np.complex128):
+    ComplexArrayVSpace.register(_complex)
 
 
 def _register_result(kind: type) -> None:
@@ -100,6 +100,8 @@ def _register_result(kind: type) -> None:
 
 
 _matrix = np.eye(1)
-RESULTS = [type(f(_matrix)) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.slogdet, np.linalg.svd, np.linalg.qr)]
+RESULTS = [
+    type(f(_matrix)) for f in (np.linalg.eig, np.linalg.eigh, np.linalg.slogdet, np.linalg.svd, np.linalg.qr)
+]
 for _kind in RESULTS:
     _register_result(_kind)

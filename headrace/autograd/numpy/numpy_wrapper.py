@@ -1,14 +1,14 @@
 """NumPy's names, as primitives; and those of its functions that are made of others.
 
-In: NumPy's namespace.  Out: the same names here, where functions record themselves on traces.  What takes its arrays
-in a list (concatenate) hands them on one by one, for a trace sees boxes among the arguments only.
+In: NumPy's namespace.  Out: the same names here, where functions record themselves on traces.  What takes
+its arrays in a list (concatenate) hands them on one by one, for a trace sees boxes among the arguments only.
 """
 
 from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as _np
@@ -23,13 +23,26 @@ __version__ = _np.__version__
 # Their results change in steps only, so traces need not see them.
 NOTRACE = (
     "all allclose any argmax argmin argpartition argsort argwhere around array_equal array_equiv ceil "
-    "count_nonzero empty_like equal fix flatnonzero floor floor_divide full_like greater greater_equal isclose "
-    "iscomplex iscomplexobj isfinite isinf isnan isneginf isposinf isreal isscalar less less_equal logical_and "
-    "logical_not logical_or logical_xor ndim nonzero not_equal ones_like result_type rint round searchsorted shape "
+    "count_nonzero empty_like equal fix flatnonzero floor floor_divide full_like greater greater_equal "
+    "isclose "
+    "iscomplex iscomplexobj isfinite isinf isnan isneginf isposinf isreal isscalar less less_equal "
+    "logical_and "
+    "logical_not logical_or logical_xor ndim nonzero not_equal ones_like result_type rint round "
+    "searchsorted shape "
     "sign size trunc zeros_like isrealobj"
 )
 _notrace = set(NOTRACE.split())
-_integers = {_np.int8, _np.int16, _np.int32, _np.int64, _np.intp, _np.uint8, _np.uint16, _np.uint32, _np.uint64}
+_integers = {
+    _np.int8,
+    _np.int16,
+    _np.int32,
+    _np.int64,
+    _np.intp,
+    _np.uint8,
+    _np.uint16,
+    _np.uint32,
+    _np.uint64,
+}
 _kept = (float, int, str, builtins.bool, type(None), types.EllipsisType)
 _made: dict[Any, Any] = {}  # a raw function -> its primitive: aliases stay one
 
@@ -44,10 +57,10 @@ def wrapped(function: Any) -> Any:
     return made
 
 
-def wrap_intdtype(cls: type) -> type:
+def wrap_intdtype(cls: Any) -> Any:
     """A type of integers that takes boxes."""
 
-    class Integer(cls):  # type: ignore[valid-type, misc]
+    class Integer(cls):  # type: ignore[misc]
         __new__ = notrace_primitive(cls.__new__)
 
     Integer.__name__ = cls.__name__
@@ -68,6 +81,11 @@ def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
 
 
 wrap_namespace(vars(_np), globals())
+reshape, ravel, expand_dims, nonzero, shape, ndim, diagonal, moveaxis = map(
+    wrapped,
+    (_np.reshape, _np.ravel, _np.expand_dims, _np.nonzero, _np.shape, _np.ndim, _np.diagonal, _np.moveaxis),
+)
+atleast_1d, atleast_2d, atleast_3d = map(wrapped, (_np.atleast_1d, _np.atleast_2d, _np.atleast_3d))
 
 
 def __getattr__(name: str) -> Any:
@@ -93,7 +111,14 @@ def _array_from_scalar_or_array(array_args: Any, array_kwargs: Any, scalar: Any)
 
 
 @primitive
-def _astype(A: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: builtins.bool = True, copy: builtins.bool = True) -> Any:
+def _astype(
+    A: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: builtins.bool = True,
+    copy: builtins.bool = True,
+) -> Any:
     return A.astype(dtype, order, casting, subok, copy)
 
 
@@ -191,7 +216,8 @@ _where = wrapped(_np.where)
 
 
 def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
-    """Elements of x where the condition holds, else of y; a choice for all of them at once is made of the two."""
+    """Elements of x where the condition holds, else of y; a choice for all of them at once is made of the
+    two."""
     x, y = (*args, *(kwargs[k] for k in ("x", "y") if k in kwargs), None, None)[:2]
     if not (args or kwargs):
         return nonzero(condition)
@@ -201,13 +227,7 @@ def where(condition: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 trace_primitives_map.update(
-    {
-        _np.concatenate: concatenate,
-        _np.stack: stack,
-        _np.vstack: vstack,
-        _np.hstack: hstack,
-        _np.array: array,
-    }
+    {_np.concatenate: concatenate, _np.stack: stack, _np.vstack: vstack, _np.hstack: hstack, _np.array: array}
 )
 
 
@@ -258,10 +278,10 @@ def isrealobj(A: Any) -> builtins.bool:
 # -- made of others ---------------------------------------------------------------------------------------
 
 
-def _composed(raw: Any) -> Any:
+def _composed(raw: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: what is said here for boxes; NumPy's own function for the rest."""
 
-    def decorated(function: Any) -> Any:
+    def decorated(function: Callable[..., Any]) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             if builtins.any(map(_has_boxes, args)):
                 return function(*args, **kwargs)
@@ -311,7 +331,7 @@ def _differences(f: Any, axis: int, h: Any) -> Any:
 
 @_composed(_np.trace)
 def trace(x: Any, offset: int = 0) -> Any:
-    return sum(diagonal(x, offset, 0, 1), axis=-1)
+    return wrapped(_np.sum)(diagonal(x, offset, 0, 1), axis=-1)
 
 
 @_composed(_np.kron)

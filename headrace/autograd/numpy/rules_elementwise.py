@@ -9,13 +9,22 @@ import numpy as np
 
 from headrace.autograd.core import rules, vspace
 from headrace.autograd.numpy import numpy_wrapper as anp
-from headrace.autograd.numpy.numpy_vjps import balanced_eq, is_complex, match_complex, reduced_to, replace_zero, shape_of, spread
+from headrace.autograd.numpy.numpy_vjps import (
+    balanced_eq,
+    is_complex,
+    match_complex,
+    reduced_to,
+    replace_zero,
+    shape_of,
+    spread,
+)
 
 LOG2, LOG10 = np.log(2.0), np.log(10.0)
 
 
 def slopes(fun: Any, *of_arguments: Any, first: int = 0) -> None:
-    """Rules from slopes: `slope(ans, *args)` is the derivative by one argument, with the others as they are."""
+    """Rules from slopes: `slope(ans, *args)` is the derivative by one argument, with the others as they
+    are."""
     rules(
         fun,
         *(None if s is None else _backwards(s, first + i) for i, s in enumerate(of_arguments)),
@@ -92,7 +101,9 @@ for _fun, _slope in SLOPES.items():
 rules(anp.real, lambda g, ans, x: match_complex(x, g), jvps=["same"])
 rules(anp.imag, lambda g, ans, x: match_complex(x, -1j * g), jvps=["same"])
 rules(anp.conj, lambda g, ans, x: match_complex(x, anp.conj(g)), jvps=["same"])
-rules(anp.real_if_close, lambda g, ans, x: match_complex(x, g), jvps=[lambda g, ans, x: match_complex(ans, g)])
+rules(
+    anp.real_if_close, lambda g, ans, x: match_complex(x, g), jvps=[lambda g, ans, x: match_complex(ans, g)]
+)
 rules(
     anp.angle,
     lambda g, ans, x: match_complex(x, g * anp.conj(x * 1j) / anp.abs(x) ** 2),
@@ -128,6 +139,12 @@ def _mod_slope(ans: Any, x: Any, y: Any) -> Any:
     return -anp.floor(x / y)
 
 
+def _power_by_base(ans: Any, x: Any, y: Any) -> Any:
+    if type(y) in (int, float):  # stays a number of Python, which leaves the type of an array as it is
+        return y * x ** (y - 1) if y else 0.0
+    return y * x ** anp.where(y, y - 1, 1.0)
+
+
 def _power_by_exponent(ans: Any, x: Any, y: Any) -> Any:
     return anp.log(replace_zero(x, 1.0)) * x**y
 
@@ -135,7 +152,7 @@ def _power_by_exponent(ans: Any, x: Any, y: Any) -> Any:
 SLOPES_OF_TWO: dict[Any, tuple[Callable[..., Any], Callable[..., Any]]] = {
     anp.multiply: (lambda ans, x, y: y, lambda ans, x, y: x),
     anp.divide: (lambda ans, x, y: 1.0 / y, lambda ans, x, y: -x / y**2),
-    anp.power: (lambda ans, x, y: y * x ** anp.where(y, y - 1, 1.0), _power_by_exponent),
+    anp.power: (_power_by_base, _power_by_exponent),
     anp.maximum: (lambda ans, x, y: balanced_eq(x, ans, y), lambda ans, x, y: balanced_eq(y, ans, x)),
     anp.mod: (lambda ans, x, y: 1.0, _mod_slope),
     anp.arctan2: (lambda ans, x, y: y / (x**2 + y**2), lambda ans, x, y: -x / (x**2 + y**2)),

@@ -157,7 +157,9 @@ _SPARE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _letters(sublist: Sequence[Any]) -> str:
-    return "".join("..." if i is Ellipsis else chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i in sublist)
+    return "".join(
+        "..." if i is Ellipsis else chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i in sublist
+    )
 
 
 def _einsum(argnum: int, ans: Any, operands: Any, kwargs: Any) -> Any:

@@ -24,15 +24,21 @@ def _back(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
     return spread(with_reduced_axes(g, x, axis, keepdims), shape_of(x))
 
 
-def _sum(g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
+def _sum(
+    g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any
+) -> Any:
     return match_complex(x, _back(g, x, axis, keepdims))
 
 
-def _mean(g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
+def _mean(
+    g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any
+) -> Any:
     return match_complex(x, _back(g, x, axis, keepdims)) / reduced_count(x, axis)
 
 
-def _prod(g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
+def _prod(
+    g: Any, ans: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False, **kwargs: Any
+) -> Any:
     return match_complex(x, _back(g * ans, x, axis, keepdims) / x)
 
 
@@ -40,12 +46,16 @@ def _deviation(x: Any, axis: Any) -> Any:
     return anp.conj(x - anp.mean(x, axis=axis, keepdims=True))
 
 
-def _var(g: Any, ans: Any, x: Any, axis: Any = None, ddof: int = 0, keepdims: Any = False, **kwargs: Any) -> Any:
+def _var(
+    g: Any, ans: Any, x: Any, axis: Any = None, ddof: int = 0, keepdims: Any = False, **kwargs: Any
+) -> Any:
     count = max(1.0, reduced_count(x, axis) - ddof)
     return 2.0 * with_reduced_axes(g, x, axis, keepdims) * _deviation(x, axis) / count
 
 
-def _std(g: Any, ans: Any, x: Any, axis: Any = None, ddof: int = 0, keepdims: Any = False, **kwargs: Any) -> Any:
+def _std(
+    g: Any, ans: Any, x: Any, axis: Any = None, ddof: int = 0, keepdims: Any = False, **kwargs: Any
+) -> Any:
     if reduced_count(x, axis) <= 1:
         return match_complex(x, _back(g, x, axis, keepdims)) * 0.0
     count = max(1.0, reduced_count(x, axis) - ddof)

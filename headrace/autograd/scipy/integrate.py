@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import scipy.integrate
 
+import headrace.autograd.numpy as np
 from headrace.autograd.builtins import tuple as traced_tuple
 from headrace.autograd.core import defvjp_argnums, primitive
 from headrace.autograd.differential_operators import make_vjp

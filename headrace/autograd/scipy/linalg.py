@@ -52,13 +52,17 @@ rules(
 _OTHER = {0: "T", "N": "T", 1: "N", "T": "N", 2: "C", "C": "C"}
 
 
-def _triangular_by_right(g: Any, ans: Any, a: Any, b: Any, trans: Any = 0, lower: bool = False, **kwargs: Any) -> Any:
+def _triangular_by_right(
+    g: Any, ans: Any, a: Any, b: Any, trans: Any = 0, lower: bool = False, **kwargs: Any
+) -> Any:
     if trans in (2, "C"):
         return solve_triangular(anp.conj(a), g, trans="N", lower=lower)
     return solve_triangular(a, g, trans=_OTHER[trans], lower=lower)
 
 
-def _triangular_by_matrix(g: Any, ans: Any, a: Any, b: Any, trans: Any = 0, lower: bool = False, **kwargs: Any) -> Any:
+def _triangular_by_matrix(
+    g: Any, ans: Any, a: Any, b: Any, trans: Any = 0, lower: bool = False, **kwargs: Any
+) -> Any:
     back = _triangular_by_right(g, ans, a, b, trans, lower)
     back, x = (anp.reshape(v, (shape_of(v)[0], -1)) for v in (back, ans))
     found = -anp.dot(back, _T(x)) if trans in (0, "N") else -anp.dot(x, _T(back))

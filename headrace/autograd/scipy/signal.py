@@ -82,5 +82,3 @@ def _full(A: Any, B: Any, axes: Any, dots: Any, b_sizes: list[int]) -> Any:
     out = [*a_rest, *b_rest, *(a_names[a] for a in a_axes)]
     text = f"{''.join([*a_names, *inside])},{''.join(b_names)}->{''.join(out)}"
     return anp.einsum(text, seen, turned)
-
-

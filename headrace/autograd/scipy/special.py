@@ -9,8 +9,8 @@ import scipy.special
 
 from headrace.autograd.numpy import numpy_wrapper as anp
 from headrace.autograd.numpy.numpy_vjps import opened
-from headrace.autograd.numpy.rules_elementwise import slopes
 from headrace.autograd.numpy.numpy_wrapper import wrapped
+from headrace.autograd.numpy.rules_elementwise import slopes
 
 
 def __getattr__(name: str) -> Any:
@@ -20,7 +20,8 @@ def __getattr__(name: str) -> Any:
 
 
 NAMES = (
-    "beta betainc betaln gammainc gammaincc polygamma psi digamma gamma gammaln gammasgn rgamma multigammaln j0 j1 y0 "
+    "beta betainc betaln gammainc gammaincc polygamma psi digamma gamma gammaln gammasgn rgamma "
+    "multigammaln j0 j1 y0 "
     "y1 jn jv yn i0 i1 iv ive erf erfc erfinv erfcinv logit expit"
 )
 globals().update({name: wrapped(getattr(scipy.special, name)) for name in NAMES.split()})
@@ -28,15 +29,14 @@ _here = globals()
 psi, gamma, polygamma, jn, yn, iv, ive = (
     _here[n] for n in ("psi", "gamma", "polygamma", "jn", "yn", "iv", "ive")
 )
-beta, expit, j0, j1, y0, y1, i0, i1 = (_here[n] for n in ("beta", "expit", "j0", "j1", "y0", "y1", "i0", "i1"))
+beta, expit, j0, j1, y0, y1, i0, i1 = (
+    _here[n] for n in ("beta", "expit", "j0", "j1", "y0", "y1", "i0", "i1")
+)
 _ROOT_PI = np.sqrt(np.pi)
 
 # by each argument; None where SciPy has no function for it
 SLOPES: dict[str, tuple[Any, ...]] = {
-    "beta": (
-        lambda ans, a, b: ans * (psi(a) - psi(a + b)),
-        lambda ans, a, b: ans * (psi(b) - psi(a + b)),
-    ),
+    "beta": (lambda ans, a, b: ans * (psi(a) - psi(a + b)), lambda ans, a, b: ans * (psi(b) - psi(a + b))),
     "betainc": (None, None, lambda ans, a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / beta(a, b)),
     "betaln": (lambda ans, a, b: psi(a) - psi(a + b), lambda ans, a, b: psi(b) - psi(a + b)),
     "gammainc": (None, lambda ans, a, x: anp.exp(-x) * x ** (a - 1) / gamma(a)),
@@ -83,7 +83,9 @@ def _multigammaln_slope(a: Any, d: Any) -> Any:
 _define()
 
 
-def logsumexp(x: Any, axis: Any = None, b: Any = 1.0, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(
+    x: Any, axis: Any = None, b: Any = 1.0, keepdims: bool = False, return_sign: bool = False
+) -> Any:
     """log(sum(b * exp(x))), with the greatest element taken out, which cancels in the derivative."""
     if return_sign:
         raise NotImplementedError("logsumexp: return_sign has no derivative")
@@ -92,4 +94,8 @@ def logsumexp(x: Any, axis: Any = None, b: Any = 1.0, keepdims: bool = False, re
     greatest = np.where(np.isfinite(greatest), greatest, 0.0)
     total = anp.sum(b * anp.exp(value - greatest), axis=axis, keepdims=True)
     found = anp.log(total) + greatest
-    return found if keepdims else anp.squeeze(found, axis=tuple(range(np.ndim(opened(x)))) if axis is None else axis)
+    return (
+        found
+        if keepdims
+        else anp.squeeze(found, axis=tuple(range(np.ndim(opened(x)))) if axis is None else axis)
+    )

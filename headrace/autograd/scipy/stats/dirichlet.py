@@ -23,11 +23,7 @@ def _by_alpha(x: Any, alpha: Any) -> Any:
     return anp.log(x) - psi(alpha) + psi(anp.sum(alpha))
 
 
-rules(
-    logpdf,
-    lambda g, ans, x, alpha: g * _by_x(x, alpha),
-    lambda g, ans, x, alpha: g * _by_alpha(x, alpha),
-)
+rules(logpdf, lambda g, ans, x, alpha: g * _by_x(x, alpha), lambda g, ans, x, alpha: g * _by_alpha(x, alpha))
 rules(
     pdf,
     lambda g, ans, x, alpha: g * ans * _by_x(x, alpha),

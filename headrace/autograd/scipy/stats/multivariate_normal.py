@@ -48,13 +48,19 @@ def _of_density(g: Any, ans: Any) -> Any:
 
 
 def _rules(function: Any, scaled: Any) -> None:
-    def by_x(g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any) -> Any:
+    def by_x(
+        g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any
+    ) -> Any:
         return reduced_to(_by_x(scaled(g, ans), x, mean, cov, allow_singular), x)
 
-    def by_mean(g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any) -> Any:
+    def by_mean(
+        g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any
+    ) -> Any:
         return reduced_to(-_by_x(scaled(g, ans), x, mean, cov, allow_singular), mean)
 
-    def by_cov(g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any) -> Any:
+    def by_cov(
+        g: Any, ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool = False, **kwargs: Any
+    ) -> Any:
         return _by_cov(scaled(g, ans), x, mean, cov, allow_singular)
 
     rules(function, by_x, by_mean, by_cov)

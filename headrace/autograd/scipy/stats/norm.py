@@ -11,7 +11,8 @@ from headrace.autograd.scipy.stats.families import family
 
 
 def _at(log_slope: Any, sign: float, of_log: bool) -> list[Any]:
-    """Slopes by x, location and scale of a function whose slope by x is the density, with a sign; or of its log."""
+    """Slopes by x, location and scale of a function whose slope by x is the density, with a sign; or of
+    its log."""
 
     def by_x(ans: Any, x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
         if of_log:

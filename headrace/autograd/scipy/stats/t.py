@@ -38,11 +38,7 @@ family(
     scipy.stats.t,
     globals(),
     [_by_x, _by_df, _by_loc, _by_scale],
-    cdf=[
-        lambda ans, *args: _density(*args),
-        None,
-        lambda ans, *args: -_density(*args),
-    ],
+    cdf=[lambda ans, *args: _density(*args), None, lambda ans, *args: -_density(*args)],
     logcdf=[
         lambda ans, *args: _density(*args) / anp.exp(ans),
         None,
