@@ -15,7 +15,7 @@ from headrace.ops.declaration import catalog
 from headrace.ops.declaration.declare import REGISTRY
 
 ROOT = Path(headrace.__file__).parent
-FREE = ("ops", "api", "formats")
+FREE = ("ops", "api", "formats", "minitorch")  # MiniTorch has functions of its own under such names
 NAMES_GIVEN = {"name", "default_name", "scope", "word"}  # arguments that name a node or a scope
 EXCEPTIONS = {
     "functions/io/graph_tools.py": "rewrites GraphDefs, messages in which an op is its name",
