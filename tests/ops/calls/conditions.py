@@ -187,11 +187,25 @@ def _is_grouped(case: Case) -> bool:
     return any(a[-1] != b[-2] and a[-1] % max(int(b[-2]), 1) == 0 for a in shapes for b in shapes)
 
 
+def _matrices(case: Case) -> Iterator[np.ndarray]:
+    """The square matrices of a call; three diagonals are one."""
+    if case.call.op.name == "TridiagonalSolve":
+        above, middle, below = np.moveaxis(case.call.inputs[0], -2, 0)
+        places = np.arange(middle.shape[-1])
+        square = np.zeros((*middle.shape, len(places)), middle.dtype)
+        square[..., places, places] = middle
+        square[..., places[:-1], places[1:]] = above[..., :-1]
+        square[..., places[1:], places[:-1]] = below[..., 1:]
+        yield square
+    else:
+        yield from (x for x in case.numbers() if x.ndim > 1 and x.shape[-1] == x.shape[-2])
+
+
 def _is_singular(case: Case) -> bool:
     """A square matrix whose least singular value is nothing beside its largest: half of the digits, or
     more, are lost."""
-    for x in case.numbers():
-        if x.ndim < 2 or x.shape[-1] != x.shape[-2] or not x.size or not np.isfinite(_sizes(x)).all():
+    for x in _matrices(case):
+        if not x.size or not np.isfinite(_sizes(x)).all():
             continue
         values = np.linalg.svd(x.astype(np.complex128), compute_uv=False)
         if (values[..., -1] <= ml_dtypes.finfo(x.real.dtype).eps ** 0.5 * values[..., 0]).any():

@@ -130,10 +130,16 @@ def lowered(e, dy, x, scale, mean, variance, *rest, epsilon, data_format, is_tra
     doffset = total(lambda i: e.cast(dy[i], float32))
     dscale = total(lambda i: e.cast(dy[i], float32) * hat(i))
 
+    def mean_of(sums):
+        # Divided before it is multiplied with an element: the product of the two may overflow.
+        return e.compute(channels, lambda c: sums[c] / e.size(count, float32))
+
+    a, b = (mean_of(doffset), mean_of(dscale)) if is_training else (None, None)
+
     def element(*i):
         c, found = i[axis], e.cast(dy[i], float32)
         if is_training:
-            found = found - (doffset[c] + hat(i) * dscale[c]) / e.size(count, float32)
+            found = found - a[c] - hat(i) * b[c]
         return e.cast(found * (scale[c] * r[c]), x.dtype)
 
     spare = e.compute((0 if is_training else x.shape[axis],), lambda c: e.const(0, float32))
