@@ -1,12 +1,10 @@
-"""Python functions in the graph: tf.py_func, tf.numpy_function, tf.py_function."""
+"""Python functions in the graph, called with arrays: tf.py_func, tf.numpy_function."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -28,44 +26,27 @@ def py_func(
 
     Returns: a tensor, or a list of tensors where Tout is a list; the node where that list is empty.
     """
-    return _call(func, inp, Tout, ops.py_func if stateful else ops.py_func_stateless, name)
+    return calling(func, inp, Tout, ops.py_func if stateful else ops.py_func_stateless, name)
 
 
 def numpy_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
     """A node that calls a Python function on NumPy values (see py_func)."""
-    return _call(func, inp, Tout, ops.py_func, name)
+    return calling(func, inp, Tout, ops.py_func, name)
 
 
-def py_function(func: Callable[..., Any], inp: Any, Tout: Any, name: str | None = None) -> Any:
-    """A node that calls a Python function; its arguments have `.numpy()`, as eager tensors do."""
-
-    def on_values(*arrays: Any) -> Any:
-        result = func(*[_Value(a) for a in arrays])
-        if isinstance(result, (list, tuple)):
-            return [np.asarray(r) for r in result]
-        return None if result is None else np.asarray(result)
-
-    return _call(on_values, inp, Tout, ops.eager_py_func, name)
+def listed(inp: Any) -> list[Any]:
+    return list(inp) if isinstance(inp, (list, tuple)) else [inp]
 
 
-class _Value(np.ndarray):
-    """An array that also answers to `.numpy()`."""
-
-    def __new__(cls, array: Any) -> _Value:
-        return np.asarray(array).view(cls)
-
-    def numpy(self) -> Any:
-        return self.view(np.ndarray)[()] if self.ndim == 0 else self.view(np.ndarray)
-
-
-def _call(func: Callable[..., Any], inp: Any, tout: Any, op: Any, name: str | None) -> Any:
+def calling(func: Callable[..., Any], inp: Any, tout: Any, op: Any, name: str | None) -> Any:
+    """A node that calls the function; it is kept as long as the graph."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     token = ops.FUNCTIONS.add(func)
     graph = get_default_graph()
     weakref.finalize(graph, ops.FUNCTIONS.remove, token)
     several = isinstance(tout, (list, tuple))
-    inputs = list(inp) if isinstance(inp, (list, tuple)) else [inp]
+    inputs = listed(inp)
     with name_scope(name, op.name, inputs) as scope:
         tensors = [convert_to_tensor(x) for x in inputs]
     result = op(tensors, token=token, Tout=list(tout) if several else [tout], name=scope)

@@ -64,12 +64,12 @@ _MEANINGS = (
 )
 
 
-def call(token, arrays, types):
-    """Run the function; its results as values of the promised types."""
+def call(token, arrays, types, *before):
+    """Run the function, with `before` and the arrays; its results as values of the promised types."""
     function = FUNCTIONS.find(token)
     try:
         with flushed(False), as_outside():
-            results = function(*[_argument(a) for a in arrays])
+            results = function(*before, *[_argument(a) for a in arrays])
     except Exception as error:
         raise _translated(error) from error
     if results is None:
@@ -133,9 +133,10 @@ def py_func_stateless(input, *, token, Tout):
 
 
 @_calling("EagerPyFunc", {STATEFUL}, is_async=False)
-def eager_py_func(input, *, token, Tout):
-    """Call a Python function (written for eager tensors) with the values of the inputs."""
-    return call(token, input, Tout)
+def eager_py_func(ctx, input, *, token, Tout):
+    """Call a Python function that makes eager tensors of the inputs; its gradient finds in the step what it
+    recorded (headrace.eager.py_function)."""
+    return call(token, input, Tout, ctx.local)
 
 
 py_func.no_gradient()
@@ -144,12 +145,7 @@ py_func_stateless.no_gradient()
 
 @eager_py_func.gradient
 def _(node, *dys):
-    # TF records what the function does to eager tensors; ours gets arrays, which nobody watches.
-    raise NotImplementedError(
-        f"'{node.name}': tf.py_function calls its function with NumPy arrays, and there is no tape that "
-        "records what it does to them: it has no gradient yet. "
-        "Use TensorFlow ops, or tf.custom_gradient around the call"
-    )
+    return FUNCTIONS.find(node.attrs["token"]).gradient(node, dys)
 
 
 @py_func_stateless.samples

@@ -28,10 +28,3 @@ def test_a_function_without_results_is_an_operation(make):
 
 def test_a_pure_function_without_results_has_none():
     assert tf.py_func(lambda: None, [], [], stateful=False) == []
-
-
-def test_the_gradient_of_py_function_says_what_is_missing():
-    x = tf.constant([1.0, 2.0])
-    y = tf.py_function(lambda v: v * v, [x], tf.float32)
-    with pytest.raises(NotImplementedError, match="py_function.*no tape"):
-        tf.gradients(y, x)
