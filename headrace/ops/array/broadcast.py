@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, show
@@ -16,7 +15,7 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 from headrace.ops.math import reduce
 
 array = late("headrace.ops.declaration.array")
@@ -38,7 +37,7 @@ def _refuse(s0: Any, s1: Any) -> str:
     return f"Incompatible shapes: {show(s0)} vs. {show(s1)}"
 
 
-@op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=Type(INDEX, default=int32), shape=broadcast_args_shape)
+@op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=INDEX32, shape=broadcast_args_shape)
 def broadcast_args(s0, s1):
     """The shape that arrays of the shapes s0 and s1 broadcast to."""
     a, b = _sizes("0", s0), _sizes("1", s1)
@@ -65,12 +64,7 @@ def broadcast_gradient_args_shape(s0, s1):
     return [Shape.of(None), Shape.of(None)]
 
 
-@op(
-    "BroadcastGradientArgs",
-    "s0: T, s1: T -> r0: T, r1: T",
-    T=Type(INDEX, default=int32),
-    shape=broadcast_gradient_args_shape,
-)
+@op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=INDEX32, shape=broadcast_gradient_args_shape)
 def broadcast_gradient_args(s0, s1):
     """The axes to sum over, so that a gradient of the broadcast shape gets the shape s0 (or s1)."""
     r0, r1 = reduction_axes(_sizes("0", s0), _sizes("1", s1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
+from headrace.core.dtypes import int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, Dim, make_shape, show
@@ -17,7 +17,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, replaced, scalar_value, with_rank, with_rank_at_least
-from headrace.ops.declaration.signature import Int, ShapeAttr, Type
+from headrace.ops.declaration.signature import INDEX32, Int, ShapeAttr, Type
 from headrace.ops.declaration.traits import STATIC
 
 cast = late("headrace.ops.math.cast")
@@ -85,7 +85,7 @@ def _text(array):
     "values: N*T, axis: Tidx -> output: T",
     N=Int(min=2),
     T=Type(),
-    Tidx=Type(INDEX, default=int32),
+    Tidx=INDEX32,
     traits={STATIC},
     shape=concat_v2_shape,
 )

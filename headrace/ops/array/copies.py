@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, as_dtype, bool_, float32, int32
+from headrace.core.dtypes import as_dtype, bool_, float32
 from headrace.core.errors import NotFoundError, UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, as_shape, make_shape, show
 from headrace.ops.array.indexing.rows import combine
@@ -16,7 +16,7 @@ from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import ShapeAttr, String, Strings, TensorAttr, Type
+from headrace.ops.declaration.signature import INDEX32, ShapeAttr, String, Strings, TensorAttr, Type
 from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED, STATEFUL
 
 
@@ -175,12 +175,7 @@ def unravel_shape(indices, dims):
     return make_shape((count,) if indices.rank == 0 else (count, indices.num_elements()))
 
 
-@op(
-    "UnravelIndex",
-    "indices: Tidx, dims: Tidx -> output: Tidx",
-    Tidx=Type(INDEX, default=int32),
-    shape=unravel_shape,
-)
+@op("UnravelIndex", "indices: Tidx, dims: Tidx -> output: Tidx", Tidx=INDEX32, shape=unravel_shape)
 def unravel_index(indices, dims):
     """Flat indices into an array of shape `dims`, as one row of coordinates per dimension."""
     require(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, int32
+from headrace.core.dtypes import int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.sizes import whole
@@ -17,7 +17,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, with_rank
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, ELEMENTWISE, STATEFUL, STATIC
 
 reduce = late("headrace.ops.math.reduce")
@@ -60,7 +60,7 @@ def filled_shape(dims, value):
     "Fill",
     "dims: index_type, value: T -> output: T",
     T=Type(),
-    index_type=Type(INDEX, default=int32),
+    index_type=INDEX32,
     traits={STATIC},
     shape=filled_shape,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array import reshape
@@ -13,7 +12,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
-from headrace.ops.declaration.signature import String, Type
+from headrace.ops.declaration.signature import INDEX32, String, Type
 
 
 def _checked(input, paddings):
@@ -61,13 +60,7 @@ def _padded(input, pairs, value):
     return out
 
 
-@op(
-    "Pad",
-    "input: T, paddings: Tpaddings -> output: T",
-    T=Type(),
-    Tpaddings=Type(INDEX, default=int32),
-    shape=padded_shape,
-)
+@op("Pad", "input: T, paddings: Tpaddings -> output: T", T=Type(), Tpaddings=INDEX32, shape=padded_shape)
 def pad(input, paddings):
     """The input with zeros around it: paddings[i] says how many before and after along axis i."""
     zero = b"" if input.dtype == object else 0
@@ -156,7 +149,7 @@ def _(rng):
     "PadV2",
     "input: T, paddings: Tpaddings, constant_values: T -> output: T",
     T=Type(),
-    Tpaddings=Type(INDEX, default=int32),
+    Tpaddings=INDEX32,
     shape=pad_v2_shape,
 )
 def pad_v2(input, paddings, constant_values):
@@ -217,7 +210,7 @@ def _sources(size, before, after, mode):
 
 
 _MIRRORED = "input: T, paddings: Tpaddings -> output: T"
-_MIRRORS = {"T": Type(), "Tpaddings": Type(INDEX, default=int32), "mode": String("REFLECT", "SYMMETRIC")}
+_MIRRORS = {"T": Type(), "Tpaddings": INDEX32, "mode": String("REFLECT", "SYMMETRIC")}
 
 
 @op("MirrorPad", _MIRRORED, shape=mirror_shape, attrs=_MIRRORS)

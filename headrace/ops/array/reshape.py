@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, DType, as_dtype, int32
+from headrace.core.dtypes import DType, as_dtype, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Shape, make_shape, show
 from headrace.core.sizes import vector, whole
@@ -20,7 +20,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, divided, merge
 from headrace.ops.declaration.shape_rules import scalar
-from headrace.ops.declaration.signature import Int, Ints, ShapeAttr, Type
+from headrace.ops.declaration.signature import INDEX32, Int, Ints, ShapeAttr, Type
 from headrace.ops.declaration.traits import ALIAS, OF_SHAPE
 
 
@@ -60,12 +60,7 @@ def _rank_vector(x):
 
 
 @op(
-    "Shape",
-    "input: T -> output: out_type",
-    T=Type(),
-    out_type=Type(INDEX, default=int32),
-    traits={OF_SHAPE},
-    shape=_rank_vector,
+    "Shape", "input: T -> output: out_type", T=Type(), out_type=INDEX32, traits={OF_SHAPE}, shape=_rank_vector
 )
 def shape(input, *, out_type):
     """The sizes of the dimensions."""
@@ -97,7 +92,7 @@ def _(rng):
     "input: N*T -> output: N*out_type",
     N=Int(min=1),
     T=Type(),
-    out_type=Type(INDEX, default=int32),
+    out_type=INDEX32,
     traits={OF_SHAPE},
     shape=lambda input: [_rank_vector(x) for x in input],
 )
@@ -119,14 +114,7 @@ def _(rng):
     yield Sample([rng.normal(size=(2, 3)), np.array(1.0), np.zeros((0,))], grad=False)
 
 
-@op(
-    "Size",
-    "input: T -> output: out_type",
-    T=Type(),
-    out_type=Type(INDEX, default=int32),
-    traits={OF_SHAPE},
-    shape=scalar,
-)
+@op("Size", "input: T -> output: out_type", T=Type(), out_type=INDEX32, traits={OF_SHAPE}, shape=scalar)
 def size(input, *, out_type):
     """The number of elements."""
     _fits(input.size, out_type, "Number of elements was larger than representable")
@@ -235,7 +223,7 @@ def resolved(sizes, extents):
     "Reshape",
     "tensor: T, shape: Tshape -> output: T",
     T=Type(),
-    Tshape=Type(INDEX, default=int32),
+    Tshape=INDEX32,
     traits={ALIAS},
     shape=reshape_shape,
 )
@@ -291,7 +279,7 @@ def expanded_shape(input, dim):
     "ExpandDims",
     "input: T, dim: Tdim -> output: T",
     T=Type(),
-    Tdim=Type(INDEX, default=int32),
+    Tdim=INDEX32,
     traits={ALIAS},
     shape=expanded_shape,
 )

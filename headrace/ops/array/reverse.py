@@ -20,7 +20,7 @@ from headrace.ops.declaration.shape_checks import (
     with_rank_at_most,
     with_size,
 )
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX32, INDEX64, Int, Type
 
 _BEFORE_BFLOAT = (dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16, int32, int64, dtypes.bool_)
 _AFTER_BFLOAT = (
@@ -88,7 +88,7 @@ def reverse_v2_shape(tensor, axis):
 @op(
     "ReverseV2",
     "tensor: T, axis: Tidx -> output: T",
-    Tidx=Type(INDEX, default=int32),
+    Tidx=INDEX32,
     T=(*_BEFORE_BFLOAT, dtypes.bfloat16, *_AFTER_BFLOAT),
     shape=reverse_v2_shape,
 )
@@ -150,7 +150,7 @@ def _check_dims(seq_dim, batch_dim, rank, what):
     seq_dim=Int(),
     batch_dim=0,
     T=Type(),
-    Tlen=Type(INDEX, default=int64),
+    Tlen=INDEX64,
     shape=sequence_shape,
 )
 def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):

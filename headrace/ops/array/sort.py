@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, REALS, int32
+from headrace.core.dtypes import REALS
 from headrace.core.errors import require
 from headrace.core.families import named
 from headrace.core.modules import late
@@ -15,7 +15,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, scalar_size, with_rank, with_rank_at_least
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX32, Int, Type
 
 cast = late("headrace.ops.math.cast")
 comparison = late("headrace.ops.math.comparison")
@@ -279,7 +279,7 @@ def _bound_samples(rng):
 def _searching(name, side, doc):
     @op(
         name, "sorted_inputs: T, values: T -> output: out_type",
-        T=Type(), out_type=Type(INDEX, default=int32), shape=bound_shape,
+        T=Type(), out_type=INDEX32, shape=bound_shape,
     )  # fmt: skip
     @named(name, doc)
     def search(sorted_inputs, values):

@@ -7,14 +7,13 @@ import math
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import divided, merge, with_rank, with_rank_at_least
-from headrace.ops.declaration.signature import Int, String, Type
+from headrace.ops.declaration.signature import INDEX32, Int, String, Type
 
 
 # -- batch --------------------------------------------------------------------------------------
@@ -86,8 +85,8 @@ def _to_batch(input, block_shape, paddings):
     "SpaceToBatchND",
     "input: T, block_shape: Tblock_shape, paddings: Tpaddings -> output: T",
     T=Type(),
-    Tblock_shape=Type(INDEX, default=int32),
-    Tpaddings=Type(INDEX, default=int32),
+    Tblock_shape=INDEX32,
+    Tpaddings=INDEX32,
     shape=space_to_batch_nd_shape,
 )
 def space_to_batch_nd(input, block_shape, paddings):
@@ -194,8 +193,8 @@ def _to_space(input, block_shape, crops):
     "BatchToSpaceND",
     "input: T, block_shape: Tblock_shape, crops: Tcrops -> output: T",
     T=Type(),
-    Tblock_shape=Type(INDEX, default=int32),
-    Tcrops=Type(INDEX, default=int32),
+    Tblock_shape=INDEX32,
+    Tcrops=INDEX32,
     shape=batch_to_space_nd_shape,
 )
 def batch_to_space_nd(input, block_shape, crops):
@@ -241,7 +240,7 @@ def space_to_batch_shape(input, paddings, *, block_size):
     "SpaceToBatch",
     "input: T, paddings: Tpaddings -> output: T",
     T=Type(),
-    Tpaddings=Type(INDEX, default=int32),
+    Tpaddings=INDEX32,
     block_size=Int(min=2),
     shape=space_to_batch_shape,
 )
@@ -270,7 +269,7 @@ def batch_to_space_shape(input, crops, *, block_size):
     "input: T, crops: Tidx -> output: T",
     T=Type(),
     block_size=Int(min=2),
-    Tidx=Type(INDEX, default=int32),
+    Tidx=INDEX32,
     shape=batch_to_space_shape,
 )
 def batch_to_space(input, crops, *, block_size):

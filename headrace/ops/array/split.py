@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape
@@ -14,7 +13,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import axis_in, divided, replaced, scalar_value
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX64, Int, Type
 
 concat = late("headrace.ops.array.concat")
 
@@ -126,7 +125,7 @@ def _piece_sizes(sizes, whole):
     "value: T, size_splits: Tlen, split_dim: int32 -> output: num_split*T",
     num_split=Int(min=1),
     T=Type(),
-    Tlen=Type(INDEX, default=int64),
+    Tlen=INDEX64,
     shape=split_v_shape,
 )
 def split_v(value, size_splits, split_dim, *, num_split):

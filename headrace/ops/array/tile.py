@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import UNKNOWN, make_shape, show
@@ -16,7 +15,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank, with_rank_at_most
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, Type
 
 broadcast = late("headrace.ops.array.broadcast")
 cast = late("headrace.ops.math.cast")
@@ -50,13 +49,7 @@ def _checked(input, multiples, least):
     return times
 
 
-@op(
-    "Tile",
-    "input: T, multiples: Tmultiples -> output: T",
-    T=Type(),
-    Tmultiples=Type(INDEX, default=int32),
-    shape=tiled_shape,
-)
+@op("Tile", "input: T, multiples: Tmultiples -> output: T", T=Type(), Tmultiples=INDEX32, shape=tiled_shape)
 def tile(input, multiples):
     """The input, repeated multiples[i] times along axis i."""
     times = _checked(input, multiples, 0)
@@ -153,13 +146,7 @@ def broadcast_to_shape(input, shape):
     return make_shape(sizes)
 
 
-@op(
-    "BroadcastTo",
-    "input: T, shape: Tidx -> output: T",
-    T=Type(),
-    Tidx=Type(INDEX, default=int32),
-    shape=broadcast_to_shape,
-)
+@op("BroadcastTo", "input: T, shape: Tidx -> output: T", T=Type(), Tidx=INDEX32, shape=broadcast_to_shape)
 def broadcast_to(input, shape):
     """The input, repeated along its missing dimensions and those of size 1, as NumPy does."""
     sizes = checked_sizes(shape)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, Type
 
 
 def transposed_shape(x, perm):
@@ -50,13 +49,7 @@ def _permuted(x, perm):
     return np.asarray(x.transpose(checked_order(perm, x.ndim)), order="C")
 
 
-@op(
-    "Transpose",
-    "x: T, perm: Tperm -> y: T",
-    T=Type(),
-    Tperm=Type(INDEX, default=int32),
-    shape=transposed_shape,
-)
+@op("Transpose", "x: T, perm: Tperm -> y: T", T=Type(), Tperm=INDEX32, shape=transposed_shape)
 def transpose(x, perm):
     """Dimension i of the result is dimension perm[i] of `x`."""
     return _permuted(x, perm)
@@ -96,13 +89,7 @@ def _(rng):
     yield ErrorSample(np.ones((2, 3)), np.array([0, 0], np.int32), raises="1 is missing")
 
 
-@op(
-    "ConjugateTranspose",
-    "x: T, perm: Tperm -> y: T",
-    T=Type(),
-    Tperm=Type(INDEX, default=int32),
-    shape=transposed_shape,
-)
+@op("ConjugateTranspose", "x: T, perm: Tperm -> y: T", T=Type(), Tperm=INDEX32, shape=transposed_shape)
 def conjugate_transpose(x, perm):
     """As Transpose; complex elements are conjugated."""
     moved = _permuted(x, perm)
@@ -123,7 +110,7 @@ def _(rng):
     yield Sample(rng.normal(size=(2, 3)) + 1j * rng.normal(size=(2, 3)), np.array([1, 0]), grad=False)
 
 
-@op("InvertPermutation", "x: T -> y: T", T=Type(INDEX, default=int32), shape=lambda x: with_rank(x, 1))
+@op("InvertPermutation", "x: T -> y: T", T=INDEX32, shape=lambda x: with_rank(x, 1))
 def invert_permutation(x):
     """The permutation that undoes `x`: y[x[i]] = i."""
     require(x.ndim == 1, "invert_permutation expects a 1D vector.")

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32, int64
 from headrace.core.errors import require
 from headrace.core.shapes import Shape, make_shape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.in_region import InRegion
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, INDEX64, Type
 
 
 def distinct(x):
@@ -87,7 +86,7 @@ def unique_shape(x):
     return [Shape.of(None), _vector(x)]
 
 
-@op("Unique", "x: T -> y: T, idx: out_idx", T=Type(), out_idx=Type(INDEX, default=int32), shape=unique_shape)
+@op("Unique", "x: T -> y: T, idx: out_idx", T=Type(), out_idx=INDEX32, shape=unique_shape)
 def unique(x):
     """The distinct elements of a vector, and for each element its number among them."""
     require(x.ndim == 1, "unique expects a 1D vector.")
@@ -119,7 +118,7 @@ def counts_shape(x):
     "UniqueWithCounts",
     "x: T -> y: T, idx: out_idx, count: out_idx",
     T=Type(),
-    out_idx=Type(INDEX, default=int32),
+    out_idx=INDEX32,
     shape=counts_shape,
 )
 def unique_with_counts(x):
@@ -145,8 +144,8 @@ def _axis_shapes(x, axis):
     "UniqueV2",
     "x: T, axis: Taxis -> y: T, idx: out_idx",
     T=Type(),
-    Taxis=Type(INDEX, default=int64),
-    out_idx=Type(INDEX, default=int32),
+    Taxis=INDEX64,
+    out_idx=INDEX32,
     shape=lambda x, axis: list(_axis_shapes(x, axis)),
 )
 def unique_v2(x, axis):
@@ -170,8 +169,8 @@ unique_v2.samples(_axis_samples)
     "UniqueWithCountsV2",
     "x: T, axis: Taxis -> y: T, idx: out_idx, count: out_idx",
     T=Type(),
-    Taxis=Type(INDEX, default=int64),
-    out_idx=Type(INDEX, default=int32),
+    Taxis=INDEX64,
+    out_idx=INDEX32,
     shape=lambda x, axis: [*_axis_shapes(x, axis), Shape.of(None)],
 )
 def unique_with_counts_v2(x, axis):
@@ -187,7 +186,7 @@ unique_with_counts_v2.samples(_axis_samples)
     "ListDiff",
     "x: T, y: T -> out: T, idx: out_idx",
     T=Type(),
-    out_idx=Type(INDEX, default=int32),
+    out_idx=INDEX32,
     shape=lambda x, y: [Shape.of(None), Shape.of(None)],
 )
 def list_diff(x, y):

@@ -49,6 +49,10 @@ def Type(allowed: Iterable[DType] | None = None, default: Any = REQUIRED) -> Att
     return Attr("type", default, None, None if allowed is None else tuple(allowed))
 
 
+INDEX32 = Type(dtypes.INDEX, default=dtypes.int32)  # int32 or int64, of sizes and places
+INDEX64 = Type(dtypes.INDEX, default=dtypes.int64)
+
+
 def Types(allowed: Iterable[DType] | None = None, default: Any = REQUIRED, min: int | None = None) -> Attr:
     return Attr("list(type)", _tuple(default), min, None if allowed is None else tuple(allowed))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32, uint8, uint16
+from headrace.core.dtypes import uint8, uint16
 from headrace.core.errors import InternalError, InvalidArgumentError, require
 from headrace.core.shapes import make_shape
 from headrace.formats.images import bmp, gif, jpeg, jpeg_encode, png
@@ -16,7 +16,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
 from headrace.ops.declaration.shape_rules import scalar
-from headrace.ops.declaration.signature import String, Type
+from headrace.ops.declaration.signature import INDEX32, String, Type
 from headrace.ops.declaration.traits import HOST
 
 JPEG_OPTIONS = {
@@ -280,7 +280,7 @@ def jpeg_shape_shape(contents):
     "ExtractJpegShape",
     "contents: string -> image_shape: output_type",
     traits={HOST},
-    output_type=Type(INDEX, default=int32),
+    output_type=INDEX32,
     shape=jpeg_shape_shape,
 )
 def extract_jpeg_shape(contents):

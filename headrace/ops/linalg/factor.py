@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, float16, float32, float64, int32
+from headrace.core.dtypes import float16, float32, float64
 from headrace.core.errors import require
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 from headrace.ops.linalg import matrix_terms as terms
 from headrace.ops.linalg import solve
 from headrace.ops.linalg.matrix import adjoint
@@ -151,13 +151,7 @@ def lu_shape(input):
     return [join(lead(input), side, side), join(lead(input), side)]
 
 
-@op(
-    "Lu",
-    "input: T -> lu: T, p: output_idx_type",
-    T=SOLVER_TYPES,
-    output_idx_type=Type(INDEX, default=int32),
-    shape=lu_shape,
-)
+@op("Lu", "input: T -> lu: T, p: output_idx_type", T=SOLVER_TYPES, output_idx_type=INDEX32, shape=lu_shape)
 def lu(input):
     """L (unit diagonal, not stored) and U in one matrix, and the rows p with L @ U = input[p]."""
     x = squares(input)

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, NUMBERS, float16, float32, float64, int32
+from headrace.core.dtypes import NUMBERS, float16, float32, float64
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.ops.declaration.declare import op
@@ -14,13 +14,13 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 
 arithmetic = late("headrace.ops.math.arithmetic")
 comparison = late("headrace.ops.math.comparison")
 where = late("headrace.ops.array.indexing.where")
 
-_TIDX = Type(INDEX, default=int32)
+_TIDX = INDEX32
 _SIGNATURE = "x: T, axis: Tidx -> out: T"
 LONGEST = 1 << 16  # elements along an axis that is compiled
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, float32, float64, int32
+from headrace.core.dtypes import INDEX, float32, float64
 from headrace.core.errors import require
 from headrace.core.shapes import Shape
 from headrace.ops.array.indexing.rows import added_at
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
-from headrace.ops.declaration.signature import Floats, Type
+from headrace.ops.declaration.signature import INDEX32, Floats
 
 COUNTED = (*INDEX, float32, float64)
 
@@ -64,7 +64,7 @@ def histogram_shape(values, value_range, nbins):
     "HistogramFixedWidth",
     "values: T, value_range: T, nbins: int32 -> out: dtype",
     T=COUNTED,
-    dtype=Type(INDEX, default=int32),
+    dtype=INDEX32,
     shape=histogram_shape,
 )
 def histogram_fixed_width(values, value_range, nbins):

@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 import numpy as np
 
-from headrace.core.dtypes import INDEX, NUMBERS, float32, int32, int64, uint64
+from headrace.core.dtypes import NUMBERS, float32, int32, int64, uint64
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.core.shapes import make_shape, show
@@ -19,7 +19,7 @@ from headrace.ops.declaration.precision import block_sum
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank_at_most
 from headrace.ops.declaration.shape_rules import normalize_axis, reduced
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, INDEX64
 
 arithmetic = late("headrace.ops.math.arithmetic")
 array = late("headrace.ops.declaration.array")
@@ -32,7 +32,7 @@ partition = late("headrace.ops.array.indexing.partition")
 sequence = late("headrace.ops.math.sequence")
 unique = late("headrace.ops.array.unique")
 
-_TIDX = Type(INDEX, default=int32)
+_TIDX = INDEX32
 _HALF = ("float16", "bfloat16")
 
 
@@ -368,7 +368,7 @@ def _arg_op(name, choose, doc, kind) -> Op:
         "input: T, dimension: Tidx -> output: output_type",
         T=NUMBERS,
         Tidx=_TIDX,
-        output_type=Type(INDEX, default=int64),
+        output_type=INDEX64,
         shape=arg_shape,
     )
     def reference(input, dimension, *, output_type):

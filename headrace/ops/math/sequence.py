@@ -14,7 +14,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, Type
 from headrace.ops.declaration.traits import STATIC
 
 _MOST = 1 << 48
@@ -105,7 +105,7 @@ def lin_space_shape(start, stop, num):
     "start: T, stop: T, num: Tidx -> output: T",
     shape=lin_space_shape,
     T=(bfloat16, float32, float64),
-    Tidx=Type(INDEX, default=int32),
+    Tidx=INDEX32,
 )
 def lin_space(start, stop, num):
     """`num` numbers from start to stop, both included, evenly spaced."""

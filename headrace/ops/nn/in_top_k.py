@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX32, Int
 
 
 def in_top_k_shape(predictions, targets, *k):
@@ -21,13 +20,7 @@ def in_top_k_shape(predictions, targets, *k):
     return make_shape((rows,))
 
 
-@op(
-    "InTopK",
-    "predictions: float32, targets: T -> precision: bool",
-    k=Int(),
-    T=Type(INDEX, default=int32),
-    shape=in_top_k_shape,
-)
+@op("InTopK", "predictions: float32, targets: T -> precision: bool", k=Int(), T=INDEX32, shape=in_top_k_shape)
 def in_top_k(predictions, targets, *, k):
     """Per row: do fewer than k classes have a larger prediction than the target?  False where a
     prediction is not finite or the target is no class."""
@@ -46,12 +39,7 @@ def in_top_k(predictions, targets, *, k):
     return valid & (better < k)
 
 
-@op(
-    "InTopKV2",
-    "predictions: float32, targets: T, k: T -> precision: bool",
-    T=Type(INDEX, default=int32),
-    shape=in_top_k_shape,
-)
+@op("InTopKV2", "predictions: float32, targets: T, k: T -> precision: bool", T=INDEX32, shape=in_top_k_shape)
 def in_top_k_v2(predictions, targets, k):
     """InTopK with k as an input."""
     require(k.ndim == 0, f"k must be 0-D, got shape {list(k.shape)}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32
 from headrace.core.errors import require
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 
-ATTRS = {"T": Type(INDEX, default=int32), "src_format": "NHWC", "dst_format": "NCHW"}
+ATTRS = {"T": INDEX32, "src_format": "NHWC", "dst_format": "NCHW"}
 
 
 def check_formats(src_format, dst_format):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import FLOATS, INDEX, int64
+from headrace.core.dtypes import FLOATS
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape, show
 from headrace.graph.tensor import Tensor
@@ -17,7 +17,7 @@ from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.shape_rules import broadcast
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX64
 from headrace.ops.linalg import matrix
 from headrace.ops.math import exponential, reduce
 
@@ -213,7 +213,7 @@ def sparse_cross_entropy_shape(features, labels):
     "SparseSoftmaxCrossEntropyWithLogits",
     "features: T, labels: Tlabels -> loss: T, backprop: T",
     T=FLOATS,
-    Tlabels=Type(INDEX, default=int64),
+    Tlabels=INDEX64,
     shape=sparse_cross_entropy_shape,
 )
 def sparse_softmax_cross_entropy_with_logits(features, labels):

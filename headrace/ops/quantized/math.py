@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, QUANTIZED, qint32, quint8
+from headrace.core.dtypes import QUANTIZED, qint32, quint8
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.array import concat, reshape
@@ -16,7 +15,7 @@ from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge_sizes, with_rank, with_rank_at_least
 from headrace.ops.declaration.shape_rules import broadcast
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX32, Int, Type
 from headrace.ops.quantized.quantize import (
     F,
     bounds,
@@ -310,7 +309,7 @@ def reshape_shape(tensor, shape, *ranges):
     "tensor: T, shape: Tshape, input_min: float32, input_max: float32 -> "
     "output: T, output_min: float32, output_max: float32",
     shape=reshape_shape,
-    attrs={"T": Type(), "Tshape": Type(INDEX, default=dtypes.int32)},
+    attrs={"T": Type(), "Tshape": INDEX32},
 )
 def quantized_reshape(tensor, shape, input_min, input_max):
     """The same numbers in another shape; the range goes with them."""

@@ -24,9 +24,9 @@ from headrace.ops.declaration.shape_checks import (
     with_rank_at_least,
     with_rank_at_most,
 )
-from headrace.ops.declaration.signature import Int, Type
+from headrace.ops.declaration.signature import INDEX64, Int, Type
 
-SPLITS = Type(INDEX, default=int64)
+SPLITS = INDEX64
 VECTOR = make_shape((None,))
 
 

@@ -21,7 +21,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, scalar_value, with_rank, with_size
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32, INDEX64, Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, STATEFUL
 from headrace.ops.math.cumulative import lower_cumsum
 from headrace.ops.random import draw_rules, sampling
@@ -220,7 +220,7 @@ def _categories(logits, num_samples, reserved, output_dtype):
     seed=0,
     seed2=0,
     T=REALS,
-    output_dtype=Type(INDEX, default=dtypes.int64),
+    output_dtype=INDEX64,
     traits=_RANDOM,
     shape=_categories_shape,
 )
@@ -301,8 +301,8 @@ def _declare_stateless(name, draw, doc) -> Op:
         name,
         "shape: T, seed: Tseed -> output: dtype",
         dtype=Type((dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64), default=dtypes.float32),
-        T=Type(INDEX, default=dtypes.int32),
-        Tseed=Type(INDEX, default=dtypes.int64),
+        T=INDEX32,
+        Tseed=INDEX64,
         shape=_stateless_shape,
     )(body)
     declared.no_gradient()
@@ -330,7 +330,7 @@ stateless_truncated_normal = _declare_stateless(
     "shape: T, seed: Tseed, minval: dtype, maxval: dtype -> output: dtype",
     dtype=INDEX,
     T=INDEX,
-    Tseed=Type(INDEX, default=dtypes.int64),
+    Tseed=INDEX64,
     shape=_stateless_shape,
 )
 def stateless_random_uniform_int(shape, seed, minval, maxval, *, dtype):
@@ -362,8 +362,8 @@ def _stateless_categories_shape(logits, num_samples, seed):
     "StatelessMultinomial",
     "logits: T, num_samples: int32, seed: Tseed -> output: output_dtype",
     T=REALS,
-    Tseed=Type(INDEX, default=dtypes.int64),
-    output_dtype=Type(INDEX, default=dtypes.int64),
+    Tseed=INDEX64,
+    output_dtype=INDEX64,
     shape=_stateless_categories_shape,
 )
 def stateless_multinomial(logits, num_samples, seed, *, output_dtype):

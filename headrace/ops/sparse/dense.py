@@ -19,7 +19,7 @@ from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.precision import widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import described_by, merge_sizes, with_rank
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX64, Type
 from headrace.ops.math import arithmetic, cast, division, reduce, sequence
 from headrace.ops.sparse.array import SMALL
 from headrace.ops.sparse.layout import check_order, check_sizes, flat_places
@@ -199,7 +199,7 @@ def product_shape(a_indices, a_values, a_shape, b, *, adjoint_a, adjoint_b):
     "SparseTensorDenseMatMul",
     "a_indices: Tindices, a_values: T, a_shape: int64, b: T -> product: T",
     T=Type(),
-    Tindices=Type(INDEX, default=dtypes.int64),
+    Tindices=INDEX64,
     adjoint_a=False,
     adjoint_b=False,
     shape=product_shape,

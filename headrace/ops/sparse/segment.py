@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, REALS, int32
+from headrace.core.dtypes import REALS
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.array import reshape
@@ -17,10 +17,10 @@ from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.precision import widen
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, scalar_value, with_rank, with_rank_at_least
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 
 _INPUTS = "data: T, indices: Tidx, segment_ids: int32"
-_TIDX = Type(INDEX, default=int32)
+_TIDX = INDEX32
 _FLOATS = (dtypes.float32, dtypes.float64)
 
 
@@ -108,7 +108,7 @@ def _counted(name, doc, T, power) -> Op:
         f"{_INPUTS}, num_segments: Tnumsegments -> output: T",
         T=T,
         Tidx=_TIDX,
-        Tnumsegments=Type(INDEX, default=int32),
+        Tnumsegments=INDEX32,
         shape=counted_shape,
     )(reference)
     declared.samples(_samples(np.array(4, np.int32)))

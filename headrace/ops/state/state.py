@@ -25,7 +25,7 @@ from headrace.ops.declaration.resources import Handle, Slot
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import held_shape, merge, with_rank
 from headrace.ops.declaration.shape_rules import none, require_rank, scalar
-from headrace.ops.declaration.signature import Int, ShapeAttr, String, Type
+from headrace.ops.declaration.signature import INDEX32, Int, ShapeAttr, String, Type
 from headrace.ops.declaration.traits import ALLOWS_UNINITIALIZED, READS, STATEFUL, VARIABLE, WRITES
 
 KIND = "variable"  # of resource
@@ -360,7 +360,7 @@ def variable_shape_rule(input, *, out_type):
     "VariableShape",
     "input: resource -> output: out_type",
     traits={STATEFUL, READS},
-    out_type=Type(INDEX, default=dtypes.int32),
+    out_type=INDEX32,
     shape=variable_shape_rule,
 )
 def variable_shape(input, *, out_type):

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int32, int64
+from headrace.core.dtypes import INDEX
 from headrace.core.errors import OutOfRangeError, require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.core.text import as_bytes
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import concatenate, merge, with_rank
-from headrace.ops.declaration.signature import Bool, Int, Ints, String, Type
+from headrace.ops.declaration.signature import INDEX32, INDEX64, Bool, Int, Ints, String
 from headrace.ops.declaration.text import strings
 from headrace.ops.strings.basic import WORDS
 
@@ -38,7 +38,7 @@ def segment_shape(inputs, segment_ids, num_segments):
     "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments -> output: string",
     separator="",
     Tindices=INDEX,
-    Tnumsegments=Type(INDEX, default=int32),
+    Tnumsegments=INDEX32,
     shape=segment_shape,
 )
 def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
@@ -91,7 +91,7 @@ def _(rng):
     right_pad=String(),
     pad_width=Int(),
     preserve_short_sequences=Bool(),
-    Tsplits=Type(INDEX, default=int64),
+    Tsplits=INDEX64,
     shape=lambda data, splits: [(with_rank(data, 1), make_shape((None,)))[1], with_rank(splits, 1)],
 )
 def string_n_grams(

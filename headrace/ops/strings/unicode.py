@@ -12,14 +12,13 @@ import threading
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, int64
 from headrace.core.errors import InvalidArgumentError, require
 from headrace.core.shapes import make_shape
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
 from headrace.ops.declaration.shape_rules import same
-from headrace.ops.declaration.signature import String, Type
+from headrace.ops.declaration.signature import INDEX64, String
 from headrace.ops.declaration.text import each, strings
 from headrace.ops.strings.unicode_scripts import scripts
 
@@ -215,7 +214,7 @@ DECODING = {
     "errors": ERRORS,
     "replacement_char": 65533,
     "replace_control_characters": False,
-    "Tsplits": Type(INDEX, default=int64),
+    "Tsplits": INDEX64,
 }
 
 
@@ -275,7 +274,7 @@ def encode_shape(input_values, input_splits):
     errors=String("ignore", "replace", "strict", default="replace"),
     output_encoding=OUTPUTS,
     replacement_char=65533,
-    Tsplits=Type(INDEX, default=int64),
+    Tsplits=INDEX64,
     shape=encode_shape,
 )
 def unicode_encode(input_values, input_splits, *, errors, output_encoding, replacement_char):

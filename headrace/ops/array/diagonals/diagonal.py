@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, int64
+from headrace.core.dtypes import int64
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import concatenate, merge, with_rank, with_rank_at_least
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX64, Type
 
 _TYPES = (
     dtypes.bfloat16,
@@ -114,7 +114,7 @@ def band_shape(input, num_lower, num_upper):
     "MatrixBandPart",
     "input: T, num_lower: Tindex, num_upper: Tindex -> band: T",
     T=Type(),
-    Tindex=Type(INDEX, default=int64),
+    Tindex=INDEX64,
     shape=band_shape,
 )
 def matrix_band_part(input, num_lower, num_upper):

@@ -23,7 +23,7 @@ from headrace.ops.declaration.shape_checks import (
     with_rank,
     with_rank_at_least,
 )
-from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.signature import INDEX32
 from headrace.ops.math import arithmetic, comparison, logical
 from headrace.ops.math.cast import cast
 
@@ -213,7 +213,7 @@ def _unsorted_op(name, doc, T, ufunc, initial) -> Op:
         "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T",
         T=T,
         Tindices=INDEX,
-        Tnumsegments=Type(INDEX, default=int32),
+        Tnumsegments=INDEX32,
         shape=unsorted_shape,
     )(reference)
     declared.samples(_unsorted_samples)

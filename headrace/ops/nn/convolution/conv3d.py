@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import FLOATS, INDEX, float16, float32, float64, int32
+from headrace.core.dtypes import FLOATS, float16, float32, float64
 from headrace.core.errors import require
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.emit import view
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank
-from headrace.ops.declaration.signature import Ints, String, Type
+from headrace.ops.declaration.signature import INDEX32, Ints, String
 from headrace.ops.nn.convolution.conv import library_call
 from headrace.ops.nn.convolution.conv_family import correlate, relate, shapes_apart
 from headrace.ops.nn.convolution.conv_geometry import (
@@ -83,7 +83,7 @@ def _(rng):
     "Conv3DBackpropInputV2",
     "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
     shape=lambda sizes, filter, dy: sizes_shape(sizes, 5),
-    attrs=ATTRS | {"Tshape": Type(INDEX, default=int32)},
+    attrs=ATTRS | {"Tshape": INDEX32},
 )
 def conv3d_backprop_input_v2(input_sizes, filter, out_backprop, *, data_format, **attrs):
     """The gradient of Conv3D with respect to its input."""

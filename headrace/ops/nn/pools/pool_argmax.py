@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import INDEX, REALS, int64
+from headrace.core.dtypes import INDEX, REALS
 from headrace.core.errors import require
 from headrace.ops.array import fill
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.precision import widest
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import merge, with_rank
-from headrace.ops.declaration.signature import Ints, String, Type
+from headrace.ops.declaration.signature import INDEX64, Ints, String
 from headrace.ops.nn.pools import pooling
 from headrace.ops.nn.pools.pool import CASES, check_window, distinct, max_pool_shape, refuse, windows_of
 
@@ -44,7 +44,7 @@ def spatial_windows(x, ksize, strides, padding):
     "MaxPoolWithArgmax",
     "input: T -> output: T, argmax: Targmax",
     shape=argmax_shape,
-    attrs=WINDOW | {"Targmax": Type(INDEX, default=int64)} | PADDING | IN_BATCH | {"T": REALS},
+    attrs=WINDOW | {"Targmax": INDEX64} | PADDING | IN_BATCH | {"T": REALS},
 )
 def max_pool_with_argmax(input, *, ksize, strides, padding, include_batch_in_index):
     """The largest element under a window, and its flat index."""
