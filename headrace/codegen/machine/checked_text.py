@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from headrace.codegen.machine.text_words import expanded
+
 REPORT = "found entry buffer offset bytes writes".split()  # words
 TABLE = 1  # words of the table before the sizes
 _OPEN = "(ptr noalias %buffers, "
@@ -35,16 +37,7 @@ define internal void @bounds.note(ptr %given, i64 %buffer, i64 %offset, i64 %byt
   br i1 %is_first, label %write, label %done
 write:
   %entry = load i64, ptr %table
-  %p1 = getelementptr i64, ptr %report, i64 1
-  store i64 %entry, ptr %p1
-  %p2 = getelementptr i64, ptr %report, i64 2
-  store i64 %buffer, ptr %p2
-  %p3 = getelementptr i64, ptr %report, i64 3
-  store i64 %offset, ptr %p3
-  %p4 = getelementptr i64, ptr %report, i64 4
-  store i64 %bytes, ptr %p4
-  %p5 = getelementptr i64, ptr %report, i64 5
-  store i64 %writes, ptr %p5
+  words(%report, 1) = i64 %entry, i64 %buffer, i64 %offset, i64 %bytes, i64 %writes
   br label %done
 done:
   ret void
@@ -204,7 +197,7 @@ class _Checks:
         start = next(i for i, line in enumerate(body) if line.startswith("define"))
         body[start] = body[start].replace(_OPEN, "(ptr noalias %given, ")
         body[start + 2 : start + 2] = [_HEAD, *map(_size_of, sorted(self.used))]  # after its label
-        known = [line for line in _GUARDS.split("\n") if line not in body or "declare" not in line]
+        known = [line for line in expanded(_GUARDS).split("\n") if line not in body or "declare" not in line]
         return "\n".join([*body, *known])
 
     def line(self, line: str) -> list[str]:

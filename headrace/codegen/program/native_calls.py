@@ -18,20 +18,12 @@ repeat:
 ; execute entry: kind, length, primitive, stream, arguments, threads, count, pairs, memories
 execute:
   %first_pair = phi i64 [ 7, %dispatch ], [ 9, %repeat ]
-  %prim = call i64 @word(ptr %entry, i64 2)
-  %primp = inttoptr i64 %prim to ptr
-  %stream = call i64 @word(ptr %entry, i64 3)
-  %streamp = inttoptr i64 %stream to ptr
-  %args = call i64 @word(ptr %entry, i64 4)
-  %argsp = inttoptr i64 %args to ptr
-  %ath = call i64 @word(ptr %entry, i64 5)
-  %an = call i64 @word(ptr %entry, i64 6)
+  *%primp, *%streamp, *%argsp, %ath, %an = words(%entry, 2)
   %apairs = getelementptr i64, ptr %entry, i64 %first_pair
   call void @pointers(ptr %apairs, i64 %an, ptr %bases, ptr %scratch)
   %an2 = shl i64 %an, 1
   %memories = getelementptr i64, ptr %apairs, i64 %an2
-  %sf = call i64 @word(ptr %rt, i64 3)
-  %sfp = inttoptr i64 %sf to ptr
+  *%sfp = word(%rt, 3)
   br label %ahead
 ahead:
   %ai = phi i64 [ 0, %execute ], [ %ai1, %abody ]
@@ -46,12 +38,10 @@ abody:
   %ai1 = add i64 %ai, 1
   br label %ahead
 acall:
-  %nf = call i64 @word(ptr %rt, i64 5)
-  %nfp = inttoptr i64 %nf to ptr
+  *%nfp = word(%rt, 5)
   %ath32 = trunc i64 %ath to i32
   call void %nfp(i32 %ath32)
-  %ef = call i64 @word(ptr %rt, i64 4)
-  %efp = inttoptr i64 %ef to ptr
+  *%efp = word(%rt, 4)
   %an32 = trunc i64 %an to i32
   %er = call i32 %efp(ptr %primp, ptr %streamp, i32 %an32, ptr %argsp)
   %good = icmp eq i32 %er, 0
@@ -63,22 +53,13 @@ broken:
 ; oneDNN's own product: kind, length, function, transpose a, transpose b (as letters), m, n, k, lda,
 ;                       ldb, ldc, threads, (base, offset) of a, b, c
 own:
-  %wf = call i64 @word(ptr %entry, i64 2)
-  %wfp = inttoptr i64 %wf to ptr
-  %wta0 = call i64 @word(ptr %entry, i64 3)
+  *%wfp, %wta0 = words(%entry, 2)
   %wta = trunc i64 %wta0 to i8
-  %wtb0 = call i64 @word(ptr %entry, i64 4)
+  %wtb0 = word(%entry, 4)
   %wtb = trunc i64 %wtb0 to i8
-  %wm = call i64 @word(ptr %entry, i64 5)
-  %wn = call i64 @word(ptr %entry, i64 6)
-  %wk = call i64 @word(ptr %entry, i64 7)
-  %wlda = call i64 @word(ptr %entry, i64 8)
-  %wldb = call i64 @word(ptr %entry, i64 9)
-  %wldc = call i64 @word(ptr %entry, i64 10)
-  %wth = call i64 @word(ptr %entry, i64 11)
+  %wm, %wn, %wk, %wlda, %wldb, %wldc, %wth = words(%entry, 5)
   %wth32 = trunc i64 %wth to i32
-  %wnf = call i64 @word(ptr %rt, i64 5)
-  %wnfp = inttoptr i64 %wnf to ptr
+  *%wnfp = word(%rt, 5)
   call void %wnfp(i32 %wth32)
   %wpairs = getelementptr i64, ptr %entry, i64 12
   call void @pointers(ptr %wpairs, i64 3, ptr %bases, ptr %scratch)

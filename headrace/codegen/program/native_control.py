@@ -32,10 +32,7 @@ define internal void @set_base(ptr %entry, i64 %i, ptr %bases, ptr %value) #1 {
 ; Gives 0, 1 for what is refused, 2 to go elsewhere.
 define internal i64 @cell(ptr %entry, ptr %bases) #0 {
 begin:
-  %how = call i64 @word(ptr %entry, i64 4)
-  %bytes = call i64 @word(ptr %entry, i64 5)
-  %cells = call i64 @word(ptr %entry, i64 6)
-  %width = call i64 @word(ptr %entry, i64 7)
+  %how, %bytes, %cells, %width = words(%entry, 4)
   %array = call ptr @address(ptr %entry, i64 10, ptr %bases)
   %index = call ptr @address(ptr %entry, i64 12, ptr %bases)
   %flags = call ptr @address(ptr %entry, i64 14, ptr %bases)
@@ -102,8 +99,7 @@ refused:
 ;             height
 define internal i64 @push(ptr %entry, ptr %bases) #0 {
 begin:
-  %bytes = call i64 @word(ptr %entry, i64 2)
-  %room = call i64 @word(ptr %entry, i64 3)
+  %bytes, %room = words(%entry, 2)
   %stack = call ptr @address(ptr %entry, i64 6, ptr %bases)
   %top = call ptr @address(ptr %entry, i64 8, ptr %bases)
   %height = load i64, ptr %top
@@ -123,7 +119,7 @@ full:
 ; pop entry: kind, length, bytes, (base, -) of the place, (base, offset) of the stack, of its height
 define internal i64 @pop(ptr %entry, ptr %bases) #0 {
 begin:
-  %bytes = call i64 @word(ptr %entry, i64 2)
+  %bytes = word(%entry, 2)
   %stack = call ptr @address(ptr %entry, i64 5, ptr %bases)
   %top = call ptr @address(ptr %entry, i64 7, ptr %bases)
   %height = load i64, ptr %top
@@ -161,9 +157,7 @@ done:
 ; limit entry: kind, length, address of a word, cells, rows of a cell, (base, offset) of the flags: the
 ;              word becomes the number of rows up to the last cell that is not empty
 define internal void @limit(ptr %entry, ptr %bases) #0 {
-  %word = call ptr @pointer(ptr %entry, i64 2)
-  %cells = call i64 @word(ptr %entry, i64 3)
-  %rows = call i64 @word(ptr %entry, i64 4)
+  *%word, %cells, %rows = words(%entry, 2)
   %flags = call ptr @address(ptr %entry, i64 5, ptr %bases)
   %some = call i64 @filled(ptr %flags, i64 %cells)
   %count = mul i64 %some, %rows
@@ -178,9 +172,7 @@ define internal void @limit(ptr %entry, ptr %bases) #0 {
 ;            Gives 0, or 1 where one refuses
 define internal i64 @row(ptr %entry, ptr %bases) #0 {
 begin:
-  %how = call i64 @word(ptr %entry, i64 2)
-  %bytes = call i64 @word(ptr %entry, i64 3)
-  %all = call i64 @word(ptr %entry, i64 4)
+  %how, %bytes, %all = words(%entry, 2)
   %array = call ptr @address(ptr %entry, i64 5, ptr %bases)
   %flags = call ptr @address(ptr %entry, i64 7, ptr %bases)
   %is_holes = icmp eq i64 %how, 6

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 
+from headrace.codegen.machine.text_words import expanded
 from headrace.codegen.program.native_calls import CALLS
 from headrace.codegen.program.native_control import CONTROL
 from headrace.codegen.program.native_objects import OBJECTS
@@ -53,11 +54,9 @@ define internal ptr @pointer(ptr %entry, i64 %i) #1 {
 define i64 @run(ptr %instance, ptr %list, i64 %how) #0 {
 entry:
   %saved = alloca i32, align 4
-  %words = call ptr @pointer(ptr %instance, i64 0)
-  %bases = call ptr @pointer(ptr %instance, i64 2)
-  %inputs = call i64 @word(ptr %instance, i64 6)
-  %updates = call i64 @word(ptr %instance, i64 7)
-  %fresh = call i64 @word(ptr %instance, i64 8)
+  *%words = word(%instance, 0)
+  *%bases = word(%instance, 2)
+  %inputs, %updates, %fresh = words(%instance, 6)
   %first_fresh0 = add i64 %inputs, %updates
   %first_fresh = add i64 %first_fresh0, 1
   %first_update = add i64 %inputs, 1
@@ -68,9 +67,9 @@ plain:
   call void @bind(ptr %list, i64 0, i64 %all, ptr %bases, i64 1)
   br label %begin
 checked:
-  %spec = call ptr @pointer(ptr %instance, i64 5)
-  %rt = call ptr @pointer(ptr %instance, i64 3)
-  %type = call i64 @word(ptr %rt, i64 6)
+  *%spec = word(%instance, 5)
+  *%rt = word(%instance, 3)
+  %type = word(%rt, 6)
   %checks = getelementptr i64, ptr %spec, i64 %updates
   %fit = call i1 @fits(ptr %list, i64 %inputs, ptr %checks, i64 %type)
   br i1 %fit, label %fitting, label %misfit
@@ -89,12 +88,11 @@ begin:
   br label %go
 go:
   call void @flush(ptr %saved)
-  %position = call ptr @pointer(ptr %instance, i64 9)
-  %number = call i64 @word(ptr %instance, i64 10)
-  %count = call i64 @word(ptr %instance, i64 1)
-  %scratch = call ptr @pointer(ptr %instance, i64 4)
-  %table = call ptr @pointer(ptr %instance, i64 3)
-  %patience = call i64 @word(ptr %table, i64 7)
+  *%position, %number = words(%instance, 9)
+  %count = word(%instance, 1)
+  *%scratch = word(%instance, 4)
+  *%table = word(%instance, 3)
+  %patience = word(%table, 7)
   %now = call i64 @ticks()
   %until = add i64 %now, %patience
   %code = call i64 @walk(ptr %instance, ptr %position, i64 %number, i64 %count, ptr %scratch, i64 %until)
@@ -107,12 +105,11 @@ define internal i64 @walk(ptr %instance, ptr %position, i64 %number, i64 %count,
                           i64 %until) #0 {
 begin:
   %job = alloca [520 x i64], align 64
-  %words = call ptr @pointer(ptr %instance, i64 0)
-  %bases = call ptr @pointer(ptr %instance, i64 2)
-  %rt = call ptr @pointer(ptr %instance, i64 3)
+  *%words = word(%instance, 0)
+  *%bases, *%rt = words(%instance, 2)
   %positionp = getelementptr ptr, ptr %instance, i64 9
   %numberp = getelementptr i64, ptr %instance, i64 10
-  %times = call ptr @pointer(ptr %instance, i64 11)
+  *%times = word(%instance, 11)
   %timed = icmp ne ptr %times, null
   br label %head
 head:
@@ -151,14 +148,7 @@ dispatch:
                                   i64 16, label %limit ]
 
 kernel:
-  %kf = call i64 @word(ptr %entry, i64 2)
-  %kfp = inttoptr i64 %kf to ptr
-  %kp = call i64 @word(ptr %entry, i64 3)
-  %kpp = inttoptr i64 %kp to ptr
-  %work = call i64 @word(ptr %entry, i64 4)
-  %threads = call i64 @word(ptr %entry, i64 5)
-  %grain = call i64 @word(ptr %entry, i64 6)
-  %kn = call i64 @word(ptr %entry, i64 7)
+  *%kfp, *%kpp, %work, %threads, %grain, %kn = words(%entry, 2)
   %pairs = getelementptr i64, ptr %entry, i64 8
   call void @pointers(ptr %pairs, i64 %kn, ptr %bases, ptr %scratch)
   %alone = icmp sle i64 %threads, 1
@@ -167,26 +157,11 @@ single:
   call void %kfp(ptr %scratch, ptr %kpp, i64 0, i64 %work, i64 0)
   br label %next
 team:
-  store i64 %kf, ptr %job
-  %j1 = getelementptr i64, ptr %job, i64 1
-  %si = ptrtoint ptr %scratch to i64
-  store i64 %si, ptr %j1
-  %j2 = getelementptr i64, ptr %job, i64 2
-  store i64 %kp, ptr %j2
-  %j3 = getelementptr i64, ptr %job, i64 3
-  store i64 %work, ptr %j3
-  %j4 = getelementptr i64, ptr %job, i64 4
-  store i64 %grain, ptr %j4
-  %j5 = getelementptr i64, ptr %job, i64 5
-  %ri = ptrtoint ptr %rt to i64
-  store i64 %ri, ptr %j5
-  %j6 = getelementptr i64, ptr %job, i64 6
-  store i64 %threads, ptr %j6
+  words(%job, 0) = ptr %kfp, ptr %scratch, ptr %kpp, i64 %work, i64 %grain, ptr %rt, i64 %threads
   %counters = getelementptr i64, ptr %job, i64 8
   %cbytes = shl i64 %threads, 6
   call void @llvm.memset.p0.i64(ptr align 8 %counters, i8 0, i64 %cbytes, i1 false)
-  %pf = call i64 @word(ptr %rt, i64 0)
-  %pfp = inttoptr i64 %pf to ptr
+  *%pfp = word(%rt, 0)
   %th32 = trunc i64 %threads to i32
   call void %pfp(ptr @share, ptr %job, i32 %th32, i32 0)
   br label %next
@@ -207,7 +182,7 @@ failed:
 
 ; fill entry: kind, length, bytes, base, offset: zeros
 fill:
-  %fbytes = call i64 @word(ptr %entry, i64 2)
+  %fbytes = word(%entry, 2)
   %fpairs = getelementptr i64, ptr %entry, i64 3
   call void @pointers(ptr %fpairs, i64 1, ptr %bases, ptr %scratch)
   %fillp = load ptr, ptr %scratch
@@ -216,27 +191,21 @@ fill:
 
 ; jump entry: kind, length, words from the start, number of the entry there
 jump:
-  %jump_words = call i64 @word(ptr %entry, i64 2)
+  %jump_words = word(%entry, 2)
   %target = getelementptr i64, ptr %words, i64 %jump_words
-  %target_number = call i64 @word(ptr %entry, i64 3)
+  %target_number = word(%entry, 3)
   br label %head
 
 ; fork entry: kind, length, where the last branch ends, its number, threads, words of scratch of a
 ;             thread, branches, (words from the start, number) of each branch's first entry and of the end
 fork:
-  %fork_threads = call i64 @word(ptr %entry, i64 4)
+  %fork_threads = word(%entry, 4)
   %fork_threads32 = trunc i64 %fork_threads to i32
-  store ptr %instance, ptr %job
-  %fork_entry = getelementptr ptr, ptr %job, i64 1
-  store ptr %entry, ptr %fork_entry
-  %fork_code = getelementptr i64, ptr %job, i64 2
-  store i64 0, ptr %fork_code
-  %fork_counter = getelementptr i64, ptr %job, i64 8
-  store i64 0, ptr %fork_counter
-  %fork_f = call i64 @word(ptr %rt, i64 0)
-  %fork_fp = inttoptr i64 %fork_f to ptr
+  words(%job, 0) = ptr %instance, ptr %entry, i64 0
+  words(%job, 8) = i64 0
+  *%fork_fp = word(%rt, 0)
   call void %fork_fp(ptr @branches, ptr %job, i32 %fork_threads32, i32 0)
-  %fork_result = load i64, ptr %fork_code
+  %fork_result = word(%job, 2)
   %fork_good = icmp eq i64 %fork_result, 0
   br i1 %fork_good, label %jump, label %fork_failed
 fork_failed:
@@ -265,7 +234,7 @@ swap:
 
 ; copy entry: kind, length, bytes, (base, offset) from, to
 copy:
-  %copied = call i64 @word(ptr %entry, i64 2)
+  %copied = word(%entry, 2)
   %copy_from = call ptr @address(ptr %entry, i64 3, ptr %bases)
   %copy_to = call ptr @address(ptr %entry, i64 5, ptr %bases)
   call void @llvm.memmove.p0.p0.i64(ptr %copy_to, ptr %copy_from, i64 %copied, i1 false)
@@ -299,7 +268,7 @@ misused:
   ret i64 5
 
 next:
-  %length = call i64 @word(ptr %entry, i64 1)
+  %length = word(%entry, 1)
   %following = getelementptr i64, ptr %entry, i64 %length
   %i1 = add i64 %i, 1
   br i1 %timed, label %clock, label %head
@@ -359,7 +328,7 @@ _NO_TICKS = "define internal i64 @ticks() #1 {\n  ret i64 0\n}\n"
 
 def text() -> tuple[str, int]:
     """The loop for this processor, and how many ticks it runs before it pauses."""
-    machine, loop = platform.machine(), _LOOP + CALLS + _REST + TEAM + OBJECTS + CONTROL
+    machine, loop = platform.machine(), expanded(_LOOP + CALLS + _REST + TEAM + OBJECTS + CONTROL)
     if machine in ("x86_64", "AMD64"):
         return loop + _FLUSH + _TICKS.format(counter="readcyclecounter"), 1 << 29
     if machine in ("aarch64", "arm64"):

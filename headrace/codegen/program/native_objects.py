@@ -40,21 +40,18 @@ head:
 body:
   %object = call ptr @pointer(ptr %items, i64 %i)
   %c0 = load i64, ptr %object
-  %t0 = call i64 @word(ptr %object, i64 1)
+  %t0 = word(%object, 1)
   %is_array = icmp eq i64 %t0, %type
   br i1 %is_array, label %array, label %no
 array:
   %np = getelementptr i8, ptr %object, i64 24
   %n32 = load i32, ptr %np
   %n = sext i32 %n32 to i64
-  %d0 = call i64 @word(ptr %object, i64 7)
+  %d0 = word(%object, 7)
   %fp = getelementptr i8, ptr %object, i64 64
   %f32 = load i32, ptr %fp
   %f = sext i32 %f32 to i64
-  %want_n = call i64 @word(ptr %s, i64 0)
-  %want_d = call i64 @word(ptr %s, i64 1)
-  %want_f = call i64 @word(ptr %s, i64 2)
-  %want_c = call i64 @word(ptr %s, i64 3)
+  %want_n, %want_d, %want_f, %want_c = words(%s, 0)
   %ok1 = icmp eq i64 %n, %want_n
   %ok2 = icmp eq i64 %d0, %want_d
   %fm = and i64 %f, %want_f
@@ -65,7 +62,7 @@ array:
   %ok = and i1 %ok12, %ok34
   br i1 %ok, label %sizes, label %no
 sizes:
-  %have = call ptr @pointer(ptr %object, i64 4)
+  *%have = word(%object, 4)
   %want = getelementptr i64, ptr %s, i64 4
   br label %shead
 shead:

@@ -8,21 +8,12 @@ TEAM = r"""
 define internal void @share(ptr %job) #0 {
 entry:
   %saved = alloca i32, align 4
-  %rt = call i64 @word(ptr %job, i64 5)
-  %rtp = inttoptr i64 %rt to ptr
-  %f1 = call i64 @word(ptr %rtp, i64 1)
-  %num = inttoptr i64 %f1 to ptr
+  *%rtp = word(%job, 5)
+  *%num = word(%rtp, 1)
   %t32 = call i32 %num()
   %t = sext i32 %t32 to i64
-  %f = call i64 @word(ptr %job, i64 0)
-  %fp = inttoptr i64 %f to ptr
-  %b = call i64 @word(ptr %job, i64 1)
-  %bp = inttoptr i64 %b to ptr
-  %p = call i64 @word(ptr %job, i64 2)
-  %pp = inttoptr i64 %p to ptr
-  %work = call i64 @word(ptr %job, i64 3)
-  %grain = call i64 @word(ptr %job, i64 4)
-  %parts = call i64 @word(ptr %job, i64 6)
+  *%fp, *%bp, *%pp, %work, %grain = words(%job, 0)
+  %parts = word(%job, 6)
   %g1 = sub i64 %grain, 1
   %up = add i64 %work, %g1
   %blocks = udiv i64 %up, %grain
@@ -76,21 +67,19 @@ done:
 define internal void @branches(ptr %job) #0 {
 entry:
   %saved = alloca i32, align 4
-  %instance = call ptr @pointer(ptr %job, i64 0)
-  %fork = call ptr @pointer(ptr %job, i64 1)
+  *%instance, *%fork = words(%job, 0)
   %codep = getelementptr i64, ptr %job, i64 2
   %next = getelementptr i64, ptr %job, i64 8
-  %words = call ptr @pointer(ptr %instance, i64 0)
-  %rt = call ptr @pointer(ptr %instance, i64 3)
-  %f1 = call i64 @word(ptr %rt, i64 1)
-  %num = inttoptr i64 %f1 to ptr
+  *%words = word(%instance, 0)
+  *%rt = word(%instance, 3)
+  *%num = word(%rt, 1)
   %t32 = call i32 %num()
   %t = sext i32 %t32 to i64
-  %wide = call i64 @word(ptr %fork, i64 5)
+  %wide = word(%fork, 5)
   %own = mul i64 %t, %wide
-  %first_scratch = call ptr @pointer(ptr %instance, i64 4)
+  *%first_scratch = word(%instance, 4)
   %scratch = getelementptr i64, ptr %first_scratch, i64 %own
-  %count = call i64 @word(ptr %fork, i64 6)
+  %count = word(%fork, 6)
   call void @flush(ptr %saved)
   br label %head
 head:
