@@ -237,17 +237,21 @@ _BY_PYTHON: dict[Any, DType] = {
     bytes: string,
 }
 
+
+def named(names: str) -> tuple[DType, ...]:
+    """Element types by their names, with spaces between them."""
+    return tuple(_BY_NAME[name] for name in names.split())
+
+
 # The sets that op declarations speak of.  Their order is that of TF's own lists.
 FLOATS = (bfloat16, float16, float32, float64)
 COMPLEX = (complex64, complex128)
 INDEX = (int32, int64)
-NUMBERS = (
-    float32, float64, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32,
-    bfloat16, uint16, complex128, float16, uint32, uint64,
-)  # fmt: skip
-REALS = (
-    float32, float64, int32, uint8, int16, int8, int64, bfloat16, uint16, float16, uint32, uint64,
-)  # fmt: skip
+NUMBERS = named(
+    "float32 float64 int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 "
+    "bfloat16 uint16 complex128 float16 uint32 uint64"
+)
+REALS = named("float32 float64 int32 uint8 int16 int8 int64 bfloat16 uint16 float16 uint32 uint64")
 QUANTIZED = (qint8, quint8, qint32, qint16, quint16)
 QUANTIZED_DTYPES = frozenset([*QUANTIZED, *(d.as_ref for d in QUANTIZED)])  # TF's name
 

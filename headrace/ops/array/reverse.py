@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.core import dtypes
-from headrace.core.dtypes import INDEX, int32, int64
+from headrace.core.dtypes import INDEX, named
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
@@ -22,15 +22,8 @@ from headrace.ops.declaration.shape_checks import (
 )
 from headrace.ops.declaration.signature import INDEX32, INDEX64, Int, Type
 
-_BEFORE_BFLOAT = (dtypes.uint8, dtypes.int8, dtypes.uint16, dtypes.int16, int32, int64, dtypes.bool_)
-_AFTER_BFLOAT = (
-    dtypes.float16,
-    dtypes.float32,
-    dtypes.float64,
-    dtypes.complex64,
-    dtypes.complex128,
-    dtypes.string,
-)
+_BEFORE_BFLOAT = named("uint8 int8 uint16 int16 int32 int64 bool")
+_AFTER_BFLOAT = named("float16 float32 float64 complex64 complex128 string")
 _FEW = "reverse does not work on tensors with more than 8 dimensions"
 
 

@@ -10,19 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    FLOATS,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-)
+from headrace.core.dtypes import FLOATS, bfloat16, float16, float32, float64, int8, int32, named, uint8
 from headrace.core.errors import require
 from headrace.core.shapes import make_shape
 from headrace.ops.array import reshape
@@ -33,7 +21,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_size
 from headrace.ops.image.resample import Taps, apply, apply_back, area, cubic, linear, lowered, nearest
 
-PIXELS = (int8, uint8, int16, uint16, int32, int64, float16, float32, float64)
+PIXELS = named("int8 uint8 int16 uint16 int32 int64 float16 float32 float64")
 PIXELS_AND_BFLOAT = (*PIXELS[:6], bfloat16, *PIXELS[6:])
 OPTIONS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
 

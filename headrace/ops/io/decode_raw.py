@@ -7,22 +7,7 @@ import zlib
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.core.dtypes import (
-    as_dtype,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    string,
-    uint8,
-    uint16,
-)
+from headrace.core.dtypes import as_dtype, bool_, float64, int16, int32, named, string
 from headrace.core.errors import DataLossError, InvalidArgumentError, require
 from headrace.formats import proto
 from headrace.formats.tensor_proto import from_proto, to_proto
@@ -32,8 +17,8 @@ from headrace.ops.declaration.shape_rules import same, scalar, unknown
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.text import each, shown, strings
 
-PADDABLE = (float16, float32, float64, int32, uint16, uint8, int16, int8, int64)
-RAW = (*PADDABLE, complex64, complex128, bool_)
+PADDABLE = named("float16 float32 float64 int32 uint16 uint8 int16 int8 int64")
+RAW = (*PADDABLE, *named("complex64 complex128 bool"))
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 

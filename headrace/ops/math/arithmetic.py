@@ -17,8 +17,8 @@ from headrace.core.dtypes import (
     int8,
     int16,
     int32,
+    named,
     string,
-    uint8,
     uint16,
 )
 from headrace.core.modules import late
@@ -58,7 +58,7 @@ __all__ = [
     "xdivy", "xlogy",
 ]  # fmt: skip
 
-SUMMABLE = (*FLOATS, uint8, int8, int16, *INDEX, *COMPLEX)
+SUMMABLE = (*FLOATS, *named("uint8 int8 int16"), *INDEX, *COMPLEX)
 ARITHMETIC = (*SUMMABLE, uint16)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
 ORDERED = (*FLOATS, *INDEX)

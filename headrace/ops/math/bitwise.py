@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    INDEX,
-    bool_,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from headrace.core.dtypes import INDEX, bool_, float16, float32, float64, int8, int16, named
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape
 from headrace.ops.declaration.declare import Op, op
@@ -25,7 +13,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import require_rank
 from headrace.ops.declaration.traits import COMMUTATIVE
 
-INTEGERS = (int8, int16, *INDEX, uint8, uint16, uint32, uint64)
+INTEGERS = (*named("int8 int16"), *INDEX, *named("uint8 uint16 uint32 uint64"))
 _X = np.array([0, 5, -1, 127, -128], np.int8)
 
 

@@ -16,12 +16,10 @@ from headrace.core.dtypes import (
     float32,
     float64,
     int8,
-    int16,
     int32,
+    named,
     uint8,
     uint16,
-    uint32,
-    uint64,
 )
 from headrace.core.errors import UnimplementedError, require
 from headrace.core.shapes import UNKNOWN, make_shape, show
@@ -118,7 +116,7 @@ def _(rng):
     yield ErrorSample(np.array([b"1"], dtype=object), DstT=int32, raises="is not supported")
 
 
-CASTABLE = (*FLOATS, *INDEX, uint8, uint16, uint32, uint64, int8, int16, *COMPLEX, *QUANTIZED)
+CASTABLE = (*FLOATS, *INDEX, *named("uint8 uint16 uint32 uint64 int8 int16"), *COMPLEX, *QUANTIZED)
 
 
 def bitcast_shape(input, *, T, type):

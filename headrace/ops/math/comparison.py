@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    COMPLEX,
-    FLOATS,
-    INDEX,
-    NUMBERS,
-    REALS,
-    bool_,
-    int8,
-    int16,
-    qint8,
-    qint32,
-    quint8,
-    string,
-    uint8,
-)
+from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, NUMBERS, REALS, named
 from headrace.core.shapes import SCALAR, UNKNOWN
 from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.families import compare, require_broadcast, unary
@@ -26,7 +12,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_rules import broadcast, merged
 from headrace.ops.declaration.traits import COMMUTATIVE, ELEMENTWISE, STATIC
 
-EQUATABLE = (*FLOATS, uint8, int8, int16, *INDEX, *COMPLEX, quint8, qint8, qint32, string, bool_)
+EQUATABLE = (*FLOATS, *named("uint8 int8 int16"), *INDEX, *COMPLEX, *named("quint8 qint8 qint32 string bool"))
 
 
 def _pairs(rng):

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core.dtypes import (
-    COMPLEX,
-    FLOATS,
-    INDEX,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    uint8,
-    uint16,
-)
+from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, bfloat16, float16, float32, float64, named
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
@@ -27,8 +15,8 @@ from headrace.ops.math.complex import conjugate
 cast = late("headrace.ops.math.cast")
 comparison = late("headrace.ops.math.comparison")
 
-DIVISIBLE = (*FLOATS, uint8, int8, uint16, int16, *INDEX, *COMPLEX)
-SAFE = (float16, float32, float64, *COMPLEX)
+DIVISIBLE = (*FLOATS, *named("uint8 int8 uint16 int16"), *INDEX, *COMPLEX)
+SAFE = (*named("float16 float32 float64"), *COMPLEX)
 SIGNED = (*FLOATS, *INDEX, *COMPLEX)
 
 

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from headrace.core import dtypes
-from headrace.core.dtypes import int64
+from headrace.core.dtypes import named
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
@@ -15,16 +14,7 @@ from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import concatenate, merge, with_rank, with_rank_at_least
 from headrace.ops.declaration.signature import INDEX64, Type
 
-_TYPES = (
-    dtypes.bfloat16,
-    dtypes.float16,
-    dtypes.float32,
-    dtypes.float64,
-    dtypes.int32,
-    int64,
-    dtypes.complex64,
-    dtypes.complex128,
-)
+_TYPES = named("bfloat16 float16 float32 float64 int32 int64 complex64 complex128")
 
 
 def zero_of(dtype):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headrace.core import dtypes
-from headrace.core.dtypes import int64
+from headrace.core.dtypes import named
 from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, Dim, Shape, make_shape, show
 from headrace.ops.array import fill
@@ -26,16 +25,7 @@ from headrace.ops.declaration.shape_checks import (
 )
 from headrace.ops.declaration.signature import Type
 
-_TYPES = (
-    dtypes.bfloat16,
-    dtypes.float16,
-    dtypes.float32,
-    dtypes.float64,
-    dtypes.int32,
-    int64,
-    dtypes.complex64,
-    dtypes.complex128,
-)
+_TYPES = named("bfloat16 float16 float32 float64 int32 int64 complex64 complex128")
 
 
 # -- the band of matrices -----------------------------------------------------------------------
