@@ -8,13 +8,13 @@ for each of the shapes that fit (docs/decisions/0022-open-sizes.md).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headrace.codegen.regions.regions import Key
 from headrace.core.dtypes import DType, NDArray
+from headrace.core.records import record
 from headrace.core.size_values import Numbers, Unfit
 from headrace.core.sizes import LEAST, Size, Trace, vector
 
@@ -29,7 +29,7 @@ Held = Mapping[Key, tuple[tuple[int, ...], DType]]  # shapes and types of variab
 Values = Mapping[int, NDArray]  # of inputs that are known, by place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Given:
     """What a program is asked for: the shapes of the region's inputs, and the values that are known."""
 

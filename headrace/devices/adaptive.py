@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
+from headrace.core.records import record
 from headrace.devices import known
 from headrace.devices.known import KnownInputs
 from headrace.devices.programs import Programs
@@ -38,14 +39,14 @@ _ABSENT: Any = object()
 Key = tuple[tuple[int, ...], ...]  # the shapes of inputs and variables, then the values that are known
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Run:
     """This program, which was made for the shapes and values that were asked for."""
 
     program: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compile:
     """A program for this key; then say `compiled`, `broken` or `declined`."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from headrace.core.device_name import parse
 from headrace.core.dtypes import DType
 from headrace.core.modules import late
+from headrace.core.records import record
 from headrace.plan.plan import Plan, PlanNode
 from headrace.runtime.step import Step
 
@@ -32,7 +32,7 @@ class Program(Protocol):
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Memory:
     """Bytes of a device's memory."""
 
@@ -40,7 +40,7 @@ class Memory:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attributes:
     """What a device says of itself where devices are listed (TF's DeviceAttributes)."""
 

@@ -11,12 +11,13 @@ branches are whole, without seeing the other pieces.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from headrace.core import dtypes, options
 from headrace.core.dtypes import DType
+from headrace.core.records import record
 from headrace.core.shapes import Shape, make_shape
 from headrace.graph.attrs import Literal
 from headrace.ops.array.constant import const
@@ -29,7 +30,7 @@ from headrace.plan.guards import ALIVE_IF, AT_ONCE, SAME_AS, Guard, Guards, to_t
 from headrace.plan.plan import Edge, Output, Plan, PlanNode, ordered
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Piece:
     """The part of a plan on one device, with the places of its feeds and fetches in the whole."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from headrace.core.errors import InvalidArgumentError
+from headrace.core.records import record
 from headrace.ops.declaration.traits import ENTER, EXIT
 from headrace.plan.plan import Plan, PlanNode
 
 Path = tuple[str, ...]  # the names of the frames around, the outermost first
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Frames:
     """Enter and Exit take their inputs in one frame and give their outputs in another."""
 

@@ -18,8 +18,9 @@ reference itself is led, so that the read happens inside.  What comes out of a b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from headrace.core.records import record
 from headrace.ops.array.source import identity
 from headrace.ops.control.control_flow import enter, ref_enter, ref_switch, switch
 from headrace.ops.declaration.traits import ALIAS, CONTROL_FLOW, ENTER, EXIT, IDENTITY, MERGE, NEXT_ITERATION
@@ -33,7 +34,7 @@ _NONE: frozenset[_Earlier] = frozenset()
 _LED = {switch: ref_switch, enter: ref_enter}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Alias:
     """A value that is the variable's buffer."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.modules import late
 from headrace.core.origin import Origin
+from headrace.core.records import record
 from headrace.core.shapes import Shape
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.traits import CONTROL_FLOW, MERGE, NEXT_ITERATION, READS, STATEFUL, WRITES
@@ -45,7 +46,7 @@ class Output(NamedTuple):
     shape: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlanNode:
     """One use of an op in a plan."""
 
@@ -90,7 +91,7 @@ class PlanNode:
         return replace(self, inputs=tuple(inputs))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     nodes: Mapping[str, PlanNode]  # in running order
     feeds: tuple[str, ...] = ()  # Placeholder nodes, one per fed tensor

@@ -13,10 +13,11 @@ output 0, a list of Edges (one per output), or a PlanNode that replaces the node
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from headrace.core.fields import reads
+from headrace.core.records import record
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.traits import CONSTANT, Trait
@@ -25,7 +26,7 @@ from headrace.plan.plan import Edge, Plan, PlanNode, needed, ordered
 Action = Callable[["Match"], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     roots: tuple[Op | Trait, ...]  # () means any
     action: Action

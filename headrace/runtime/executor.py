@@ -14,13 +14,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from headrace.core.denormals import flushing
 from headrace.core.errors import InvalidArgumentError, OpError, at
+from headrace.core.records import record
 from headrace.ops.control.transfer import RECEIVES, SENDS, labelled, rendezvous_key, unlabelled
 from headrace.ops.declaration.declare import Op
 from headrace.ops.declaration.resources import Slot
@@ -70,7 +70,7 @@ class Border(Protocol):
     def wait(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Distant:
     """A value on its way, still in the memory of the device that sent it: who receives it knows whether to
     copy it to the host or to another device."""

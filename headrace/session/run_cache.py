@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.core import options
 from headrace.core.errors import OpError
+from headrace.core.records import record
 from headrace.devices.device import Device
 from headrace.graph.graph import Graph
 from headrace.graph.node import Node
@@ -35,7 +35,7 @@ from headrace.session.in_turns import InTurns
 LIMIT = 512  # signatures; the one that was not used for longest is forgotten
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """What of a ConfigProto changes how a signature is prepared."""
 

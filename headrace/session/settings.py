@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.device_name import parse
+from headrace.core.records import record
 from headrace.devices.cpu import Cpu
 from headrace.devices.device import Device, local_devices
 from headrace.devices.reference import Reference
 from headrace.session.run_cache import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Configuration:
     run: Settings
     timeout_in_ms: int = 0

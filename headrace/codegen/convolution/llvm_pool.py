@@ -16,7 +16,6 @@ meet in a call.  Half floats are widened; what is computed of them is rounded on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import product
 from math import prod
@@ -26,6 +25,7 @@ from headrace.codegen.emit.llvm_ops import from_memory, memory_type, register_ty
 from headrace.codegen.emit.llvm_text import Value, constant, vector
 from headrace.codegen.ir.kernel_ir import Kind
 from headrace.codegen.products.llvm_gemm_text import DIRECT, ROWS_DIRECT, GemmText, Shape, i64
+from headrace.core.records import record
 
 SIZES = "groups inner depth height width out_depth out_height out_width front top left".split()
 STEPS = "image group depth row pixel channel".split()  # of an array, in elements
@@ -35,7 +35,7 @@ STRAIGHT = 32  # elements of a window that are
 BYTE_PLACES = 256  # windows up to so many elements note the place of their maximum in a byte
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """What the code depends on."""
 

@@ -11,7 +11,6 @@ gradient without its forward call finds the places once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -33,6 +32,7 @@ from headrace.codegen.onednn.onednn_calls import Blocked
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry
+from headrace.core.records import record
 from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -76,7 +76,7 @@ def _places(call: LibraryCall) -> Array:
     return Array((prod(call.views["dst"].shape),), dtype, source=Temporary(), name="places of maxima")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Part:
     """An array that a kernel works on, laid out as a view says; without a kind it holds places."""
 

@@ -8,7 +8,6 @@ where they are not, the library does the call again, directly.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 
@@ -28,6 +27,7 @@ from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction, of_entry
 from headrace.codegen.program.program import Entry, Place, Scratch
 from headrace.core import options
+from headrace.core.records import record
 from headrace.core.sizes import hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -45,7 +45,7 @@ FLAG = 8  # bytes
 
 
 # -- what can be done ----------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Image:
     """An array of images as the kernels see it; steps in elements."""
 
@@ -56,7 +56,7 @@ class Image:
     steps: tuple[int, int, int, int]  # from image to image, block, row, place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Size:
     """A convolution as numbers: from one array of images to the other."""
 
@@ -269,7 +269,7 @@ def _filters_instruction(
 
 
 # -- how the work is cut -------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """Tiles of a block, blocks, parts of the output channels, threads."""
 
@@ -292,7 +292,7 @@ def cut_images(size: Size, rows: int) -> Cut:
     return Cut(block, -(-size.tiles // block), parts, team)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GradientCut:
     """Tiles of a block, blocks of channels in a group, parts of the tiles, threads."""
 

@@ -13,11 +13,11 @@ images with blocks of channels and channels-last ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from headrace.codegen.emit.llvm_text import Value
 from headrace.codegen.products.llvm_gemm_copies import Copies
 from headrace.codegen.products.llvm_gemm_text import PANELS, ROWS, Shape, i64
+from headrace.core.records import record
 
 EDGE, RESULT, TAPS = 4, 2, 3  # places of a patch, a tile and a filter, each way
 POSITIONS = EDGE * EDGE
@@ -33,7 +33,7 @@ GEOMETRY = (
 Grid = list[list[Value]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variant:
     """What the code depends on."""
 

@@ -18,12 +18,13 @@ from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads, rewrite, substitute, walk
 from headrace.codegen.machine import threads
 from headrace.codegen.machine.target import host
+from headrace.core.records import record
 from headrace.core.sizes import is_open, same
 
 FEW_BLOCKS = 8  # or fewer than threads: such a kernel would leave some idle
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChannelStage:
     """A stage as such a kernel sees it: its first loop runs over blocks.  `image` are the sizes of
     the images that it makes or sums, none where it only has numbers per channel."""

@@ -16,13 +16,14 @@ from headrace.codegen.ir.kernel_ir import BOOL, INDEX, Array, Expr, Kind, Var, c
 from headrace.codegen.ir.ranges import in_bounds
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import walk
+from headrace.core.records import record
 from headrace.core.sizes import is_open, whole
 
 STRUCTURAL = (0, 1, -1)
 BLOCK = 64  # rounds of a loop with float sums after which these are put aside
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiftedStore:
     buffer: int
     offset: Expr
@@ -31,14 +32,14 @@ class LiftedStore:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiftedAccumulate:
     acc: int
     how: str
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LiftedSweep:
     loops: tuple[int, ...]
     actions: tuple[LiftedStore | LiftedAccumulate, ...]

@@ -9,7 +9,6 @@ That is one array less to bring into the caches, and in the arena.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from headrace.codegen.fusion.generalize import linear, strides
 from headrace.codegen.ir.kernel import Kernel, Store
@@ -17,10 +16,11 @@ from headrace.codegen.ir.kernel_ir import Array, Expr, Var
 from headrace.codegen.ir.stages import memory
 from headrace.codegen.ir.traverse import loads
 from headrace.codegen.program.instruction import Pair
+from headrace.core.records import record
 from headrace.core.sizes import same
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Place:
     """An access: its sweep, its offset as a sum, and what that becomes if all loops of the sweep
     inside of a row are run through."""

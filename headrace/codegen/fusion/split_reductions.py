@@ -12,13 +12,13 @@ stretches are short, and many parts are added up in parts again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from headrace.codegen.fusion.columns import Columns, is_wide, longest_stretch
 from headrace.codegen.ir import kernel_ir as ir
 from headrace.codegen.ir.kernel_ir import BF16, F16, F32, Array, Compute, Expr, Var, var
 from headrace.codegen.ir.traverse import rewrite, substitute, walk
+from headrace.core.records import record
 from headrace.core.sizes import LEAST, at_least, hint, is_open
 
 # Results that a thread computes side by side count as one; rows can be shared one by one.
@@ -31,7 +31,7 @@ _COMBINE = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "or"
 Parts = list[tuple[Array, Compute | Columns]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cut:
     """A loop as `count` stretches, and some rounds that are left.  `whole`: loops around it of which
     each round is a stretch."""

@@ -15,9 +15,10 @@ already, such as the channels of a block, and so are the results that sweeps acc
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from headrace.codegen.ir.kernel_ir import Array, Expr, Kind, Var, make
+from headrace.core.records import record
 
 _serial = itertools.count()
 
@@ -39,7 +40,7 @@ class Acc:
         return f"acc{self.serial}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Store:
     """tensor[index] = value; or += and the like, one after the other."""
 
@@ -49,7 +50,7 @@ class Store:
     how: str = "set"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accumulate:
     """acc = acc (how) value."""
 
@@ -60,7 +61,7 @@ class Accumulate:
 Action = Store | Accumulate
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sweep:
     """Loops, outermost first, and what they do: all values first, then all stores."""
 
@@ -71,7 +72,7 @@ class Sweep:
     tile: tuple[Var, Var] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kernel:
     rows: tuple[Var, ...]
     sweeps: tuple[Sweep, ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 from weakref import ReferenceType, ref
@@ -38,6 +37,7 @@ from headrace.codegen.ir.order import Moment
 from headrace.codegen.ir.ranges import interval as interval
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, NDArray, NDType
+from headrace.core.records import record
 from headrace.core.sizes import MOST_BYTES, hint, is_open, note_bytes, whole
 from headrace.ops.declaration import emit as rules
 from headrace.ops.declaration.emit import Decline
@@ -451,7 +451,7 @@ class Array:
         return f"{self.name or 't'}{self.moment.number}:{self.kind}{list(self.shape)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compute:
     """An array as a loop: element (vars) is body."""
 

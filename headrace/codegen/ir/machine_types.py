@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType, NDType
+from headrace.core.records import record
 from headrace.ops.declaration.emit import Decline
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """An element type as the machine sees it."""
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var
 from headrace.codegen.ir.order import Moment
+from headrace.core.records import record
 from headrace.ops.declaration.emit import LibraryCall
 from headrace.plan.plan import PlanNode
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scatter:
     """A copy of `into`, changed at `place` for every index of the loops, in order."""
 
@@ -25,21 +26,21 @@ class Scatter:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ViewOf:
     """The elements of `base` in the same order."""
 
     base: Array
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assembled:
     """Blocks side by side; each has its own offset."""
 
     parts: tuple[tuple[tuple[int, ...], Array], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Called:
     """Output of a library call.  One call may make several arrays: `call` is the same object."""
 
@@ -47,12 +48,12 @@ class Called:
     inputs: tuple[Array, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Temporary:
     """Memory that a library call uses for itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Carried:
     """A variable of a loop, as an iteration finds it."""
 
@@ -130,7 +131,7 @@ class BranchStage:
     reads: list[Array]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Made:
     """Output of a loop or branch; -1: just that it runs."""
 
@@ -159,7 +160,7 @@ class Check:
     node: PlanNode | None = None  # who asked
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Update:
     """A variable gets a new value."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.codegen.assembly.control_flow import outside
@@ -20,6 +19,7 @@ from headrace.codegen.lowering.loop_sums import LoopSum, take_out
 from headrace.codegen.lowering.trip_count import trips_of
 from headrace.codegen.regions.array_ops import Held, is_equal
 from headrace.codegen.regions.regions import Key
+from headrace.core.records import record
 from headrace.ops.declaration.emit import Decline
 from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.plan.units import LOOP, branch_of, loop_of
@@ -257,7 +257,7 @@ def _add_branch(s: Specializer, node: PlanNode) -> None:
             s.current[where] = made
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Side:
     """What one side of a conditional does, gives, and leaves in variables."""
 

@@ -13,7 +13,6 @@ import ctypes.util
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from headrace.codegen.machine import threads
 from headrace.codegen.program import native
 from headrace.core import options
 from headrace.core.modules import late
+from headrace.core.records import record
 from headrace.core.size_values import Numbers
 from headrace.core.sizes import Size, Trace, hint, hints
 
@@ -473,7 +473,7 @@ def _creator() -> Any:
     return kind(native.address_of(_lib().dnnl_memory_create))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A primitive with the layouts of its arguments.  Makes the words of an entry: memory objects and
     stream are an instance's own, since runs may overlap."""

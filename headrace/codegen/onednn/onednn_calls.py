@@ -11,6 +11,7 @@ from headrace.codegen.ir.stages import memory as memory_of
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.codegen.onednn.onednn_api import Description, Layout
+from headrace.core.records import record
 from headrace.core.sizes import chosen, hint
 from headrace.ops.declaration.emit import LibraryCall, View
 
@@ -37,7 +38,7 @@ def temporary(nbytes: int) -> Array:
     return Array((nbytes,), "uint8", source=Temporary(), name="temporary")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blocked(View):
     """An array (batch, blocks of channels, space..., channels of a block), seen as images."""
 

@@ -8,7 +8,7 @@ share is put into panels once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import ceil, prod
 
@@ -35,6 +35,7 @@ from headrace.codegen.products.matrices import OPERANDS, matrix, stacks
 from headrace.codegen.program import native
 from headrace.codegen.program.instruction import Instruction
 from headrace.codegen.program.program import Entry, Scratch
+from headrace.core.records import record
 from headrace.core.sizes import hint, hints
 from headrace.ops.declaration.emit import LibraryCall
 
@@ -63,7 +64,7 @@ def supports(call: LibraryCall) -> bool:
     return all(matrix(v) is not None for v in views) and result is not None and not result[0]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Size:
     """A product as numbers."""
 
@@ -94,7 +95,7 @@ def size_of(call: LibraryCall) -> Size:
     return Size(m, n, k, prod(c.shape[:-2]), turned[0], turned[1], element)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """How a product is done: the tile, and the grid of cells that threads share."""
 
@@ -139,7 +140,7 @@ def _shapes(size: Size, in_panels: bool) -> list[Shape]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Costs:
     """Cycles, fitted to measurements of every tile on products of 20 to 1024 rows."""
 

@@ -7,9 +7,9 @@ lie in memory.  Sizes and strides are parameters, so few kernels serve all produ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from headrace.codegen.emit.llvm_text import BasicBlock, Builder, Value, constant, vector
+from headrace.core.records import record
 
 PARAMS = "m n k a_step b_step c_step block rows columns".split()
 STACK = "extent a b c".split()  # a loop over matrices, and what each operand moves on per step
@@ -26,7 +26,7 @@ DIRECT, COPIED, TURNED, PANELS = "direct", "copied", "turned", "panels"
 ATTRIBUTES = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """What the code depends on."""
 

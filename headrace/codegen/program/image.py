@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.codegen.program import native
 from headrace.core.dtypes import NDArray
+from headrace.core.records import record
 from headrace.core.sizes import Whole
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Call(Protocol):
     def __call__(self) -> Words: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Limit:
     """An entry, by its first word, that writes a word of another one: of its parameters, if it has some."""
 
@@ -45,7 +46,7 @@ class Limit:
     params: tuple[int, int] | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """Where everything is among the words."""
 

@@ -25,6 +25,7 @@ from headrace.codegen.program.memory import ALIGNMENT
 from headrace.core.dtypes import NDArray, NDType
 from headrace.core.errors import InternalError, ResourceExhaustedError, at
 from headrace.core.interrupts import noted
+from headrace.core.records import record
 from headrace.plan.plan import PlanNode
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Label:
     at: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scratch:
     """A part of the memory that an instruction has for itself, while it runs."""
 
@@ -74,7 +75,7 @@ class Entry:
     instantiate: Call | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CheckInfo:
     """A check, with (base, offset) of its numbers (see codegen.ir.stages)."""
 
@@ -89,7 +90,7 @@ class CheckInfo:
 Face = tuple[tuple[int, ...], NDType]  # shape and type of an array that goes in or out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interface:
     """What goes into a program and comes out of it."""
 
@@ -325,7 +326,7 @@ class NativeProgram:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """Where an output is: array `number` of a group, or a constant."""
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from headrace.core.records import record
 from headrace.distributed.launch.tasks import Role, Task
 
 GRACE = 10.0  # seconds between asking a task to end and killing it
@@ -26,12 +27,12 @@ class Timer(Enum):
 
 
 # -- events --------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Began:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ended:
     """A task's process has ended; a negative code is the signal that ended it."""
 
@@ -39,21 +40,21 @@ class Ended:
     code: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Revived:
     """Whoever runs the tasks (Ray) has started one again by itself."""
 
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signalled:
     """The launcher itself was told to end."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Due:
     """The time of a Wait has passed."""
 
@@ -61,24 +62,24 @@ class Due:
 
 
 # -- actions -------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Start:
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ask:
     """Ask a task to end."""
 
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kill:
     task: Task
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Wait:
     """Due(what) after so many seconds."""
 
@@ -86,7 +87,7 @@ class Wait:
     what: Timer | Task
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tell:
     """Something that the user should know."""
 
@@ -94,7 +95,7 @@ class Tell:
     task: Task | None = None  # whose last lines of output he should see
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finish:
     code: int
 

@@ -12,57 +12,58 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.errors import AbortedError, CancelledError, OpError, UnavailableError
+from headrace.core.records import record
 
 
 # -- events --------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Started:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartEnded:
     task: str
     values: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartFailed:
     task: str
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stopped:
     """From outside: a deadline, the client's cancellation, the end of the session."""
 
     error: OpError
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GaveUp:
     """The tasks that were told to end have had their time."""
 
 
 # -- actions -------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Launch:
     task: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Clean:
     """Tell a task that the step is over."""
 
     task: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Deliver:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fail:
     error: BaseException
 

@@ -6,11 +6,11 @@ All symbols of the image are made at once with NumPy; each is a code, then some 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from headrace.core.records import record
 from headrace.formats.images import jpeg_pixels as pixels
 from headrace.formats.images import libraries
 from headrace.formats.images.jpeg_tables import (
@@ -26,7 +26,7 @@ from headrace.formats.images.jpeg_tables import (
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plane:
     """Quantized blocks of a component: [block rows, block columns, 64], in zigzag order."""
 
@@ -109,7 +109,7 @@ def _plane(channel: Any, factor: int, table: int, step: Any, per: int) -> Plane:
 
 
 # -- symbols --------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
+@record
 class Symbols:
     """In the order of the file: which table (0 DC, 1 AC; + 2 for chrominance), symbol, more bits."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from headrace.core import hooks
+from headrace.core.records import record
 from headrace.formats.images import libraries, png_gray
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -34,7 +34,7 @@ _MOST_PIXELS = 1 << 29
 _LARGE = 1 << 14  # bytes from which a compiled kernel is worth its first call
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Header:
     width: int
     height: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from headrace.core.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Call:
     """One call of a layer that has not returned yet."""
 

@@ -61,13 +61,14 @@ it, as to the reference.  Rules are written independently of the reference: they
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from headrace.core.dtypes import DType
+from headrace.core.records import record
 
 
 class Decline(Exception):
@@ -268,7 +269,7 @@ class Build(Protocol):
         from `count` on."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """An operand with its dimensions in another order; `sizes` are those dimensions, where the
     operand is seen under another shape, and `moves` the steps along them, where it is seen in part."""
@@ -316,7 +317,7 @@ def transposed(x: Operand, yes: bool, rank: int | None = None) -> View:
     return View(x, order, (*(1,) * missing, *x.shape) if missing else None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryCall:
     """One call of a library: what to do, on which views, how."""
 

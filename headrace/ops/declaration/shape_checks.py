@@ -28,6 +28,12 @@ def with_rank(x: Shape, rank: int) -> Shape:
     return make_shape(x.sizes)
 
 
+def scalars(*shapes: Shape) -> None:
+    """All of them are scalars."""
+    for x in shapes:
+        with_rank(x, 0)
+
+
 def with_rank_at_least(x: Shape, rank: int) -> Shape:
     require(
         x.rank is None or x.rank >= rank,

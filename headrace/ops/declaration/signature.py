@@ -17,17 +17,18 @@ Attributes are keyword arguments of @op, in TF's order:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from headrace.core import dtypes
 from headrace.core.dtypes import DType
+from headrace.core.records import record
 from headrace.core.shapes import as_shape
 
 REQUIRED: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attr:
     """One attribute: its kind, and what values it may have."""
 
@@ -133,7 +134,7 @@ def as_attr(value: Any) -> Attr:
     raise TypeError(f"not an attribute declaration: {value!r}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arg:
     """One input or output.  Exactly one of dtype, type_attr, list_attr says its type."""
 
@@ -164,7 +165,7 @@ class Arg:
         return 1 if self.number_attr is None else int(attrs[self.number_attr])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     inputs: tuple[Arg, ...]
     outputs: tuple[Arg, ...]

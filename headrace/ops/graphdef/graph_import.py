@@ -10,13 +10,13 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headrace.core import origin
 from headrace.core.dtypes import DType
 from headrace.core.errors import InvalidArgumentError
 from headrace.core.modules import late
+from headrace.core.records import record
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape
 from headrace.formats import proto
 from headrace.graph.graph import Graph
@@ -46,7 +46,7 @@ _FORGIVEN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where an input comes from: a node of the GraphDef, or (`mapped`) a tensor or node of ours."""
 

@@ -7,15 +7,16 @@ float32, and so do we: rounding decides which pixel is nearest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from headrace.core.records import record
+
 F = np.float32
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taps:
     """Output i is the sum over k of weight[i, k] * input[index[i, k]]; an index of -1 is no input.  A
     weight of 0 counts: times a NaN it is NaN, as in TF."""

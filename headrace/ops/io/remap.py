@@ -13,7 +13,7 @@ from headrace.formats.checkpoints.tensor_slice import FULL, TensorSlice
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.sample_files import scratch, text, written
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.declaration.shape_checks import scalars, with_rank
 from headrace.ops.declaration.signature import Int
 from headrace.ops.declaration.traits import FILES, HOST, STATEFUL
 from headrace.ops.io.checkpoint import kernel_name, one_text, show_sizes
@@ -31,8 +31,7 @@ def vocabulary(path, size=-1):
 
 
 def remapping_shape(new_file, old_file, *, num_new_vocab):
-    with_rank(new_file, 0)
-    with_rank(old_file, 0)
+    scalars(new_file, old_file)
     return [make_shape((num_new_vocab,)), SCALAR]
 
 

@@ -7,19 +7,19 @@ is padded.  Arrays here have their channels last: (batch, space..., channels).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from headrace.core.errors import require
+from headrace.core.records import record
 from headrace.core.shapes import Dim, Shape, make_shape
 
 Pads: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """One dimension: `size` elements `dilation` apart, moved by `stride` to `count` places."""
 

@@ -14,7 +14,7 @@ from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.precision import clamp
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import merge, merge_sizes, with_rank, with_rank_at_least
+from headrace.ops.declaration.shape_checks import merge, merge_sizes, scalars, with_rank, with_rank_at_least
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import String
 from headrace.ops.quantized.quantize import half_away, scalar
@@ -116,8 +116,7 @@ def _(rng):
 
 # -- a range that is learned --------------------------------------------------------------------
 def vars_shape(inputs, min, max):
-    with_rank(min, 0)
-    with_rank(max, 0)
+    scalars(min, max)
     return inputs.plain()
 
 
@@ -139,8 +138,7 @@ def _(node, dy):
 
 
 def vars_gradient_shape(gradients, inputs, min, max):
-    with_rank(min, 0)
-    with_rank(max, 0)
+    scalars(min, max)
     return [merge(gradients, inputs), SCALAR, SCALAR]
 
 

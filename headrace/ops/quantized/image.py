@@ -9,7 +9,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import SCALAR, make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import merge_sizes, with_rank
+from headrace.ops.declaration.shape_checks import merge_sizes, scalars, with_rank
 from headrace.ops.declaration.signature import Bool, Float, Ints, String, Type
 from headrace.ops.image import resize
 from headrace.ops.nn.convolution import conv_geometry
@@ -122,8 +122,7 @@ def _(rng):
 # -- pooling ------------------------------------------------------------------------------------
 def pool_shape(name, depth):
     def rule(input, min_input, max_input, *, ksize, strides, padding):
-        with_rank(min_input, 0)
-        with_rank(max_input, 0)
+        scalars(min_input, max_input)
         shape = pool.pool_shape(name, input, ksize, strides, padding, "NHWC", depth)
         return [shape, SCALAR, SCALAR]
 
@@ -175,8 +174,7 @@ quantized_max_pool.samples(_pool_samples)
 
 # -- normalisation ------------------------------------------------------------------------------
 def instance_shape(x, x_min, x_max):
-    with_rank(x_min, 0)
-    with_rank(x_max, 0)
+    scalars(x_min, x_max)
     return [with_rank(x, 4), SCALAR, SCALAR]
 
 
@@ -310,8 +308,7 @@ def _(rng):
 
 # -- resizing -----------------------------------------------------------------------------------
 def resize_shape(images, size, min, max):
-    with_rank(min, 0)
-    with_rank(max, 0)
+    scalars(min, max)
     return [resize.resize_shape(images, size), SCALAR, SCALAR]
 
 

@@ -15,7 +15,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import SCALAR
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.declaration.shape_checks import scalars, with_rank
 from headrace.ops.declaration.signature import String
 
 F = np.float32
@@ -162,8 +162,7 @@ def _(rng):
 
 # -- Dequantize ---------------------------------------------------------------------------------
 def dequantize_shape(input, min_range, max_range):
-    with_rank(min_range, 0)
-    with_rank(max_range, 0)
+    scalars(min_range, max_range)
     return input.plain()
 
 

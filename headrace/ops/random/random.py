@@ -19,7 +19,7 @@ from headrace.ops.array.fill import counted
 from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.emit import Decline
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import described_by, scalar_value, with_rank, with_size
+from headrace.ops.declaration.shape_checks import described_by, scalar_value, scalars, with_rank, with_size
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import INDEX32, INDEX64, Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, STATEFUL
@@ -48,8 +48,7 @@ def drawn_shape(shape, *parameters):
 
 
 def drawn_between_shape(shape, minval, maxval):
-    with_rank(minval, 0)
-    with_rank(maxval, 0)
+    scalars(minval, maxval)
     return described_by(shape)
 
 

@@ -16,7 +16,7 @@ from headrace.core.dtypes import INDEX
 from headrace.core.errors import require
 from headrace.ops.declaration.declare import Op, op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import described_by, with_rank, with_rank_at_most
+from headrace.ops.declaration.shape_checks import described_by, scalars, with_rank, with_rank_at_most
 from headrace.ops.declaration.signature import Type
 from headrace.ops.declaration.traits import DIFFERENT_EACH_TIME, STATEFUL, WRITES
 from headrace.ops.random import sampling
@@ -147,8 +147,7 @@ def stateful_uniform_int(resource, algorithm, shape, minval, maxval, *, dtype):
 
 
 def _skip_shape(resource, algorithm, delta):
-    with_rank(algorithm, 0)
-    with_rank(delta, 0)
+    scalars(algorithm, delta)
     return []
 
 

@@ -9,7 +9,7 @@ from headrace.core.shapes import show
 from headrace.core.text import as_bytes
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import with_rank
+from headrace.ops.declaration.shape_checks import scalars, with_rank
 from headrace.ops.declaration.shape_rules import same
 from headrace.ops.declaration.signature import String
 from headrace.ops.declaration.text import each, shown, strings
@@ -117,8 +117,7 @@ def _replace(s, compiled, new, everywhere):
 
 
 def replace_shape(input, pattern, rewrite):
-    with_rank(pattern, 0)
-    with_rank(rewrite, 0)
+    scalars(pattern, rewrite)
     return input.plain()
 
 

@@ -11,7 +11,7 @@ from headrace.core.errors import require
 from headrace.core.shapes import UNKNOWN, make_shape, show
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
-from headrace.ops.declaration.shape_checks import concatenate, merge, with_rank, with_rank_at_least
+from headrace.ops.declaration.shape_checks import concatenate, merge, scalars, with_rank_at_least
 from headrace.ops.declaration.signature import INDEX64, Type
 
 _TYPES = named("bfloat16 float16 float32 float64 int32 int64 complex64 complex128")
@@ -95,8 +95,7 @@ def _(rng):
 
 # -- MatrixBandPart -----------------------------------------------------------------------------
 def band_shape(input, num_lower, num_upper):
-    with_rank(num_lower, 0)
-    with_rank(num_upper, 0)
+    scalars(num_lower, num_upper)
     return input.plain()
 
 
