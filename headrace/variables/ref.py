@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from headrace.core.dtypes import DType, DTypeLike
+from headrace.core.dtypes import DType
+from headrace.core.families import takes
 from headrace.core.fields import reads
 from headrace.core.modules import late
 from headrace.core.shapes import Shape, as_shape
@@ -29,38 +29,27 @@ slice_update = late("headrace.ops.array.slices.slice_update")
 class RefVariable(Variable):
     """A variable whose ops take a reference (`dtype` is a reference type)."""
 
+    @takes(Variable.__init__, "use_resource", synchronization=None, aggregation=None)
     def __init__(
         self,
-        initial_value: Any = None,
-        trainable: bool | None = None,
-        collections: Iterable[str] | None = None,
-        validate_shape: bool = True,
-        caching_device: str | Callable[..., Any] | None = None,
-        name: str | None = None,
-        variable_def: Any = None,
-        dtype: DTypeLike | None = None,
-        expected_shape: Any = None,
-        import_scope: str | None = None,
-        constraint: Callable[..., Any] | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
-        shape: Any = None,
+        initial_value: Any,
+        collections: Any,
+        caching_device: Any,
+        name: Any,
+        constraint: Any,
+        **given: Any,
     ) -> None:
-        if variable_def is not None:
-            if initial_value is not None:
-                raise ValueError("variable_def and initial_value are mutually exclusive.")
-            self._find(variable_def, import_scope)
+        if self._is_found(given["variable_def"], initial_value, given["import_scope"]):
             return
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
-        self._synchronization, self._aggregation, self._trainable = checked_modes(
-            synchronization, aggregation, trainable, name
-        )
+        self._set_modes(given["synchronization"], given["aggregation"], given["trainable"], name)
         self._constraint, self._save_slice_info = constraint, None
         self._caching_device = caching_device
         collections = checked_collections(collections, self._trainable, constraint)
         with init_scope():
-            self._make(initial_value, validate_shape, caching_device, name, dtype, shape)
+            whether = given["validate_shape"]
+            self._make(initial_value, whether, caching_device, name, given["dtype"], given["shape"])
             get_default_graph().add_to_collections(collections, self)
 
     _variable: Tensor

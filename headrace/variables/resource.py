@@ -43,14 +43,9 @@ class ResourceVariable(BaseResourceVariable):
         aggregation: Any = None,
         shape: Any = None,
     ) -> None:
-        if variable_def is not None:
-            if initial_value is not None:
-                raise ValueError("variable_def and initial_value are mutually exclusive.")
-            self._find(variable_def, import_scope)
+        if self._is_found(variable_def, initial_value, import_scope):
             return
-        self._synchronization, self._aggregation, self._trainable = checked_modes(
-            synchronization, aggregation, trainable, name
-        )
+        self._set_modes(synchronization, aggregation, trainable, name)
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         if isinstance(initial_value, Tensor) and initial_value.graph.building_function:

@@ -111,7 +111,7 @@ class VariableStore:
         self,
         name: str,
         shape: Any,
-        dtype: DTypeLike | None,
+        dtype: DTypeLike,
         initializer: Any,
         regularizer: Callable[..., Any] | None,
         reuse: Any,

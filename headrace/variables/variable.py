@@ -28,7 +28,7 @@ from headrace.ops.declaration.building.operators import OPERATORS
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 from headrace.variables.creators import chained
 from headrace.variables.listing import is_variable_initialized
-from headrace.variables.modes import VariableAggregation, VariableSynchronization
+from headrace.variables.modes import VariableAggregation, VariableSynchronization, checked_modes
 from headrace.variables.slices import SaveSliceInfo as _Slice
 
 creation = late("headrace.variables.creation")
@@ -127,6 +127,23 @@ class Variable(metaclass=VariableType):
         Raises:
           ValueError: `initial_value` is missing, or its shape is unknown with `validate_shape`.
         """
+
+    def _is_found(self, variable_def: Any, initial_value: Any, import_scope: str | None) -> bool:
+        """Take the nodes that a VariableDef names, if there is one."""
+        if variable_def is None:
+            return False
+        if initial_value is not None:
+            raise ValueError("variable_def and initial_value are mutually exclusive.")
+        self._find(variable_def, import_scope)
+        return True
+
+    def _find(self, variable_def: Any, import_scope: str | None) -> None:
+        raise NotImplementedError
+
+    def _set_modes(self, synchronization: Any, aggregation: Any, trainable: bool | None, name: Any) -> None:
+        self._synchronization, self._aggregation, self._trainable = checked_modes(
+            synchronization, aggregation, trainable, name
+        )
 
     # -- state that both kinds keep ------------------------------------------------------------
     trainable: bool = reads("_trainable")

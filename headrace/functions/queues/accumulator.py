@@ -64,7 +64,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: DTypeLike | None,
+        dtype: DTypeLike,
         shape: Any = None,
         shared_name: str | None = None,
         name: str = "conditional_accumulator",
@@ -117,7 +117,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
     def __init__(
         self,
-        dtype: DTypeLike | None,
+        dtype: DTypeLike,
         shape: Any = None,
         shared_name: str | None = None,
         name: str = "sparse_conditional_accumulator",

@@ -289,7 +289,7 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
     def _from_variant(
         cls,
         variant: Any,
-        dtype: DTypeLike | None,
+        dtype: DTypeLike,
         output_ragged_rank: int,
         input_ragged_rank: int | None = None,
         name: str | None = None,

@@ -75,7 +75,7 @@ class Shaped(Module):
     @hinted()
     def __init__(
         self,
-        dtype: DTypeLike | None,
+        dtype: DTypeLike,
         graph_parents: Any = None,
         *,
         is_non_singular: Hint,

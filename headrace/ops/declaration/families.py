@@ -179,3 +179,13 @@ def pairs(low: float = -2.0, high: float = 2.0) -> Callable[..., Any]:
         yield ErrorSample(np.ones((2, 3)), np.ones(4), raises="must be equal|Incompatible shapes")
 
     return samples
+
+
+def positive_pairs(x: Any, y: Any, note: str) -> Callable[..., Any]:
+    """Samples of two inputs above zero, and one of the values x and y that are special."""
+
+    def samples(rng: Any) -> Any:
+        yield from pairs(0.5, 2.0)(rng)
+        yield Sample(x, y, note=note, grad=False)
+
+    return samples

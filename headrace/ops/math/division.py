@@ -8,7 +8,15 @@ from headrace.core.dtypes import COMPLEX, FLOATS, INDEX, bfloat16, float16, floa
 from headrace.core.errors import require
 from headrace.core.modules import late
 from headrace.ops.array.broadcast import unbroadcast
-from headrace.ops.declaration.families import INEXACT, binary, of_output, pairs, positive, unary
+from headrace.ops.declaration.families import (
+    INEXACT,
+    binary,
+    of_output,
+    pairs,
+    positive,
+    positive_pairs,
+    unary,
+)
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.math.complex import conjugate
 
@@ -132,11 +140,6 @@ def _div_no_nan_gradient(node, dy):
     return unbroadcast(x, y, dy, lambda: div_no_nan(dy, cy), lambda: dy * div_no_nan(div_no_nan(-cx, cy), cy))
 
 
-def _zero_samples(rng):
-    yield from pairs(0.5, 2.0)(rng)
-    yield Sample(np.array([1.0, 0.0, np.nan]), np.zeros(3), note="by zero", grad=False)
-
-
 div_no_nan = binary(
     "DivNoNan",
     _safe_quotient,
@@ -144,7 +147,7 @@ div_no_nan = binary(
     doc="x / y, and 0 where y is 0.",
     emit=lambda e, x, y: e.select(y == 0, 0, x / y),
     gradient=_div_no_nan_gradient,
-    samples=_zero_samples,
+    samples=positive_pairs(np.array([1.0, 0.0, np.nan]), np.zeros(3), note="by zero"),
 )
 
 
@@ -152,15 +155,14 @@ def _nothing_divided(x, y):
     return np.where(x == 0, np.zeros((), x.dtype), x / y)
 
 
+def is_something(x):
+    """1 where x is not 0, else 0, of its type."""
+    return cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
+
+
 def _xdivy_gradient(node, dy):
     x, y = node.inputs
-    not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
-    return unbroadcast(x, y, dy, lambda: xdivy(not_zero, y) * dy, lambda: xdivy(-x, y * y) * dy)
-
-
-def _nothing_samples(rng):
-    yield from pairs(0.5, 2.0)(rng)
-    yield Sample(np.zeros(3), np.array([0.0, np.nan, 1.0]), note="nothing", grad=False)
+    return unbroadcast(x, y, dy, lambda: xdivy(is_something(x), y) * dy, lambda: xdivy(-x, y * y) * dy)
 
 
 xdivy = binary(
@@ -170,7 +172,7 @@ xdivy = binary(
     doc="x / y, and 0 where x is 0, whatever y is.",
     emit=lambda e, x, y: e.select(x == 0, 0, x / y),
     gradient=_xdivy_gradient,
-    samples=_nothing_samples,
+    samples=positive_pairs(np.zeros(3), np.array([0.0, np.nan, 1.0]), note="nothing"),
 )
 
 

@@ -18,6 +18,7 @@ from headrace.ops.declaration.families import (
     of_output,
     pairs,
     positive,
+    positive_pairs,
     unary,
 )
 from headrace.ops.declaration.samples import ErrorSample, Sample
@@ -176,13 +177,9 @@ def _nothing_logged(x, y):
 
 def _xlogy_gradient(node, dy):
     x, y = node.inputs
-    not_zero = cast.cast(comparison.not_equal(x, 0), DstT=x.dtype.base)
-    return unbroadcast(x, y, dy, lambda: xlogy(not_zero, y) * dy, lambda: division.xdivy(x, y) * dy)
-
-
-def _xlogy_samples(rng):
-    yield from pairs(0.5, 2.0)(rng)
-    yield Sample(np.zeros(3), np.array([0.0, -1.0, np.nan]), note="nothing", grad=False)
+    return unbroadcast(
+        x, y, dy, lambda: xlogy(division.is_something(x), y) * dy, lambda: division.xdivy(x, y) * dy
+    )
 
 
 xlogy = binary(
@@ -192,7 +189,7 @@ xlogy = binary(
     doc="x * log(y), and 0 where x is 0, whatever y is.",
     emit=lambda e, x, y: e.select(x == 0, 0, x * e.log(y)),
     gradient=_xlogy_gradient,
-    samples=_xlogy_samples,
+    samples=positive_pairs(np.zeros(3), np.array([0.0, -1.0, np.nan]), note="nothing"),
 )
 
 

@@ -95,20 +95,6 @@ def max_pool_grad_v2(orig_input, orig_output, grad, ksize, strides, **attrs):
     return max_pool_grad.reference(orig_input, orig_output, grad, **given)
 
 
-@max_pool_grad_v2.gradient
-def _(node, ddx):
-    x, y, _, ksize, strides = node.inputs
-    ddy = max_pool_grad_grad_v2(x, y, ddx, ksize, strides, **options(node))
-    return fill.zeros_like(x), fill.zeros_like(y), ddy, None, None
-
-
-@max_pool_grad_v2.samples
-def _(rng):
-    for x, y, chosen in grad_samples(rng):
-        inputs, attrs = split_options(chosen)
-        yield Sample(x, y, rng.normal(size=y.shape), *inputs, **attrs, grad=False)
-
-
 @op(
     "MaxPoolGradGradV2",
     "orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32 -> output: T",
@@ -121,15 +107,22 @@ def max_pool_grad_grad_v2(orig_input, orig_output, grad, ksize, strides, **attrs
     return max_pool_grad_grad.reference(orig_input, orig_output, grad, **given)
 
 
-@max_pool_grad_grad_v2.gradient
-def _(node, dy):
-    x, y, _, ksize, strides = node.inputs
-    dx = max_pool_grad_v2(x, y, dy, ksize, strides, **options(node))
-    return fill.zeros_like(x), fill.zeros_like(y), dx, None, None
+def _of_each_other(one, other, size):
+    """A gradient and the gradient of that: what they are to each other, and samples, `size` of which
+    array (the input or the output) their third input has."""
+
+    @one.gradient
+    def _(node, dy):
+        x, y, _, ksize, strides = node.inputs
+        found = other(x, y, dy, ksize, strides, **options(node))
+        return fill.zeros_like(x), fill.zeros_like(y), found, None, None
+
+    @one.samples
+    def _(rng):
+        for x, y, chosen in grad_samples(rng):
+            inputs, attrs = split_options(chosen)
+            yield Sample(x, y, rng.normal(size=size(x, y)), *inputs, **attrs, grad=False)
 
 
-@max_pool_grad_grad_v2.samples
-def _(rng):
-    for x, y, chosen in grad_samples(rng):
-        inputs, attrs = split_options(chosen)
-        yield Sample(x, y, rng.normal(size=x.shape), *inputs, **attrs, grad=False)
+_of_each_other(max_pool_grad_v2, max_pool_grad_grad_v2, lambda x, y: y.shape)
+_of_each_other(max_pool_grad_grad_v2, max_pool_grad_v2, lambda x, y: x.shape)
