@@ -70,7 +70,7 @@ def make_batched_features_dataset(
     file_pattern: Any,
     batch_size: Any,
     features: Mapping[str, Any],
-    reader: Any = TFRecordDataset,
+    reader: Callable[..., Any] = TFRecordDataset,
     label_key: str | None = None,
     reader_args: Sequence[Any] | None = None,
     num_epochs: int | None = None,

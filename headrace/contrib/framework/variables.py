@@ -59,7 +59,7 @@ def variable(
     trainable: bool = True,
     collections: Iterable[str] | None = None,
     caching_device: str | Callable[..., Any] | None = None,
-    device: Any = None,
+    device: str | Callable[..., Any] | None = None,
     partitioner: Callable[..., Any] | None = None,
     custom_getter: Callable[..., Any] | None = None,
     use_resource: bool | None = None,

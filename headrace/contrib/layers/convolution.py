@@ -46,7 +46,7 @@ _FORMATS = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
 def _window(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: int | Sequence[int] = 1,
     padding: str = "SAME",
     data_format: str | None = None,
@@ -60,7 +60,7 @@ def _window(
 def convolution(
     inputs: Any,
     num_outputs: int,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None,
     padding: str,
     data_format: str | None,
@@ -110,7 +110,7 @@ def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) 
     def function(
         inputs: Any,
         num_outputs: int,
-        kernel_size: Any,
+        kernel_size: int | Sequence[int],
         stride: int | Sequence[int] | None,
         padding: str,
         data_format: str,
@@ -146,7 +146,7 @@ convolution3d_transpose = conv3d_transpose = _transpose(
 def separable_convolution2d(
     inputs: Any,
     num_outputs: int | None,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     depth_multiplier: int = 1,
     stride: int | Sequence[int] = 1,
     padding: str = "SAME",
@@ -240,7 +240,7 @@ separable_conv2d = separable_convolution2d
 
 def _depthwise(
     inputs: Any,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     multiplier: int,
     stride: int | Sequence[int] | None,
     padding: str,
@@ -276,7 +276,7 @@ def _depthwise(
 @takes(shared, "num_outputs", "data_format", "rate", first=_window)
 def convolution2d_in_plane(
     inputs: Any,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None,
     padding: str,
     activation_fn: Callable[..., Any] | None,

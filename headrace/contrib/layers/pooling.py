@@ -19,7 +19,7 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
     @named(name, doc)
     def function(
         inputs: Any,
-        kernel_size: Any,
+        kernel_size: int | Sequence[int],
         stride: int | Sequence[int] = 2,
         padding: str = "VALID",
         data_format: str = formats[0],
@@ -55,7 +55,7 @@ max_pool3d = _pooling(
 @add_arg_scope
 def pool(
     inputs: Any,
-    kernel_size: Any,
+    kernel_size: int | Sequence[int],
     pooling_type: str,
     padding: str = "VALID",
     data_format: str | None = None,

@@ -111,7 +111,7 @@ def sigmoid_cross_entropy(
     logits: Any,
     multi_class_labels: Any,
     weights: Any = 1.0,
-    label_smoothing: Any = 0,
+    label_smoothing: float = 0,
     scope: str | None = None,
 ) -> Any:
     """Cross entropy between labels and the sigmoid of logits, each class by itself."""

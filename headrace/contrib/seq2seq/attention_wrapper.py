@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from headrace.contrib.seq2seq.attention import AttentionMechanism, projection, size_of
@@ -100,7 +100,7 @@ class AttentionWrapper(RNNCell):
         self,
         cell: Any,
         attention_mechanism: Any,
-        attention_layer_size: Any = None,
+        attention_layer_size: int | Sequence[int] | None = None,
         alignment_history: bool = False,
         cell_input_fn: Callable[[Any, Any], Any] | None = None,
         output_attention: bool = True,

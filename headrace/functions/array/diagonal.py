@@ -18,7 +18,7 @@ def _padding(value: Any, like: Any) -> Any:
 def matrix_diag(
     diagonal: Any,
     name: str = "diag",
-    k: Any = 0,
+    k: int | Tensor = 0,
     num_rows: Any = -1,
     num_cols: Any = -1,
     padding_value: Any = 0,

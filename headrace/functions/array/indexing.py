@@ -48,7 +48,7 @@ def boolean_mask_v2(tensor: Any, mask: Any, axis: Any = None, name: str = "boole
 def gather(
     params: Any,
     indices: Any,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     name: str | None = None,
     axis: Any = None,
     batch_dims: int = 0,
@@ -86,7 +86,7 @@ def gather(
 def gather_v2(
     params: Any,
     indices: Any,
-    validate_indices: Any = None,
+    validate_indices: bool | None = None,
     axis: Any = None,
     batch_dims: int = 0,
     name: str | None = None,

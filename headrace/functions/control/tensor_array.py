@@ -65,7 +65,7 @@ class TensorArray:
     def __init__(
         self,
         dtype: Any,
-        size: Any = None,
+        size: int | Tensor | None = None,
         dynamic_size: bool | None = None,
         clear_after_read: bool | None = None,
         tensor_array_name: str | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.dtypes import DTypeLike
 from headrace.core.shapes import Dimension, Shape
 from headrace.functions.control.cond import cond
 from headrace.graph.tensor import Tensor
@@ -112,7 +113,7 @@ def tensor_list_scatter(
 
 def tensor_list_stack(
     input_handle: Any,
-    element_dtype: Any,
+    element_dtype: DTypeLike,
     num_elements: int = -1,
     element_shape: Any = None,
     name: str | None = None,

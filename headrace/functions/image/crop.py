@@ -235,7 +235,7 @@ def crop_and_resize(
 
 def extract_glimpse(
     input: Any,
-    size: Any,
+    size: Sequence[int] | Tensor,
     offsets: Any,
     centered: bool = True,
     normalized: bool = True,

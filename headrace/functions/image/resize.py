@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
@@ -45,7 +45,7 @@ _METHODS: dict[Any, Any] = {
 
 def resize_images(
     images: Any,
-    size: Any,
+    size: Sequence[int] | Tensor,
     method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
@@ -179,7 +179,7 @@ def _resize(build: Any, name: str, pixel: str, returns: str = "") -> Callable[..
     )
     def function(
         images: Any,
-        size: Any,
+        size: Sequence[int] | Tensor,
         align_corners: bool = False,
         name: str | None = None,
         half_pixel_centers: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,9 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Shape:
 def convert_variables_to_constants(
     sess: Any,
     input_graph_def: Any,
-    output_node_names: Any,
-    variable_names_whitelist: Any = None,
-    variable_names_blacklist: Any = None,
+    output_node_names: Sequence[str],
+    variable_names_whitelist: Iterable[str] | None = None,
+    variable_names_blacklist: Iterable[str] | None = None,
 ) -> Any:
     """The part of a graph that some nodes need, with its variables replaced by their values.
 

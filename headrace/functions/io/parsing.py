@@ -159,8 +159,8 @@ def _scalar(value: Any, what: str, label: str) -> Tensor:
 # -- sequences -----------------------------------------------------------------------------------
 def parse_single_sequence_example(
     serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
+    context_features: Mapping[str, Any] | None = None,
+    sequence_features: Mapping[str, Any] | None = None,
     example_name: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -198,8 +198,8 @@ def parse_single_sequence_example(
 
 def parse_sequence_example(
     serialized: Any,
-    context_features: Any = None,
-    sequence_features: Any = None,
+    context_features: Mapping[str, Any] | None = None,
+    sequence_features: Mapping[str, Any] | None = None,
     example_names: Any = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -253,7 +253,7 @@ def _index_of(build: Any, name: str, which: str) -> Callable[..., Tensor]:
         axis: Any = None,
         name: str | None = None,
         dimension: Any = None,
-        output_type: Any = dtypes.int64,
+        output_type: DTypeLike = dtypes.int64,
     ) -> Tensor:
         axis = renamed("axis", axis, "dimension", dimension)
         result: Tensor = build(input, 0 if axis is None else axis, output_type, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.functions.random.random_seed import get_seed
@@ -68,7 +68,7 @@ def fixed_unigram_candidate_sampler(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Any = (),
+    unigrams: Sequence[float] = (),
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:

@@ -44,7 +44,7 @@ def _pooling(space: int, build: Any, default: str, name: str, doc: str) -> Calla
     @named(name, doc)
     def function(
         input: Any,
-        ksize: Any,
+        ksize: int | Sequence[int],
         strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = _LAYOUTS[space],
@@ -64,7 +64,7 @@ def _old_pooling(build: Any, default: str, name: str, doc: str) -> Callable[...,
     @named(name, doc)
     def function(
         value: Any,
-        ksize: Any,
+        ksize: int | Sequence[int],
         strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = "NHWC",
@@ -119,7 +119,7 @@ def _pooling_by_rank(builds: Any, name: str, what: str) -> Callable[..., Tensor]
     @named(name, f"{what} under a window, in one, two or three dimensions of space.")
     def function(
         input: Any,
-        ksize: Any,
+        ksize: int | Sequence[int],
         strides: int | Sequence[int] | None,
         padding: str,
         data_format: str | None = None,
@@ -180,7 +180,7 @@ max_pool_v2 = _pooling_by_rank((max_pool1d, max_pool2d, max_pool3d), "max_pool_v
 
 def max_pool_with_argmax(
     input: Any,
-    ksize: Any,
+    ksize: int | Sequence[int],
     strides: int | Sequence[int] | None,
     padding: str,
     data_format: str = "NHWC",

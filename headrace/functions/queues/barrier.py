@@ -63,7 +63,7 @@ class Barrier:
 
     def take_many(
         self,
-        num_elements: Any,
+        num_elements: int | Tensor | None,
         allow_small_batch: bool = False,
         timeout: int | None = None,
         name: str | None = None,

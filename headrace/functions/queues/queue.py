@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from headrace.core.dtypes import DType, as_dtype, int64, resource
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, resource
 from headrace.core.fields import reads
 from headrace.core.shapes import SCALAR, UNKNOWN, Shape, as_shape, make_shape
 from headrace.functions.array.stacking import stack
@@ -284,7 +284,7 @@ class FIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
+        dtypes: DTypeLike | Sequence[DTypeLike],
         shapes: Any = None,
         names: Sequence[str] | None = None,
         shared_name: str | None = None,
@@ -309,7 +309,7 @@ class PaddingFIFOQueue(QueueBase):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
+        dtypes: DTypeLike | Sequence[DTypeLike],
         shapes: Any,
         names: Sequence[str] | None = None,
         shared_name: str | None = None,
@@ -340,7 +340,7 @@ class RandomShuffleQueue(QueueBase):
         self,
         capacity: int,
         min_after_dequeue: int,
-        dtypes: Any,
+        dtypes: DTypeLike | Sequence[DTypeLike],
         shapes: Any = None,
         names: Sequence[str] | None = None,
         seed: int | None = None,

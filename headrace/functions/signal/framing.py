@@ -36,8 +36,8 @@ def known(tensor: Tensor) -> int | None:
 # -- frames -------------------------------------------------------------------------------------
 def frame(
     signal: Any,
-    frame_length: Any,
-    frame_step: Any,
+    frame_length: int | Tensor,
+    frame_step: int | Tensor,
     pad_end: bool = False,
     pad_value: Any = 0,
     axis: Any = -1,

@@ -23,9 +23,9 @@ Window = Callable[..., Tensor]
 
 def stft(
     signals: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: int | Tensor,
+    frame_step: int | Tensor,
+    fft_length: int | Tensor | None = None,
     window_fn: Window | None = hann_window,
     pad_end: bool = False,
     name: str | None = None,
@@ -100,9 +100,9 @@ def inverse_stft_window_fn(
 
 def inverse_stft(
     stfts: Any,
-    frame_length: Any,
-    frame_step: Any,
-    fft_length: Any = None,
+    frame_length: int | Tensor,
+    frame_step: int | Tensor,
+    fft_length: int | Tensor | None = None,
     window_fn: Window | None = hann_window,
     name: str | None = None,
 ) -> Tensor:

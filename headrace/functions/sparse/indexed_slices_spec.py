@@ -32,8 +32,8 @@ class IndexedSlicesSpec(TypeSpec):
         self,
         shape: Any = None,
         dtype: DTypeLike = float32,
-        indices_dtype: Any = int64,
-        dense_shape_dtype: Any = None,
+        indices_dtype: DTypeLike = int64,
+        dense_shape_dtype: DTypeLike | None = None,
         indices_shape: Any = None,
     ) -> None:
         self._shape = as_shape(shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import dtypes
@@ -40,7 +40,7 @@ def auc(
     curve: str = "ROC",
     name: str | None = None,
     summation_method: str = "trapezoidal",
-    thresholds: Any = None,
+    thresholds: Sequence[float] | None = None,
 ) -> tuple[Any, Any]:
     """The area under a curve, approximated over thresholds.
 

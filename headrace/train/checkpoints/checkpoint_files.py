@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core import log
@@ -67,11 +68,11 @@ def _relative(path: str, folder: str) -> str:
 
 
 def update_checkpoint_state(
-    save_dir: Any,
-    model_checkpoint_path: Any,
-    all_model_checkpoint_paths: Any = None,
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
     latest_filename: str | None = None,
-    all_model_checkpoint_timestamps: Any = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
     """Write the file `checkpoint` of a folder.
@@ -98,7 +99,7 @@ def update_checkpoint_state(
 
 
 def write_state(
-    save_dir: Any,
+    save_dir: str,
     newest: Any,
     kept: Any = None,
     filename: str | None = None,

@@ -226,7 +226,7 @@ class Saver:
     def save(
         self,
         sess: Any,
-        save_path: Any,
+        save_path: str,
         global_step: Any = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",

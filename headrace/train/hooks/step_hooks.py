@@ -159,7 +159,7 @@ class StepCounterHook(SessionRunHook):
         self,
         every_n_steps: int | None = 100,
         every_n_secs: float | None = None,
-        output_dir: Any = None,
+        output_dir: str | None = None,
         summary_writer: Any = None,
     ) -> None:
         """Args:

@@ -25,7 +25,7 @@ class SummarySaverHook(SessionRunHook):
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = None,
+        output_dir: str | None = None,
         summary_writer: Any = None,
         scaffold: Any = None,
         summary_op: Any = None,
@@ -88,7 +88,7 @@ class ProfilerHook(SessionRunHook):
         self,
         save_steps: int | None = None,
         save_secs: float | None = None,
-        output_dir: Any = "",
+        output_dir: str = "",
         show_dataflow: bool = True,
         show_memory: bool = False,
     ) -> None:

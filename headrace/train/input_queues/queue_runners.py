@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core import log
@@ -32,7 +33,7 @@ class QueueRunner:
     def __init__(
         self,
         queue: Any = None,
-        enqueue_ops: Any = None,
+        enqueue_ops: Sequence[Any] | None = None,
         close_op: Any = None,
         cancel_op: Any = None,
         queue_closed_exception_types: tuple[type[BaseException], ...] | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any
 
-from headrace.core.dtypes import DType, as_dtype, int64, string
+from headrace.core.dtypes import DType, DTypeLike, as_dtype, int64, string
 from headrace.functions.control.init_scope import init_scope
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -92,9 +92,9 @@ class TextFileInitializer(TableInitializerBase):
     def __init__(
         self,
         filename: Any,
-        key_dtype: Any,
+        key_dtype: DTypeLike,
         key_index: int,
-        value_dtype: Any,
+        value_dtype: DTypeLike,
         value_index: int,
         vocab_size: int | None = None,
         delimiter: str = "\t",
@@ -201,7 +201,7 @@ class TextFileIdTableInitializer(TextFileInitializer):
         vocab_size: int | None = None,
         delimiter: str = "\t",
         name: str | None = "text_file_id_table_init",
-        key_dtype: Any = string,
+        key_dtype: DTypeLike = string,
     ) -> None:
         super().__init__(
             filename, key_dtype, key_column_index, int64, value_column_index, vocab_size, delimiter, name

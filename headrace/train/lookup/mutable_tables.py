@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.dtypes import as_dtype
+from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
@@ -138,8 +138,8 @@ class MutableHashTable(_ChangingTable):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
         default_value: Any,
         name: str = "MutableHashTable",
         checkpoint: bool = True,
@@ -177,8 +177,8 @@ class DenseHashTable(_ChangingTable):
 
     def __init__(
         self,
-        key_dtype: Any,
-        value_dtype: Any,
+        key_dtype: DTypeLike,
+        value_dtype: DTypeLike,
         default_value: Any,
         empty_key: Any,
         deleted_key: Any,

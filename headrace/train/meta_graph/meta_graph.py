@@ -6,7 +6,7 @@ outside are noted as unbound); `import_meta_graph` reads it into a graph again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.core import log
@@ -55,10 +55,10 @@ def import_scoped_meta_graph(
     clear_devices: bool = False,
     graph: Graph | None = None,
     import_scope: str | None = None,
-    input_map: Any = None,
+    input_map: Mapping[str, Any] | None = None,
     unbound_inputs_col_name: str | None = "unbound_inputs",
     restore_collections_predicate: Callable[[str], bool] = lambda key: True,
-    return_elements: Any = None,
+    return_elements: Sequence[str] | None = None,
 ) -> tuple[dict[str, Any], Any]:
     """Add a MetaGraphDef to a graph; returns its variables by name, and `return_elements`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.core import log
@@ -31,8 +32,8 @@ _ARGUMENTS = """
 
 
 def _graph_and(
-    tags: Any,
-    signature_def_map: Any = None,
+    tags: Sequence[str] | None,
+    signature_def_map: Mapping[str, Any] | None = None,
     assets_collection: Any = None,
     legacy_init_op: Any = None,
     clear_devices: bool = False,
