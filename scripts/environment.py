@@ -23,6 +23,9 @@ def python(extras: str = "") -> str:
     if not (PYTHON.exists() and stamp.exists() and stamp.read_text() == wanted):
         install(extras)
         stamp.write_text(wanted)
+    # As after any other installation: else every process compiles what it imports anew where the shell says
+    # PYTHONDONTWRITEBYTECODE.
+    run([str(PYTHON), "-m", "compileall", "-q", "headrace"])
     return str(PYTHON)
 
 

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING
 
 from headrace.codegen import open_region
@@ -30,9 +31,15 @@ specialize = late("headrace.codegen.lowering.specialize")
 if TYPE_CHECKING:
     from headrace.codegen.program.program import Specialized
 
-# Numbers that go into a region; one with fewer is interpreted when it first runs, since many never
-# run again.  The first limit is for regions with matrix products and the like.
-FEW, MANY = 1 << 18, 1 << 22
+# Numbers that go into a region; one with fewer is interpreted when it first runs, since many never run again:
+# regions with convolutions, of which the reference takes many times what compiled ones do, with matrix
+# products, and others.
+FEW, SOME, MANY = 1 << 18, 1 << 20, 1 << 22
+SHARE = 8  # a variable's numbers count so much less: most of a step does without them
+
+
+def _has_windows(region: Region) -> bool:
+    return any("padding" in n.attrs for n in region.nodes if n.op.library_rules)
 
 
 def warm_up(region: Region) -> int:
@@ -40,7 +47,16 @@ def warm_up(region: Region) -> int:
     HEADRACE_COMPILE=always: it never is."""
     if os.environ.get("HEADRACE_COMPILE") in ("always", "open"):
         return -1
-    return FEW if any(n.op.library_rules for n in region.nodes) else MANY
+    if _has_windows(region):
+        return FEW
+    return SOME if any(n.op.library_rules for n in region.nodes) else MANY
+
+
+def numbers_into(region: Region, shapes: Shapes) -> int:
+    """Of inputs, and as a share of variables, whose shapes stand behind those."""
+    fed = sum(map(prod, shapes[: len(region.inputs)]))
+    held = sum(map(prod, shapes[len(region.inputs) :]))
+    return fed + (held if _has_windows(region) else held // SHARE)
 
 
 _GLANCE = 0.05  # seconds between two looks at the token of a step that waits for the compiler
@@ -127,17 +143,24 @@ class CompiledRegion:
                 self.open.remove(candidate)
                 self.open.insert(0, candidate)
                 return found
-        before = [b for b in self.before if open_region.differ_in_sizes(given, b)]
-        if not self.before and os.environ.get("HEADRACE_COMPILE") == "open":
-            before = [open_region.others(given)]
-        elif not self.before and self.opens_unknown:
-            known = [self.plan.shape(e)._sizes for e in self.region.inputs]
-            varied = open_region.where_unknown(given, known)
-            before = [varied] if open_region.differ_in_sizes(varied, given) else []
+        before = self._earlier(given)
         self.before = [given, *self.before][: open_region.EARLIER]
         if not before or self.is_closed or options.bounds():
             return None
         return self._open(OpenRegion(given, before, held), cancel)
+
+    def _earlier(self, given: Given) -> list[Given]:
+        """Shapes from which these differ in sizes alone: earlier ones, or others that may come."""
+        found = [b for b in self.before if open_region.differ_in_sizes(given, b)]
+        if found:
+            return found
+        if not self.before and os.environ.get("HEADRACE_COMPILE") == "open":
+            return [open_region.others(given)]
+        if self.opens_unknown:
+            known = [self.plan.shape(e)._sizes for e in self.region.inputs]
+            varied = open_region.where_unknown(given, known)
+            return [varied] if open_region.differ_in_sizes(varied, given) else []
+        return []
 
     def _open(self, made: OpenRegion, cancel: Cancel) -> Specialized | None:
         """Make a program with open sizes.  Where that does not work, another attempt would not either."""

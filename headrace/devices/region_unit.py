@@ -7,10 +7,9 @@ HEADRACE_VERIFY=1 the reference runs beside every program and the results are co
 from __future__ import annotations
 
 import time
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from headrace.codegen.compiled import CompiledRegion, Shapes, compiling, warm_up
+from headrace.codegen.compiled import CompiledRegion, Shapes, compiling, numbers_into, warm_up
 from headrace.codegen.machine.refusals import CheckFailed, Declined, OutOfBounds
 from headrace.codegen.regions.regions import Cutter, Region
 from headrace.core import options
@@ -45,6 +44,7 @@ class RegionUnit:
         self.dead: list[int] = []
         self._last: tuple[Key, Binding] | None = None
         self.is_second = bool(program.declined)  # the piece has run: what is left of it need not be tried out
+        self.is_behind_others = any(e.node not in program.plan.feeds for e in region.inputs)
 
     @property
     def binding(self) -> Binding | None:
@@ -118,12 +118,13 @@ class RegionUnit:
 
     def _decide(self, arrays: list[Any], sizes: Shapes, slots: list[Slot], cancel: Any) -> tuple[Key, Action]:
         """Ask the machine, and do what it says, until it says how this run goes."""
-        numbers = sum(map(prod, sizes))
+        numbers = numbers_into(self.region, sizes)
         while True:
             key, values = self._key(arrays, sizes)
             asked = sizes[: len(self.inputs)], values
-            self.compiled.opens_unknown = self.is_second and numbers <= self.machine.light
-            is_ready = self.compiled.opens_unknown or self.compiled.is_other_size(*asked)
+            is_light = numbers <= self.machine.light
+            self.compiled.opens_unknown = is_light and (self.is_second or self.is_behind_others)
+            is_ready = (is_light and self.is_second) or self.compiled.is_other_size(*asked)
             action = self.machine.asked(key, numbers, is_ready)
             if action is Do.INTERPRET:
                 self.compiled.note(*asked)

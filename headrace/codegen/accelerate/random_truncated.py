@@ -13,10 +13,11 @@ from functools import cache
 
 import numpy as np
 
+from headrace.codegen.accelerate.philox_rounds import rounds
 from headrace.codegen.emit.llvm_text import literal
 from headrace.codegen.machine.cache import kernel_address
 from headrace.core.dtypes import NDArray
-from headrace.ops.random.philox import MULTIPLIERS, WEYL, Philox
+from headrace.ops.random.philox import Philox
 from headrace.ops.random.sampling import RESERVED
 
 GROUP = 4  # outputs with a region of the stream of their own
@@ -115,34 +116,12 @@ done:
 }}
 """
 
-_ROUND = """\
-  %p{n} = mul i64 %a{n}, {first}
-  %q{n} = mul i64 %c{n}, {second}
-  %s{n} = add i64 %key0, {weyl0}
-  %t{n} = add i64 %key1, {weyl1}
-  %e{n} = lshr i64 %q{n}, 32
-  %f{n} = xor i64 %e{n}, %b{n}
-  %x{n} = xor i64 %f{n}, %s{n}
-  %a{m} = and i64 %x{n}, 4294967295
-  %b{m} = and i64 %q{n}, 4294967295
-  %g{n} = lshr i64 %p{n}, 32
-  %h{n} = xor i64 %g{n}, %d{n}
-  %y{n} = xor i64 %h{n}, %t{n}
-  %c{m} = and i64 %y{n}, 4294967295
-  %d{m} = and i64 %p{n}, 4294967295"""
-
 
 def _text(symbol: str) -> str:
     """The kernel, with Philox's ten rounds written out."""
-    rounds = [
-        _ROUND.format(
-            n=n, m=n + 1, first=MULTIPLIERS[0], second=MULTIPLIERS[1], weyl0=n * WEYL[0], weyl1=n * WEYL[1]
-        )
-        for n in range(10)
-    ]
     return _TEXT.format(
         symbol=symbol,
-        rounds="\n".join(rounds),
+        rounds=rounds(),
         least=literal(1e-7, "float"),
         turn=literal(2.0 * math.pi, "double"),
         stride=GROUP * RESERVED // 4,

@@ -26,7 +26,8 @@ from headrace.codegen.fusion.fusion import (
     ScatterItem,
     UnitItem,
 )
-from headrace.codegen.fusion.schedule import schedule_group, schedule_parts, schedule_scatter, schedule_store
+from headrace.codegen.fusion.schedule import schedule_parts, schedule_scatter, schedule_store
+from headrace.codegen.fusion.scheduled import Scheduled
 from headrace.codegen.fusion.updates import copied, in_place_updates, own_outputs, own_values
 from headrace.codegen.ir import text
 from headrace.codegen.ir.kernel_ir import Array, Compute
@@ -85,8 +86,8 @@ class Schedule:
         self.items = order(self.fusion)
         options.show("regions", describe_items(self.items))
         self.products = Products(i.called.call for i in self.items if isinstance(i, CallItem))
-        self.stored = stored_arrays(self.fusion)
-        self.in_place = in_place_updates(updates, self.items, self.stored)
+        self.kernels = Scheduled(stored_arrays(self.fusion))
+        self.in_place = in_place_updates(updates, self.items, self.kernels)
 
     def emit(self) -> None:
         a = self.assembly
@@ -99,7 +100,7 @@ class Schedule:
                 case EffectItem():
                     control_flow.add_effect(a, item)
                 case _:
-                    a.instructions.extend(instructions_of(item, self.stored, self.fusion, self.products))
+                    a.instructions.extend(instructions_of(item, self.kernels, self.fusion, self.products))
             a.instructions.extend(check_instructions(a, item, self.fusion, self.checks))
 
 
@@ -131,15 +132,14 @@ def stored_arrays(fusion: Fusion) -> set[Array]:
 
 
 # -- entries -------------------------------------------------------------------------------------
-def instructions_of(item: Item, stored: set[Array], fusion: Fusion, products: Products) -> list[Instruction]:
+def instructions_of(item: Item, kernels: Scheduled, fusion: Fusion, products: Products) -> list[Instruction]:
     """The entries of one item: a kernel, a library call, or several of them for one array.  A
     kernel of which every array is empty has none."""
     match item:
         case Group() | ChannelGroup():
             if all(m.array.count == 0 for m in item.members):
                 return []
-            name = "+".join(m.array.name or "stage" for m in item.members[:3])
-            return [kernel_instruction(schedule_group(item, stored, name))]
+            return [kernel_instruction(*kernels.of(item))]
         case ScatterItem(array=array, scatter=scatter, start=start):
             return scatter_instructions(array, scatter, start, fusion)
         case ColumnsItem(array=array, how=how):

@@ -14,7 +14,7 @@ from headrace.codegen.machine import threads
 from headrace.codegen.machine.cache import kernel_soon
 from headrace.codegen.machine.faults import naming
 from headrace.codegen.program import memory, native
-from headrace.codegen.program.instruction import Instruction
+from headrace.codegen.program.instruction import Instruction, Pair
 from headrace.codegen.program.program import Entry, Scratch
 from headrace.core import options
 from headrace.core.sizes import chosen, hint
@@ -22,9 +22,10 @@ from headrace.core.sizes import chosen, hint
 PARALLEL_COST = 1 << 19  # element-operations below which a kernel stays on one thread
 
 
-def kernel_instruction(kernel: Kernel) -> Instruction:
+def kernel_instruction(kernel: Kernel, pairs: list[Pair] | None = None) -> Instruction:
     """Start compiling the kernel and describe its call.  The code's address is filled in at the end
-    (`lay_out.await_code`), so that LLVM works while the other kernels are planned."""
+    (`lay_out.await_code`), so that LLVM works while the other kernels are planned.  `pairs`: those of
+    `in_place`, where they are known."""
     lifted = lift(kernel)
     options.show("kernels", f"{kernel.name}\n{lifted.text}params {lifted.params}")
     with naming(kernel.name):
@@ -42,7 +43,7 @@ def kernel_instruction(kernel: Kernel) -> Instruction:
     )
     instruction = _with_buffers(entry, lifted, team, kernel.name)
     instruction.cost = costs.of_kernel(kernel, instruction)
-    instruction.in_place = in_place.pairs(kernel)
+    instruction.in_place = in_place.pairs(kernel) if pairs is None else pairs
     return instruction
 
 

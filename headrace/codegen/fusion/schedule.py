@@ -376,7 +376,7 @@ def finish_flat(loops: tuple[Var, ...], actions: list[Action], name: str) -> Ker
     if not merged:
         return Kernel((), (Sweep((), tuple(done), is_vector=False),), 1, 1, name=name)
     sweep = Sweep(merged[-1:], tuple(done))
-    lanes, unroll = shape_of_code([sweep])
+    lanes, unroll = shape_of_code([sweep], merged[:-1])
     across = crossing_loop(merged, done)
     if across is not None and lanes <= 16:
         block = Var(-(-across.extent // lanes))
@@ -422,11 +422,14 @@ def finish(rows: tuple[Var, ...], sweeps: list[Sweep], temporaries: frozenset[Ar
         Sweep(loops, tuple(acts), s.is_vector and bool(loops))
         for s, loops, acts in zip(sweeps, parts[1:], actions[1:])
     ]
-    lanes, unroll = shape_of_code(done)
+    lanes, unroll = shape_of_code(done, parts[0])
     return Kernel(parts[0], tuple(done), lanes, unroll, temporaries=temporaries, name=name)
 
 
-def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
+WORTH = 1 << 21  # element-operations from which more copies save what it takes to compile them
+
+
+def shape_of_code(sweeps: list[Sweep], rows: tuple[Var, ...] = ()) -> tuple[int, int]:
     """Lanes per vector and copies per round.  The narrowest of the wide kinds fills a register."""
     values = [a.value for s in sweeps for a in s.actions]
     kinds = [x.kind for x in walk(*values) if x.kind not in (ir.BOOL, ir.INDEX)]
@@ -439,6 +442,10 @@ def shape_of_code(sweeps: list[Sweep]) -> tuple[int, int]:
     if longest < 4 * lanes:
         return lanes, 1
     heavy = sum(weight(v) for v in values)
+    if not any(isinstance(a, Accumulate) for s in sweeps for a in s.actions):
+        most = max(prod(hint(v.extent) for v in (*rows, *s.loops)) for s in sweeps)
+        if heavy * most < WORTH:
+            return lanes, 2
     # A long chain waits for its own results: more copies fill the gaps.
     many = 12 if heavy > 100 else 8 if heavy > 60 else 4
     return lanes, many if longest >= 64 * lanes else 4

@@ -13,9 +13,9 @@ from headrace.codegen.fusion.fusion import (
     ScatterItem,
     UnitItem,
 )
-from headrace.codegen.fusion.in_place import pairs
 from headrace.codegen.fusion.inlining import dependencies
-from headrace.codegen.fusion.schedule import is_flat, schedule_group
+from headrace.codegen.fusion.schedule import is_flat
+from headrace.codegen.fusion.scheduled import Scheduled
 from headrace.codegen.ir.kernel_ir import Array, Compute, Expr, Var, var
 from headrace.codegen.ir.order import START, Moment
 from headrace.codegen.ir.stages import PLACED, Update
@@ -57,9 +57,9 @@ def copied(array: Array) -> Array:
     return array.like(source, array.name)
 
 
-def in_place_updates(updates: list[Update], items: list[Item], stored: set[Array]) -> dict[Array, bool]:
+def in_place_updates(updates: list[Update], items: list[Item], kernels: Scheduled) -> dict[Array, bool]:
     """Per variable: is its old value read by nobody after the update, and beside it only at the
-    same index?  `stored` are the arrays that the items leave in memory."""
+    same index?"""
     made: dict[Array, int] = {}
     last: dict[Array, int] = {}
     for position, item in enumerate(items):
@@ -76,11 +76,11 @@ def in_place_updates(updates: list[Update], items: list[Item], stored: set[Array
         if at is None:
             found[u.variable] = False
             continue
-        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at], stored)
+        found[u.variable] = last.get(u.variable, -1) <= at and is_harmless(u, items[at], kernels)
     return found
 
 
-def is_harmless(update: Update, item: Item, stored: set[Array]) -> bool:
+def is_harmless(update: Update, item: Item, kernels: Scheduled) -> bool:
     """Within one item, the update does not overwrite what is still to be read."""
     if isinstance(item, ScatterItem):
         read = loads(item.scatter.value, *item.scatter.place)
@@ -90,7 +90,8 @@ def is_harmless(update: Update, item: Item, stored: set[Array]) -> bool:
     own = [(x, m) for m in item.members for x in m.loads if memory_of(x.extra) is update.variable]
     if not own or is_flat(item):
         return all(_is_own_index(x, m.loops) for x, m in own)
-    return (update.variable, memory_of(update.value)) in pairs(schedule_group(item, stored))
+    _, pairs = kernels.of(item)
+    return (update.variable, memory_of(update.value)) in pairs
 
 
 def _is_own_index(load: Expr, loops: tuple[Var, ...]) -> bool:
