@@ -68,7 +68,8 @@ if resolver.task_type == "ps":
     server.join()
 with tf.device("/job:ps/task:0"):
     variable = tf.Variable(1.0)
-with tf.Session(server.target) as session:
+own = f"/job:{resolver.task_type}/task:{resolver.task_id}"  # or a session waits for workers that have ended
+with tf.Session(server.target, config=tf.ConfigProto(device_filters=["/job:ps", own])) as session:
     session.run(variable.initializer)
     print(resolver.task_type, resolver.task_id, session.run(variable), sys.argv[1])
 """
