@@ -105,13 +105,14 @@ def measure(which: str, name: str, folder: str) -> tuple[float, float]:
         return rate(tf, pipelines(tf, folder)[name], 16 if name == "images" else BATCH)
 
 
-def by_turns(names: list[str], folder: str) -> dict[str, dict[str, Any]]:
+def by_turns(module: str, names: list[str], folder: str) -> dict[str, dict[str, Any]]:
+    """What `python -m MODULE --one WHICH NAME FOLDER` says, round after round."""
     pythons = {"ours": sys.executable, "tensorflow": os.environ["HEADRACE_TF_PYTHON"]}
     found: dict[str, dict[str, Any]] = {n: {w: [] for w in pythons} for n in names}
     for _ in range(ROUNDS):
         for name in names:
             for which, python in pythons.items():
-                command = [python, "-m", "bench.pipelines", "--one", which, name, folder]
+                command = [python, "-m", module, "--one", which, name, folder]
                 done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
                 found[name][which].append(json.loads(done.stdout.splitlines()[-1]))
     return found
@@ -140,7 +141,7 @@ def main() -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        print(table(by_turns(given.only or list(TITLES), folder)))
+        print(table(by_turns("bench.pipelines", given.only or list(TITLES), folder)))
 
 
 if __name__ == "__main__":

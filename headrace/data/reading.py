@@ -20,13 +20,24 @@ from headrace.data.dataset import Dataset
 from headrace.data.files import CsvDataset, TFRecordDataset
 from headrace.data.mapping import map_, parallel_interleave
 from headrace.data.ordering import shuffle_and_repeat
+from headrace.data.values import structure
 from headrace.data.values.options import Options
 from headrace.formats import files
-from headrace.functions.io.parsing import parse_example
+from headrace.functions.io.example_features import (
+    EXAMPLE_FEATURES,
+    Parameters,
+    SparseFeature,
+    merge_sparse,
+    with_rows,
+)
+from headrace.functions.sparse.tensor import SparseTensorSpec
+from headrace.functions.values.tensor_spec import TensorSpec
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
+from headrace.ops.data import parse_example as parsing
 from headrace.ops.data.pipeline.tuning import AUTOTUNE
 from headrace.ops.declaration.constants import constant_value
+from headrace.ops.declaration.convert import convert_to_tensor
 
 _COLUMN_TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 _INFERRED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)
@@ -59,11 +70,41 @@ def parse_example_dataset(features: Any, num_parallel_calls: Any = 1) -> Callabl
     """
     if features is None:
         raise ValueError("Missing: features was None.")
+    whole = with_rows(features)
+    parameters = Parameters.of(whole, EXAMPLE_FEATURES)
 
     def apply(dataset: Dataset) -> Dataset:
-        return map_(dataset, lambda records: parse_example(records, features), num_parallel_calls)
+        if not structure.are_compatible(dataset.element_spec, TensorSpec([None], dtypes.string)):
+            raise TypeError("Input dataset should be a dataset of vectors of strings")
+        parsed = _parsed(dataset, parameters, num_parallel_calls)
+        if any(isinstance(feature, SparseFeature) for feature in whole.values()):
+            return map_(parsed, lambda found: merge_sparse(whole, found), num_parallel_calls)
+        return parsed
 
     return apply
+
+
+def _parsed(dataset: Dataset, parameters: Parameters, calls: Any) -> Dataset:
+    """Without sparse features, of which the parts have to be put together."""
+    parameters.check_keys()
+    rows, ragged = dataset.output_shapes, dataset.output_shapes.concatenate([None])
+    spec: dict[str, Any] = {
+        key: SparseTensorSpec(ragged, dtype)
+        for key, dtype in zip(parameters.sparse_keys, parameters.sparse_types)
+    }
+    for key, dtype, shape in zip(parameters.dense_keys, parameters.dense_types, parameters.dense_shapes):
+        spec[key] = TensorSpec(rows.concatenate(shape), dtype)
+    variant = parsing.parse_example_dataset(
+        dataset._variant_tensor,
+        convert_to_tensor(calls, dtypes.int64, name="num_parallel_calls"),
+        parameters.padded_defaults(),
+        sparse_keys=parameters.sparse_keys,
+        dense_keys=parameters.dense_keys,
+        sparse_types=parameters.sparse_types,
+        dense_shapes=parameters.dense_shapes,
+        **structure.flat_structure(spec),
+    )
+    return Dataset(variant, spec, [dataset])
 
 
 def make_batched_features_dataset(

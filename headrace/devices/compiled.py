@@ -21,6 +21,7 @@ from headrace.devices.adaptive import Lessons
 from headrace.devices.binding import Quick
 from headrace.devices.region_unit import RegionUnit
 from headrace.ops.declaration.resources import waiting
+from headrace.ops.declaration.traits import CONSTANT, MOVES
 from headrace.plan.plan import Edge, Plan, PlanNode, is_handle
 from headrace.plan.units import is_unit
 from headrace.runtime.kernel import Call, kernel_of
@@ -64,6 +65,7 @@ class MixedProgram:
             self.units = [HostUnit(self, node) for node in nodes]
         self._free_early()
         self.whole = self._whole()
+        self.calculates = not all(map(_hands_on, self.units))
 
     def _cut_units(self) -> list[RegionUnit | HostUnit]:
         cutter = Cutter(self.plan, self.declined)
@@ -130,9 +132,17 @@ class MixedProgram:
         elif quick is None or quick.binding is not binding or quick.slots is not slots:
             self.quick = Quick(binding, slots, inputs, results, len(self.arguments))
 
-    @flushing
     def run_units(self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None = None) -> list[Any]:
         """Unit after unit; the nodes of one that was `tried` in vain run one by one."""
+        if self.calculates:
+            return self._calculated(step, arguments, tried)
+        return self._run_units(step, arguments, tried)
+
+    @flushing
+    def _calculated(self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None) -> list[Any]:
+        return self._run_units(step, arguments, tried)
+
+    def _run_units(self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None) -> list[Any]:
         if step.trace is not None:
             step.trace.piece(self)
         registers: list[Any] = [None] * len(self.registers)
@@ -191,6 +201,13 @@ class MixedProgram:
 
 def inner_mixed_program(plan: Plan) -> MixedProgram:
     return MixedProgram(plan, is_inner=True)
+
+
+def _hands_on(unit: RegionUnit | HostUnit) -> bool:
+    """Whether a unit calculates nothing: a constant, a handle, what waits for a queue."""
+    if isinstance(unit, RegionUnit) or is_unit(unit.node):
+        return False
+    return CONSTANT in unit.node.op.traits or MOVES in unit.node.op.traits
 
 
 class HostUnit:

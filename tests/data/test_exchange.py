@@ -25,9 +25,24 @@ if sys.argv[2] == "write":
     first = first.filter(lambda a, b: a < 14).batch(3).prefetch(1)
     second = data.from_tensor_slices([3, 1, 2]).flat_map(lambda x: data.range(tf.cast(x, tf.int64)))
     second = second.interleave(lambda x: data.range(x + 1), 2, 1).padded_batch(4, [], drop_remainder=True)
+    experimental = tf.data.experimental
+    third = data.range(12).map(lambda x: x * 3, num_parallel_calls=2).batch(2).enumerate(5)
+    third = third.map(lambda i, x: tf.reduce_sum(x) + i, num_parallel_calls=experimental.AUTOTUNE)
+    third = third.apply(experimental.scan(tf.constant(0, tf.int64), lambda s, x: (s + x, s + x)))
+    third = third.interleave(data.range, 2, 1, num_parallel_calls=2).with_options(tf.data.Options())
+    third = third.apply(experimental.parallel_interleave(lambda x: data.range(x % 3), 2)).window(2)
+    third = third.flat_map(lambda x: x.batch(2)).cache().repeat(2)
+    third = third.apply(experimental.group_by_window(lambda x: x[0] % 2, lambda k, x: x.take(3), 4))
     once = tf.data.make_one_shot_iterator(first).get_next()
     iterator = tf.data.make_initializable_iterator(second)
+    example = tf.train.Example()
+    example.features.feature["a"].int64_list.value.append(7)
+    features = {"a": tf.FixedLenFeature([], tf.int64)}
+    parsed = data.from_tensors([tf.constant(example.SerializeToString())] * 2)
+    parsed = parsed.apply(experimental.parse_example_dataset(features, 2))
+    more = [tf.data.make_one_shot_iterator(x).get_next() for x in (third, parsed.map(lambda x: x["a"]))]
     names = [once[0].name, once[1].name, iterator.get_next().name, iterator.initializer.name]
+    names += [x.name for x in more]
     tf.train.write_graph(tf.get_default_graph().as_graph_def(), path, "graph.pb", as_text=False)
     json.dump(names, open(path + "/names", "w"))
 else:
@@ -38,7 +53,7 @@ else:
 found = []
 with tf.Session() as session:
     session.run(names[3])
-    for fetches in (names[:2], names[2:3]):
+    for fetches in (names[:2], names[2:3], *[[name] for name in names[4:]]):
         while True:
             try:
                 found.append([value.tolist() for value in session.run(fetches)])

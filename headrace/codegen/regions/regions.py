@@ -34,6 +34,7 @@ from headrace.plan.units import SEGMENT, handed_on, inner_nodes, inner_plans, is
 _NEVER = {HOST, CONTROL_FLOW, BLOCKING, DIFFERENT_EACH_TIME}
 
 FEW = 64  # numbers that may be sizes
+_IS_THERE = {CONSTANT, VARIABLE}  # nodes of which nothing is computed
 RANKS = 8  # numbers that are a shape, most likely
 _ROUNDS = 20  # of placing: arrays pull their users to one level
 
@@ -180,14 +181,21 @@ class Cutter:
         for level in range(max(self.level.values(), default=-1) + 1):
             here = [n for n in nodes if self.level[n.name] == level]
             inside = [n for n in here if self.compiled[n.name]]
-            if inside and not all(VARIABLE in n.op.traits for n in inside):
-                region = self.region(inside, self.constants_of(inside))
-                if region.outputs or not all(map(_is_small, inside)):
-                    out.append(region)
+            if all(n.op.traits & _IS_THERE for n in inside):
+                out.extend(n for n in inside if VARIABLE in n.op.traits or self.is_taken(n))
             else:
-                out.extend(inside)
+                out.append(self.region(inside, self.constants_of(inside)))
             out.extend(n for n in here if not self.compiled[n.name])
         return out
+
+    def is_taken(self, constant: PlanNode) -> bool:
+        """Whether others than regions, which have small constants of their own, use a constant."""
+        if not _is_small(constant):
+            return True
+        edge, users = Edge(constant.name, 0), self.plan.nodes.values()
+        return edge in self.plan.fetches or any(
+            edge in user.inputs for user in users if not self.compiled.get(user.name)
+        )
 
     def constants_of(self, nodes: list[PlanNode]) -> list[PlanNode]:
         """Small constants of other regions that these nodes use: each region has its own, so that what is

@@ -64,8 +64,11 @@ def _anonymous(ctx, output_types, output_shapes):
 
 @op("AnonymousIterator", "-> handle: resource", attrs=OF_ELEMENTS, shape=scalar, traits=_TRAITS)
 def anonymous_iterator(ctx, *, output_types, output_shapes):
-    """The handle of an iterator that lives as long as the handle."""
-    return _anonymous(ctx, output_types, output_shapes)
+    """The handle of a new iterator, which a string may name.  It lives until it is destroyed."""
+    handle = _anonymous(ctx, output_types, output_shapes)
+    made = handle.get(IteratorResource)
+    ctx.resources.get_or_make(handle.container, ITERATOR, handle.name, lambda: made)
+    return handle
 
 
 @op(

@@ -37,6 +37,7 @@ class Trait(Enum):
         "takes part, with ops on other devices or tasks, in one operation: `group_key`, `instance_key`"
     )
     DEFERRED = "may answer later, with a Future: another op of the step may have to run first"
+    MOVES = "hands values on as they are: nothing is calculated"
     # -- of the world outside ------------------------------------------------------------------
     FILES = "reads or writes files"
     PYTHON = "calls a function of the Python program in whose process it runs"
@@ -61,6 +62,6 @@ ALLOWS_UNINITIALIZED, TEMPORARY = Trait.ALLOWS_UNINITIALIZED, Trait.TEMPORARY
 SOURCE, REPLACEABLE, HOST = Trait.SOURCE, Trait.REPLACEABLE, Trait.HOST
 BLOCKING, DEFERRED, CONTROL_FLOW = Trait.BLOCKING, Trait.DEFERRED, Trait.CONTROL_FLOW
 COLLECTIVE = Trait.COLLECTIVE
-FILES, PYTHON = Trait.FILES, Trait.PYTHON
+FILES, PYTHON, MOVES = Trait.FILES, Trait.PYTHON, Trait.MOVES
 SWITCH, MERGE, EXIT = Trait.SWITCH, Trait.MERGE, Trait.EXIT
 ENTER, NEXT_ITERATION = Trait.ENTER, Trait.NEXT_ITERATION

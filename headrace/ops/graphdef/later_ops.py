@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.ops.graphdef.later_datasets import DATASETS
+
 
 def _case(node: Any, nodes: Any, in_function: bool) -> None:
     """A conditional of branches without state."""
@@ -58,6 +60,7 @@ _REWRITES: dict[str, Callable[[Any, Any, bool], None]] = {
     "StatelessCase": _case,
     "BatchMatMulV3": _batch_matmul,
     "ParseExampleV2": _parse_example,
+    **DATASETS,
 }
 
 

@@ -55,8 +55,15 @@ def parse_example(
 ):
     """The features of a batch of serialized Examples: ragged ones as sparse matrices (indices,
     values, shapes), the others as dense tensors whose defaults fill what is missing."""
+    dense = dense_columns([k.item() for k in dense_keys], Tdense, dense_shapes, dense_defaults)
+    ragged, values = parsed_batch(serialized, names, [k.item() for k in sparse_keys], sparse_types, dense)
+    return [r[0] for r in ragged], [r[1] for r in ragged], [r[2] for r in ragged], values
+
+
+def parsed_batch(serialized, names, sparse_keys, sparse_types, dense):
+    """Of a batch of Examples: the parts of every sparse matrix, and the dense arrays."""
     count = serialized.size
-    if names.size:
+    if np.size(names):
         require(names.ndim == 1, f"Expected names to be a vector, got shape: {c_shape(names.shape)}")
         require(
             names.size == count, f"Expected len(names) == len(serialized), but got: {names.size} vs. {count}"
@@ -64,17 +71,16 @@ def parse_example(
     require(
         serialized.ndim == 1, f"Expected serialized to be a vector, got shape: {c_shape(serialized.shape)}"
     )
-    dense = dense_columns([k.item() for k in dense_keys], Tdense, dense_shapes, dense_defaults)
-    reader = Reader([k.item() for k in sparse_keys], sparse_types, dense)
+    reader = Reader(sparse_keys, sparse_types, dense)
     for i, data in enumerate(serialized):
-        name = shown(names[i]) if names.size else "<unknown>"
+        name = shown(names[i]) if np.size(names) else "<unknown>"
         reader.read(data, Place(name, i))
     ragged = [sparse(column, count) for column in reader.sparse_columns]
     values = [
         padded(column, d, count) if d.varies else column.array().reshape(count, *d.shape)
         for column, d in zip(reader.dense_columns, dense)
     ]
-    return [r[0] for r in ragged], [r[1] for r in ragged], [r[2] for r in ragged], values
+    return ragged, values
 
 
 def serialize(**values) -> bytes:

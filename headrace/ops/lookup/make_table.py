@@ -11,7 +11,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.resources import Handle
 from headrace.ops.declaration.shape_rules import scalar
 from headrace.ops.declaration.signature import ShapeAttr, Type
-from headrace.ops.declaration.traits import READS, STATEFUL
+from headrace.ops.declaration.traits import MOVES, READS, STATEFUL
 from headrace.ops.lookup.dense_table import DenseTable
 from headrace.ops.lookup.table import TYPES, StaticTable, Table
 from headrace.ops.queues.queue import reference_to
@@ -21,12 +21,15 @@ TABLE = "table"
 
 def _found(ctx, make, container, shared_name, key_dtype, value_dtype):
     """The table of a node: a new one, or that of its shared name if its types are the same."""
+    name = shared_name or ctx.node.name
+    there = ctx.resources.find(container, TABLE, name)
+    if there is not None and there.key_dtype is key_dtype and there.value_dtype is value_dtype:
+        return there, name
     require(
         value_dtype in TYPES.get(key_dtype, ()),
         f"No OpKernel was registered to support Op '{ctx.node.op.name}' with these attrs: "
         f"[key_dtype={key_dtype.name}, value_dtype={value_dtype.name}]",
     )
-    name = shared_name or ctx.node.name
     table = ctx.resources.get_or_make(container, TABLE, name, make)
     if (table.key_dtype, table.value_dtype) != (key_dtype, value_dtype):
         raise InvalidArgumentError(
@@ -61,13 +64,17 @@ def _declare(name, inputs, older_inputs, make, attrs, shape, older_shape, doc):
         body.__doc__, body.__module__ = doc, __name__
     attrs = _COMMON | attrs
     new = op(
-        f"{name}V2", f"{inputs} -> table_handle: resource", attrs=attrs, traits={STATEFUL, READS}, shape=shape
+        f"{name}V2",
+        f"{inputs} -> table_handle: resource",
+        attrs=attrs,
+        traits={STATEFUL, READS, MOVES},
+        shape=shape,
     )(with_handle)
     old = op(
         name,
         f"{older_inputs} -> table_handle: Ref(string)",
         attrs=attrs,
-        traits={STATEFUL, READS},
+        traits={STATEFUL, READS, MOVES},
         shape=older_shape,
     )(with_reference)
     new.no_gradient()

@@ -13,7 +13,13 @@ import numpy as np
 
 from headrace.core import hooks
 from headrace.core.dtypes import DType, NDArray, bool_, float32, float64, int32, int64, string, variant
-from headrace.core.errors import AbortedError, FailedPreconditionError, UnimplementedError, require
+from headrace.core.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+    require,
+)
 from headrace.core.shapes import show
 from headrace.ops.declaration.text import shown
 from headrace.ops.lookup.key_rows import DictRows, KeyRows
@@ -52,17 +58,17 @@ class Table:
     def find(self, keys: NDArray, default: NDArray) -> NDArray:
         """The value of every key, `default` where there is none."""
         self._check_key_shape(keys.shape)
-        require(
-            default.shape == self.value_shape,
-            f"Expected shape {show(self.value_shape)} for default value, got {show(default.shape)}",
-        )
+        if default.shape != self.value_shape:
+            expected, given = show(self.value_shape), show(default.shape)
+            raise InvalidArgumentError(
+                None, None, f"Expected shape {expected} for default value, got {given}"
+            )
         batch = keys.shape[: keys.ndim - len(self.key_shape)]
         with self._lock:
             rows = self._rows.find(keys)
-            found = self._values[rows]  # of row -1 too, which is replaced below
-        absent = rows < 0
-        if absent.any():
-            found[absent] = default
+            found = self._values.take(rows, 0, mode="wrap")  # of row -1 too, which is replaced below
+        if rows.size and rows.min() < 0:
+            found[rows < 0] = default
         return found.reshape(batch + self.value_shape)
 
     def insert(self, keys: NDArray, values: NDArray) -> None:
@@ -142,10 +148,10 @@ class Table:
     # -- what is refused -------------------------------------------------------------------------
     def _check_key_shape(self, shape: tuple[int, ...]) -> None:
         rank = len(self.key_shape)
-        require(
-            not rank or shape[-rank:] == self.key_shape,
-            f"Input key shape {show(shape)} must end with the table's key shape {show(self.key_shape)}",
-        )
+        if rank and shape[-rank:] != self.key_shape:
+            given, own = show(shape), show(self.key_shape)
+            message = f"Input key shape {given} must end with the table's key shape {own}"
+            raise InvalidArgumentError(None, None, message)
 
     def check_pairs(self, keys: NDArray, values: NDArray) -> None:
         self._check_key_shape(keys.shape)

@@ -11,7 +11,7 @@ from headrace.core.text import as_bytes
 from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.shape_rules import require_rank, scalar
 from headrace.ops.declaration.signature import Int, Type
-from headrace.ops.declaration.traits import FILES, READS, STATEFUL, WRITES
+from headrace.ops.declaration.traits import FILES, MOVES, READS, STATEFUL, WRITES
 from headrace.ops.lookup import vocabulary_file
 from headrace.ops.lookup.make_table import TABLE, contents
 from headrace.ops.lookup.table import Table
@@ -231,7 +231,7 @@ lookup_table_find_v2, lookup_table_find = _declare(
     _find,
     _TYPES,
     _find_shape,
-    {READS},
+    {READS, MOVES},
     "The value of every key, `default_value` where there is none.",
 )
 lookup_table_insert_v2, lookup_table_insert = _declare(

@@ -17,7 +17,7 @@ from headrace.ops.declaration.resources import Handle, Slot, named
 from headrace.ops.declaration.shape_rules import none, scalar
 from headrace.ops.declaration.signature import Shapes, Types
 from headrace.ops.declaration.text import strings
-from headrace.ops.declaration.traits import DEFERRED, READS, STATEFUL, WRITES
+from headrace.ops.declaration.traits import DEFERRED, MOVES, READS, STATEFUL, WRITES
 from headrace.ops.queues.queue_resource import Queue
 from headrace.ops.queues.queue_state import Bag, Line, QueueState, Ranking
 from headrace.ops.random.philox import Philox
@@ -157,7 +157,11 @@ def _declare(name, make, attrs, doc):
     """The op with a handle, and the older one with a reference."""
 
     def with_handle(ctx, **given):
-        return handle_of(ctx, *make(ctx, **given))
+        name = given["shared_name"] or ctx.node.name
+        queue = ctx.resources.find(given["container"], QUEUE, name)
+        if queue is None or queue.verified is not ctx.node.attrs:
+            queue, _, _ = make(ctx, **given)
+        return handle_of(ctx, queue, given["container"], name)
 
     def with_reference(ctx, **given):
         _, container, resource = make(ctx, **given)
@@ -165,7 +169,7 @@ def _declare(name, make, attrs, doc):
 
     for body in (with_handle, with_reference):
         body.__doc__, body.__module__ = doc, __name__
-    traits = {STATEFUL, READS}
+    traits = {STATEFUL, READS, MOVES}
     new = op(f"{name}V2", "-> handle: resource", attrs=attrs, traits=traits, shape=scalar)
     old = op(name, "-> handle: Ref(string)", attrs=attrs, traits=traits, shape=lambda: Shape.of(2))
     return new(with_handle), old(with_reference)
@@ -207,10 +211,9 @@ def fake_queue(resource):
 
 # -- the ops that use them ------------------------------------------------------------------------
 def _check_types(ctx, queue, types):
-    require(
-        queue.types == tuple(types),
-        f"Signature mismatch, have: {_text(tuple(types))} expected: {_text(queue.types)}",
-    )
+    if queue.types != types:
+        have, expected = _text(tuple(types)), _text(queue.types)
+        require(queue.types == tuple(types), f"Signature mismatch, have: {have} expected: {expected}")
 
 
 def _check_timeout(timeout_ms):
@@ -289,7 +292,7 @@ def _declare_use(name, arguments, results, use, doc, shape, attrs, traits):
 
 _PUT = {"Tcomponents": Types(min=1), "timeout_ms": -1}
 _TAKE = {"component_types": Types(min=1), "timeout_ms": -1}
-_WAITS = {WRITES, DEFERRED}
+_WAITS = {WRITES, DEFERRED, MOVES}
 
 queue_enqueue_v2, queue_enqueue = _declare_use(
     "QueueEnqueue",

@@ -58,6 +58,7 @@ class Queue:
         that are not known are filled up in batches.  `settings` are those that nodes must share."""
         self.state, self.types, self.shapes, self.pads = state, tuple(types), shapes, pads
         self.settings = settings or {}
+        self._sizes = [s.sizes if s.is_full else None for s in shapes or ()]
         self.verified: Any = None  # attributes of the node that was last found to fit
         self._lock = threading.Lock()
 
@@ -67,8 +68,13 @@ class Queue:
     # -- elements in ---------------------------------------------------------------------------
     def put(self, ctx: Any, values: Values) -> Any:
         """One element."""
-        self._check(values, [v.shape for v in values])
+        shapes = [v.shape for v in values]
+        if shapes != self._sizes:
+            self._check(values, shapes)
         element = tuple(keep(v) for v in values)
+        with self._lock:
+            if self.state.put_now((element,)):
+                return ()
         return self._ask(ctx, _nothing, lambda ticket: self.state.put(ticket, [element]))
 
     def put_many(self, ctx: Any, values: Values) -> Any:
@@ -91,7 +97,10 @@ class Queue:
         if not count:
             return ()
         kept = [keep(v) for v in values]
-        elements = (tuple(v[i, ...] for v in kept) for i in range(count))
+        elements = list(zip(*map(_rows, kept)))
+        with self._lock:
+            if self.state.put_now(elements):
+                return ()
         return self._ask(ctx, _nothing, lambda ticket: self.state.put(ticket, elements))
 
     def _check(self, values: Values, shapes: Any, count: int | None = None) -> None:
@@ -112,6 +121,10 @@ class Queue:
 
     # -- elements out --------------------------------------------------------------------------
     def take(self, ctx: Any) -> Any:
+        with self._lock:
+            found = self.state.take_now(1)
+        if found is not None:
+            return list(found[0])
         return self._ask(ctx, lambda got: list(got[0]), lambda ticket: self.state.take(ticket, 1))
 
     def take_many(self, ctx: Any, count: int, up_to: bool = False) -> Any:
@@ -125,6 +138,10 @@ class Queue:
         )
         if not count:
             return self._together([])
+        with self._lock:
+            found = self.state.take_now(count)
+        if found is not None:
+            return self._together(found)
         return self._ask(ctx, self._together, lambda ticket: self.state.take(ticket, count, up_to))
 
     def _together(self, elements: list[Element]) -> Values:
@@ -179,6 +196,11 @@ def _nothing(elements: list[Element]) -> Values:
     return []
 
 
+def _rows(array: Any) -> list[Any]:
+    """The slices along the first dimension."""
+    return list(array) if array.ndim > 1 else [array[i, ...] for i in range(len(array))]
+
+
 def _stack(parts: list[Any], dtype: DType, shape: Shape, pads: bool) -> Any:
     """Elements as one array, filled up with zeros where their sizes differ and may."""
     if pads and not shape.is_full:
@@ -193,9 +215,11 @@ def _stack(parts: list[Any], dtype: DType, shape: Shape, pads: bool) -> Any:
         return out
     if not parts:
         return np.empty((0, *shape.sizes), dtype.numpy)
-    if any(p.shape != parts[0].shape for p in parts):
+    if not shape.is_full and any(p.shape != parts[0].shape for p in parts):
         raise InternalError(None, None, "elements of a queue have different shapes")
-    return np.stack(parts)
+    if not parts[0].ndim:
+        return np.stack(parts)
+    return np.concatenate(parts).reshape(len(parts), *parts[0].shape)  # half the time of `stack`
 
 
 def _show(shape: Shape) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -145,6 +145,24 @@ class QueueState:
         """Add elements, one after the other, as soon as there is room.  Answered when all are in."""
         self._puts.append(Put(ticket, deque(elements)))
         return self._serve()
+
+    def put_now(self, elements: Sequence[Element]) -> bool:
+        """Add them where that is all there is to do: nobody waits, and there is room."""
+        if self.closed or self._puts or self._takes:
+            return False
+        if self.capacity is not None and len(self.store) + len(elements) > self.capacity:
+            return False
+        for element in elements:
+            self.store.add(element)
+        return True
+
+    def take_now(self, count: int) -> list[Element] | None:
+        """So many elements where that is all there is to do; else None."""
+        if self._puts or self._takes:
+            return None
+        if len(self.store) - (0 if self.closed else self.reserve) < count:
+            return None
+        return [self.store.take() for _ in range(count)]
 
     def take(self, ticket: Any, count: int, up_to: bool = False) -> list[Answer]:
         self._takes.append(Take(ticket, count, up_to))

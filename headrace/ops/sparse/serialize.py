@@ -22,6 +22,7 @@ from headrace.ops.declaration.declare import op
 from headrace.ops.declaration.samples import ErrorSample, Sample
 from headrace.ops.declaration.shape_checks import with_rank, with_rank_at_least, with_size
 from headrace.ops.declaration.signature import Type
+from headrace.ops.declaration.text import strings
 from headrace.ops.declaration.traits import STATEFUL
 from headrace.ops.declaration.variant import TensorVariant
 from headrace.ops.sparse.array import SMALL, sparse_reshape
@@ -43,13 +44,14 @@ def _checked(out):
 # -- one element per part -----------------------------------------------------------------------
 def _packed(indices, values, shape, dtype, out_type):
     """The three elements of a sparse tensor."""
-    out = np.empty(3, object)
-    for i, (array, kind) in enumerate(((indices, int64), (values, dtype), (shape, int64))):
-        if out_type is variant:
-            out[i] = TensorVariant(array, kind)
-        else:
-            out[i] = _message(array, kind)
-    return out
+    if out_type is variant:
+        return as_variants(indices, values, shape, dtype)
+    return strings([_message(indices, int64), _message(values, dtype), _message(shape, int64)])
+
+
+def as_variants(indices, values, shape, dtype):
+    """A sparse tensor as three variants: a component of an element of a dataset."""
+    return strings([TensorVariant(indices, int64), TensorVariant(values, dtype), TensorVariant(shape, int64)])
 
 
 def _message(array, dtype):

@@ -224,7 +224,24 @@ def test_temporary(op):
         assert first != second
 
 
+def test_moves():
+    """A number that calculating would make zero comes out as it went in."""
+    tiny = np.array([1e-40, np.nan, -0.0], np.float32)
+    assert all("Queue" in o.name or "Table" in o.name for o in ops() if Trait.MOVES in o.traits)
+    for make in (tf.FIFOQueue, lambda *given, **more: tf.RandomShuffleQueue(9, 0, *given[1:], **more)):
+        with tf.Graph().as_default(), tf.Session() as session:
+            queue = make(9, [tf.float32], shapes=[[3]])
+            session.run([queue.enqueue([tiny]), queue.enqueue_many([tiny[None]])])
+            both = [session.run(queue.dequeue()), session.run(queue.dequeue_many(1))[0]]
+            assert all(found.tobytes() == tiny.tobytes() for found in both)
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.contrib.lookup.MutableHashTable(tf.int64, tf.float32, default_value=0.0)
+        session.run(table.insert([1, 2, 3], tiny))
+        assert session.run(table.lookup([1, 2, 3])).tobytes() == tiny.tobytes()
+
+
 BY_HAND = {
+    Trait.MOVES,
     Trait.TEMPORARY,
     Trait.WRITES,
     Trait.VARIABLE,
