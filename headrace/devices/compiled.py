@@ -143,6 +143,7 @@ class MixedProgram:
         return self._run_units(step, arguments, tried)
 
     def _run_units(self, step: Step, arguments: Sequence[Any], tried: RegionUnit | None) -> list[Any]:
+        """Registers in, unit after unit, results out."""
         if step.trace is not None:
             step.trace.piece(self)
         registers: list[Any] = [None] * len(self.registers)
