@@ -198,7 +198,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Callable[[Dataset]
 def map_and_batch(
     map_func: Callable[..., Any],
     batch_size: Any,
-    num_parallel_batches: Any = None,
+    num_parallel_batches: int | None = None,
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> Callable[[Dataset], Dataset]:
@@ -218,7 +218,7 @@ def map_and_batch(
 def map_and_batch_with_legacy_function(
     map_func: Callable[..., Any],
     batch_size: Any,
-    num_parallel_batches: Any = None,
+    num_parallel_batches: int | None = None,
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> Callable[[Dataset], Dataset]:

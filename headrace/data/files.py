@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from headrace.functions.platform.scopes import control_dependencies
 from headrace.functions.strings.string import reduce_join
 from headrace.functions.values.structure import name_scope
 from headrace.functions.values.tensor_spec import TensorSpec
+from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import identity
 from headrace.ops.data import file_contents as ops
@@ -57,9 +59,9 @@ class _Records(Dataset):
     def __init__(
         self,
         filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
+        compression_type: str | Tensor | None = None,
+        buffer_size: int | Tensor | None = None,
+        num_parallel_reads: int | Tensor | None = None,
     ) -> None:
         kind, size = _text(compression_type, "compression_type"), _buffer(buffer_size)
 
@@ -99,12 +101,12 @@ class FixedLengthRecordDataset(Dataset):
     def __init__(
         self,
         filenames: Any,
-        record_bytes: Any,
-        header_bytes: Any = None,
-        footer_bytes: Any = None,
-        buffer_size: Any = None,
-        compression_type: Any = None,
-        num_parallel_reads: Any = None,
+        record_bytes: int | Tensor,
+        header_bytes: int | Tensor | None = None,
+        footer_bytes: int | Tensor | None = None,
+        buffer_size: int | Tensor | None = None,
+        compression_type: str | Tensor | None = None,
+        num_parallel_reads: int | Tensor | None = None,
     ) -> None:
         sizes = [
             convert_to_tensor(0 if value is None else value, dtypes.int64, name=name)
@@ -215,13 +217,13 @@ class CsvDataset(Dataset):
         self,
         filenames: Any,
         record_defaults: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        header: Any = False,
-        field_delim: Any = ",",
-        use_quote_delim: Any = True,
-        na_value: Any = "",
-        select_cols: Any = None,
+        compression_type: str | Tensor | None = None,
+        buffer_size: int | Tensor | None = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Sequence[int] | None = None,
     ) -> None:
         defaults = [_default(d) for d in record_defaults]
         spec = tuple(TensorSpec([], d.dtype) for d in defaults)

@@ -19,6 +19,7 @@ from headrace.ops.array.constant import constant
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import logical
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def raw_rnn(
@@ -26,7 +27,7 @@ def raw_rnn(
     loop_fn: Callable[..., Any],
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any, Any]:
     """Run a cell; a function says what goes in next, and when to stop.
 

@@ -29,6 +29,7 @@ from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import arithmetic, comparison
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def dynamic_rnn(
@@ -40,7 +41,7 @@ def dynamic_rnn(
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """Run a cell over sequences, in a loop.
 
@@ -230,7 +231,7 @@ def bidirectional_dynamic_rnn(
     parallel_iterations: int | None = None,
     swap_memory: bool = False,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any]:
     """Run one cell over sequences from their start, and one from their end.
 

@@ -38,7 +38,7 @@ def sampling(
     num_sampled: int,
     num_classes: int,
     num_true: int = 1,
-    sampled_values: Any = None,
+    sampled_values: tuple[Any, Any, Any] | None = None,
     remove_accidental_hits: bool = False,
     partition_strategy: str = "mod",
     name: str | None = None,

@@ -21,6 +21,7 @@ from headrace.nn.rnn_parts import assert_like_rnncell
 from headrace.ops.array.source import identity
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def static_rnn(
@@ -29,7 +30,7 @@ def static_rnn(
     initial_state: Any = None,
     dtype: DTypeLike | None = None,
     sequence_length: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """Run a cell over a list of inputs.
 
@@ -185,7 +186,7 @@ def static_bidirectional_rnn(
     initial_state_bw: Any = None,
     dtype: DTypeLike | None = None,
     sequence_length: Any = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[Any, Any, Any]:
     """static_rnn in both directions.
 

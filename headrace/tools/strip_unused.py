@@ -62,9 +62,9 @@ def strip_unused(
 
 
 def strip_unused_from_files(
-    input_graph: Any,
+    input_graph: str,
     input_binary: bool,
-    output_graph: Any,
+    output_graph: str,
     output_binary: bool,
     input_node_names: str,
     output_node_names: str,

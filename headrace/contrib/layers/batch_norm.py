@@ -6,7 +6,7 @@ elsewhere than in UPDATE_OPS; moments by themselves, for weights in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.train.schedules.moving_averages import assign_moving_average
 from headrace.variables.initializers.initializers import Ones, Zeros
 from headrace.variables.scope import get_variable_scope, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 @add_arg_scope
@@ -41,14 +42,14 @@ def batch_norm(
     updates_collections: Any = GraphKeys.UPDATE_OPS,
     is_training: Any = True,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
     batch_weights: Any = None,
     fused: bool | None = None,
     data_format: str = "NHWC",
     zero_debias_moving_mean: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     renorm: bool = False,
     renorm_clipping: Mapping[str, Any] | None = None,
     renorm_decay: Any = 0.99,

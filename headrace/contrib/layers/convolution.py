@@ -8,7 +8,7 @@ VALID), `data_format` (NHWC, NCHW, ...), `rate` (how far elements of the window 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -38,6 +38,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.nn.activation import relu
 from headrace.variables.initializers.initializers import Zeros
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 _LAYERS = {3: convolutional.Conv1D, 4: convolutional.Conv2D, 5: convolutional.Conv3D}
 _FORMATS = (None, "NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
@@ -65,7 +66,7 @@ def convolution(
     padding: str,
     data_format: str | None,
     rate: int | Sequence[int] | None,
-    scope: Any,
+    scope: str | VariableScope,
     conv_dims: int | None,
     **given: Any,
 ) -> Any:
@@ -114,7 +115,7 @@ def _transpose(layer_class: Any, formats: tuple[str, str], name: str, doc: str) 
         stride: int | Sequence[int] | None,
         padding: str,
         data_format: str,
-        scope: Any,
+        scope: str | VariableScope,
         **given: Any,
     ) -> Any:
         if data_format not in formats:
@@ -156,15 +157,15 @@ def separable_convolution2d(
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
     weights_initializer: Callable[..., Any] = xavier_initializer(),
-    pointwise_initializer: Any = None,
+    pointwise_initializer: Callable[..., Any] | None = None,
     weights_regularizer: Callable[..., Any] | None = None,
     biases_initializer: Callable[..., Any] | None = Zeros(),
     biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """First each channel by itself, into `depth_multiplier` channels, then, unless `num_outputs` is
     None, the channels with each other."""
@@ -248,7 +249,7 @@ def _depthwise(
     rate: int | Sequence[int] | None,
     initializer: Callable[..., Any] | None,
     regularizer: Callable[..., Any] | None,
-    variables_collections: Any,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None,
     trainable: bool,
 ) -> Any:
     channels = channel_dimension(inputs.shape, op_format(data_format), min_rank=4)
@@ -282,7 +283,7 @@ def convolution2d_in_plane(
     activation_fn: Callable[..., Any] | None,
     normalizer_fn: Callable[..., Any] | None,
     normalizer_params: Mapping[str, Any] | None,
-    scope: Any,
+    scope: str | VariableScope,
     **given: Any,
 ) -> Any:
     """The same window over each channel by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -24,6 +25,7 @@ from headrace.ops.array.tile import tile
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.nn import activation
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 @add_arg_scope
@@ -65,8 +67,8 @@ def dropout(
     keep_prob: Any = 0.5,
     noise_shape: Any = None,
     is_training: Any = True,
-    outputs_collections: Any = None,
-    scope: Any = None,
+    outputs_collections: str | Iterable[str] | None = None,
+    scope: str | VariableScope | None = None,
     seed: int | None = None,
 ) -> Any:
     """In training, elements set to 0 at random and the others scaled up; else the inputs.

@@ -18,6 +18,7 @@ from headrace.nn.embedding import embedding_lookup, safe_embedding_lookup_sparse
 from headrace.ops.array.unique import unique
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def embed_sequence(
@@ -28,7 +29,7 @@ def embed_sequence(
     initializer: Callable[..., Any] | None = None,
     regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     reuse: Any = None,
 ) -> Any:
     """Numbers of words [batch, length] as vectors [batch, length, embed_dim].
@@ -72,7 +73,7 @@ def bow_encoder(
     initializer: Callable[..., Any] | None = None,
     regularizer: Callable[..., Any] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     reuse: Any = None,
 ) -> Any:
     """The mean of the vectors of the words of each row.

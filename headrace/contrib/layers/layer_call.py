@@ -3,7 +3,7 @@ normalizer and an activation behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,8 +29,8 @@ def shared(
     biases_initializer: Callable[..., Any] | None = Zeros(),
     biases_regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
     scope: str | VariableScope | None = None,
 ) -> None:
@@ -108,7 +108,7 @@ def add_to_collections(variable: Any, variables_collections: Any, role: str) -> 
 def finished(
     outputs: Any,
     scope: VariableScope,
-    outputs_collections: Any,
+    outputs_collections: str | Iterable[str] | None,
     activation_fn: Callable[..., Any] | None,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,

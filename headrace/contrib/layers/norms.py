@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -18,6 +18,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math.exponential import rsqrt
 from headrace.variables.initializers.initializers import Ones, Zeros
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def _parameters(
@@ -48,12 +49,12 @@ def layer_norm(
     scale: bool = True,
     activation_fn: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
     begin_norm_axis: int = 1,
     begin_params_axis: int = -1,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Mean 0 and variance 1 over all axes from `begin_norm_axis` on (Ba et al. 2016).
 
@@ -104,11 +105,11 @@ def instance_norm(
     activation_fn: Callable[..., Any] | None = None,
     param_initializers: Mapping[str, Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Mean 0 and variance 1 over space, for each picture and channel (Ulyanov et al. 2016).
 
@@ -143,17 +144,17 @@ def group_norm(
     inputs: Any,
     groups: int = 32,
     channels_axis: int = -1,
-    reduction_axes: Any = (-3, -2),
+    reduction_axes: Sequence[int] = (-3, -2),
     center: bool = True,
     scale: bool = True,
     epsilon: float = 1e-6,
     activation_fn: Callable[..., Any] | None = None,
     param_initializers: Mapping[str, Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     mean_close_to_zero: bool = False,
 ) -> Any:
     """Mean 0 and variance 1 over space and groups of channels (Wu and He 2018).
@@ -235,11 +236,11 @@ def bias_add(
     initializer: Callable[..., Any] = Zeros(),
     regularizer: Callable[..., Any] | None = None,
     reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
+    outputs_collections: str | Iterable[str] | None = None,
     trainable: bool = True,
     data_format: str = "NHWC",
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> Any:
     """Add a bias to each channel.
 

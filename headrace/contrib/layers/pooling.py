@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -23,7 +23,7 @@ def _pooling(layer_class: Any, formats: tuple[str, str], name: str, default: str
         stride: int | Sequence[int] = 2,
         padding: str = "VALID",
         data_format: str = formats[0],
-        outputs_collections: Any = None,
+        outputs_collections: str | Iterable[str] | None = None,
         scope: Any = None,
     ) -> Any:
         if data_format not in formats:
@@ -61,7 +61,7 @@ def pool(
     data_format: str | None = None,
     dilation_rate: int | Sequence[int] = 1,
     stride: int | Sequence[int] = 1,
-    outputs_collections: Any = None,
+    outputs_collections: str | Iterable[str] | None = None,
     scope: Any = None,
 ) -> Any:
     """Pooling in as many dimensions as the inputs have; `pooling_type` is AVG or MAX.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.contrib.framework.arg_scope import add_arg_scope
@@ -127,7 +128,7 @@ def spatial_softmax(
     features: Any,
     temperature: float | None = None,
     name: str | None = None,
-    variables_collections: Any = None,
+    variables_collections: Iterable[str] | Mapping[str, Any] | None = None,
     trainable: bool = True,
     data_format: str = "NHWC",
 ) -> Any:

@@ -20,6 +20,7 @@ from headrace.functions.values import nest
 from headrace.nn.embedding import embedding_lookup
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.scope import get_variable, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 class _Heads:
@@ -66,7 +67,7 @@ def attention_decoder(
     num_heads: int = 1,
     loop_function: LoopFunction | None = None,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
     """rnn_decoder with attention (Vinyals et al. 2014).
@@ -129,7 +130,7 @@ def embedding_attention_decoder(
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
     """attention_decoder over symbols: they are looked up in a table, the variable "embedding".

@@ -16,6 +16,7 @@ from headrace.nn.embedding import embedding_lookup
 from headrace.ops.array.source import stop_gradient
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.variables.scope import get_variable, get_variable_scope, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 LoopFunction = Callable[[Any, int], Any]
 
@@ -84,7 +85,7 @@ def rnn_decoder(
     initial_state: Any,
     cell: Any,
     loop_function: LoopFunction | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """A cell run from a state.
 
@@ -114,7 +115,7 @@ def embedding_rnn_decoder(
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: bool = False,
     update_embedding_for_previous: bool = True,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """rnn_decoder over symbols: they are looked up in a table, the variable "embedding".
 

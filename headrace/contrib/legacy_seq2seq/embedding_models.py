@@ -25,6 +25,7 @@ from headrace.functions.array.stacking import concat
 from headrace.nn.embedding import embedding_lookup
 from headrace.nn.static_rnn import static_rnn
 from headrace.variables.scope import get_variable, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def encoded(inputs: Any, cell: Any, symbols: int, embedding_size: int, dtype: Any) -> tuple[list[Any], Any]:
@@ -42,7 +43,7 @@ def embedding_rnn_seq2seq(
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """basic_rnn_seq2seq over symbols, with a table for each side.
 
@@ -96,7 +97,7 @@ def embedding_tied_rnn_seq2seq(
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """tied_rnn_seq2seq over symbols, with one table for both sides.
 
@@ -144,7 +145,7 @@ def embedding_attention_seq2seq(
     output_projection: tuple[Any, Any] | None = None,
     feed_previous: Any = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     initial_state_attention: bool = False,
 ) -> tuple[list[Any], Any]:
     """embedding_rnn_seq2seq whose decoder looks back at the outputs of the encoder.

@@ -10,6 +10,7 @@ from headrace.core import dtypes
 from headrace.core.dtypes import DTypeLike
 from headrace.nn.static_rnn import static_rnn
 from headrace.variables.scope import get_variable_scope, variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def basic_rnn_seq2seq(
@@ -38,7 +39,7 @@ def tied_rnn_seq2seq(
     cell: Any,
     loop_function: LoopFunction | None = None,
     dtype: DTypeLike = dtypes.float32,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
     """A cell reads a sequence, and writes another from the last state with the same variables.
 

@@ -10,6 +10,7 @@ from headrace.contrib.rnn.projections import OutputProjectionWrapper
 from headrace.core.dtypes import DTypeLike
 from headrace.layers.rnn.rnn_cells import RNNCell
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 def one2many_rnn_seq2seq(
@@ -22,7 +23,7 @@ def one2many_rnn_seq2seq(
     embedding_size: int,
     feed_previous: Any = False,
     dtype: DTypeLike | None = None,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
     """embedding_rnn_seq2seq with several decoders behind one encoder (Luong et al. 2015).
 

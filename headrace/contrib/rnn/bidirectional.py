@@ -12,6 +12,7 @@ from headrace.functions.array.stacking import concat
 from headrace.nn.rnn import bidirectional_dynamic_rnn
 from headrace.nn.static_rnn import static_bidirectional_rnn
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 _SCOPE = "stack_bidirectional_rnn"
 
@@ -31,7 +32,7 @@ def _stacking(
 def _looping(
     parallel_iterations: int | None = None,
     time_major: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     swap_memory: bool = False,
 ) -> None:
     """Those of a loop in the graph."""
@@ -70,7 +71,7 @@ def stack_bidirectional_dynamic_rnn(
     inputs: Any,
     initial_states_fw: Sequence[Any] | None,
     initial_states_bw: Sequence[Any] | None,
-    scope: Any,
+    scope: str | VariableScope,
     **options: Any,
 ) -> Any:
     """The same over a tensor [batch, time, depth], with loops in the graph.
@@ -105,7 +106,7 @@ def _stacked(
     inputs: Any,
     initial_states_fw: Sequence[Any] | None,
     initial_states_bw: Sequence[Any] | None,
-    scope: Any,
+    scope: str | VariableScope,
 ) -> Any:
     states_fw, states_bw = initial_states_fw, initial_states_bw
     _check(cells_fw, cells_bw, states_fw, states_bw)

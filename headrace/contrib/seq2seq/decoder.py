@@ -21,6 +21,7 @@ from headrace.ops.declaration.constants import constant_value
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.math import logical
 from headrace.variables.scope import variable_scope
+from headrace.variables.scope_defaults import VariableScope
 
 
 class Decoder(ABC):
@@ -75,7 +76,7 @@ def dynamic_decode(
     maximum_iterations: int | Tensor | None = None,
     parallel_iterations: int = 32,
     swap_memory: bool = False,
-    scope: Any = None,
+    scope: str | VariableScope | None = None,
     **kwargs: Any,
 ) -> tuple[Any, Any, Any]:
     """Run a decoder until every sequence has finished.

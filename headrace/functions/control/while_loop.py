@@ -26,7 +26,7 @@ def while_loop(
     back_prop: bool = True,
     swap_memory: bool = False,
     name: str | None = None,
-    maximum_iterations: Any = None,
+    maximum_iterations: int | Tensor | None = None,
     return_same_structure: bool = False,
 ) -> Any:
     """Repeat `body` while `cond` is true.

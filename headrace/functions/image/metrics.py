@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def ssim_multiscale(
     img1: Any,
     img2: Any,
     max_val: Any,
-    power_factors: Any = _SCALE_WEIGHTS,
+    power_factors: Sequence[float] = _SCALE_WEIGHTS,
     filter_size: int = 11,
     filter_sigma: float = 1.5,
     k1: float = 0.01,

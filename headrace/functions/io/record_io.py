@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.formats.records.compression import Compression
 from headrace.formats.records.tfrecord import RecordReader, RecordWriter
+from headrace.graph.tensor import Tensor
 
 
 class TFRecordCompressionType:
@@ -43,7 +44,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: Any = None,
+        compression_type: str | Tensor | None = None,
         flush_mode: Any = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from headrace.core.dtypes import DTypeLike
 from headrace.graph.tensor import Tensor
 from headrace.ops.io import decode_raw as raw
 from headrace.ops.io import decode_text as text
@@ -12,7 +14,7 @@ from headrace.ops.io import decode_text as text
 
 def decode_raw(
     input_bytes: Any = None,
-    out_type: Any = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
     bytes: Any = None,
@@ -45,7 +47,7 @@ def decode_csv(
     use_quote_delim: bool = True,
     name: str | None = None,
     na_value: str = "",
-    select_cols: Any = None,
+    select_cols: Sequence[int] | None = None,
 ) -> list[Tensor]:
     """The fields of lines of CSV (RFC 4180), one tensor per column.
 

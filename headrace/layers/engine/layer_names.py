@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.graph.defaults import get_default_graph
@@ -20,8 +21,8 @@ def snake_case(name: str) -> str:
 
 def unique_object_name(
     name: str,
-    name_uid_map: Any = None,
-    avoid_names: Any = None,
+    name_uid_map: dict[Any, Any] | None = None,
+    avoid_names: Iterable[str] | None = None,
     namespace: str = "",
     zero_based: bool = False,
 ) -> str:

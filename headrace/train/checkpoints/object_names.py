@@ -43,7 +43,7 @@ def object_graph_key_mapping(checkpoint_path: Any) -> dict[str, str]:
 
 def saver_for_objects(
     make_saver: Any,
-    checkpoint_path: Any,
+    checkpoint_path: str,
     var_list: Iterable[Any] | None = None,
     names_to_keys: dict[str, str] | None = None,
     cached_saver: Any = None,

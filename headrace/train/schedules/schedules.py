@@ -239,7 +239,7 @@ class NoisyLinearCosineDecay(LinearCosineDecay):
     def __init__(
         self,
         initial_learning_rate: Any,
-        decay_steps: Any,
+        decay_steps: int | Tensor,
         initial_variance: Any = 1.0,
         variance_decay: Any = 0.55,
         num_periods: Any = 0.5,

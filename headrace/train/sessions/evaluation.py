@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.core import dtypes, log
@@ -123,14 +123,14 @@ def _with_counting(eval_ops: Any, hooks: Sequence[Any]) -> Any:
 
 
 def evaluate_once(
-    checkpoint_path: Any,
+    checkpoint_path: str,
     master: str = "",
     scaffold: Any = None,
     eval_ops: Any = None,
-    feed_dict: Any = None,
+    feed_dict: Mapping[Any, Any] | None = None,
     final_ops: Any = None,
-    final_ops_feed_dict: Any = None,
-    hooks: Any = None,
+    final_ops_feed_dict: Mapping[Any, Any] | None = None,
+    hooks: Iterable[Any] | None = None,
     config: Any = None,
 ) -> Any:
     """Run `eval_ops` on a checkpoint until a hook stops it.

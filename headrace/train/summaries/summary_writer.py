@@ -14,6 +14,7 @@ from headrace.functions.array.array import placeholder
 from headrace.functions.math.math import equal
 from headrace.graph.defaults import get_default_graph, get_default_session
 from headrace.graph.graph import Graph
+from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 from headrace.ops.array.source import no_op
 from headrace.ops.io import summary_writer as ops
@@ -107,9 +108,9 @@ class NoopSummaryWriter:
 
 def create_file_writer(
     logdir: Any,
-    max_queue: Any = None,
-    flush_millis: Any = None,
-    filename_suffix: Any = None,
+    max_queue: int | Tensor | None = None,
+    flush_millis: int | Tensor | None = None,
+    filename_suffix: str | Tensor | None = None,
     name: str | None = None,
 ) -> Any:
     """A writer to a file in a directory; None for the directory makes one that writes nothing.
