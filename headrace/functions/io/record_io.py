@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace.formats.records.compression import Compression
 from headrace.formats.records.tfrecord import RecordReader, RecordWriter
-from headrace.graph.tensor import Tensor
 
 
 class TFRecordCompressionType:
@@ -44,7 +43,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: str | Tensor | None = None,
+        compression_type: Any = None,
         flush_mode: Any = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,
