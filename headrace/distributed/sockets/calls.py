@@ -39,9 +39,14 @@ class Open:
 class Calls:
     """`address` of the peer.  The connection is made when a call asks for it, which goes without."""
 
-    def __init__(self, address: str, submit: Callable[[Callable[[], None]], object]) -> None:
-        """`submit`: runs a function that may take a while on another thread."""
-        self.address, self._submit = address, submit
+    def __init__(
+        self,
+        address: str,
+        submit: Callable[[Callable[[], None]], object],
+        heard: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`submit`: runs a function that may take a while on another thread; `heard`: something has come."""
+        self.address, self._submit, self._heard = address, submit, heard
         self._channel: _Channel | None = None
         self._lock = threading.Lock()
         self._not_before = 0.0
@@ -77,7 +82,7 @@ class Calls:
         made = None
         try:
             connected = socket.create_connection((host.strip("[]"), int(port)), CONNECTING)
-            made = _Channel(connected, self.address)
+            made = _Channel(connected, self.address, self._heard)
         except (OSError, ValueError, OverflowError):
             pass
         with self._lock:
@@ -102,7 +107,8 @@ class Calls:
 class _Channel:
     """One connection; a `reactor.Readable`."""
 
-    def __init__(self, connected: socket.socket, address: str) -> None:
+    def __init__(self, connected: socket.socket, address: str, heard: Callable[[], None]) -> None:
+        self._heard = heard
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket, self._reactor = connected, reactor.reactor()
@@ -189,6 +195,7 @@ class _Channel:
         count = self._socket.recv_into(place)
         if not count:
             raise ConnectionResetError("the connection was closed by the other side")
+        self._heard()
         with self._lock:
             for end in self._state.took(count):
                 told = self._told.pop(end.stream, None)

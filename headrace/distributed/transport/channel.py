@@ -21,8 +21,10 @@ from headrace.core.errors import UnavailableError
 from headrace.distributed.sockets.reactor import reactor
 from headrace.distributed.transport import frames, segments
 from headrace.distributed.transport.frames import HEAD, Kind, Malformed, Message
+from headrace.runtime.executor import pool
 
 CHUNK = 1 << 16  # bytes that are read at once
+SLOW = 32 << 20  # bytes of memory that the one who reads does not give back himself
 _PARTS = 64  # buffers that go at once
 _ANCILLARY = socket.CMSG_SPACE(16 * array.array("i").itemsize)
 _FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
@@ -253,9 +255,12 @@ class SocketChannel:
             case Kind.RELEASE:
                 dropped = self._lender.take_back(message.number)
                 if dropped is not None:
-                    self.send(Message(Kind.DROP, dropped))
+                    self.send(Message(Kind.DROP, message.number))
+                    memory, dropped.memory = [dropped.memory], None
+                    _let_go(memory, dropped.size)
             case Kind.DROP:
-                self._borrower.drop(message.number)
+                memory = [self._borrower.drop(message.number)]
+                _let_go(memory, len(memory[0] or b""))
             case _:
                 self._arrived.append(message)
 
@@ -277,6 +282,15 @@ class SocketChannel:
         self._socket.close()
         while self._descriptors:
             os.close(self._descriptors.popleft())
+
+
+def _let_go(memory: list[Any], size: int) -> None:
+    """Forget what is in the list: on another thread where that takes long (the kernel gives back gigabytes
+    in seconds), since a thread that reads must answer."""
+    if size >= SLOW:
+        pool().submit(memory.clear)
+    else:
+        memory.clear()
 
 
 def _nobody(_: Any) -> None:

@@ -110,14 +110,14 @@ class Lender:
             self._lent[found.number] = found
         return found, is_new
 
-    def take_back(self, number: int) -> int | None:
-        """The peer needs it no more.  Returns the number if it is not kept either."""
+    def take_back(self, number: int) -> Segment | None:
+        """The peer needs it no more.  Returns it if it is not kept either."""
         with self._lock:
             segment = self._lent.pop(number, None)
             if segment is None:
                 raise Malformed(f"segment {number} was not lent")
             if self._kept + segment.size > KEPT:
-                return number
+                return segment
             self._kept += segment.size
             self._free.setdefault(segment.size, []).append(segment)
         return None
@@ -168,8 +168,9 @@ class Borrower:
         weakref.finalize(array, self.returned.append, number).atexit = False
         return array
 
-    def drop(self, number: int) -> None:
-        self._known.pop(number, None)
+    def drop(self, number: int) -> Any:
+        """The memory, which nobody needs but for what still looks at it."""
+        return self._known.pop(number, None)
 
     def close(self) -> None:
         self._known.clear()  # arrays that are still looked at keep their memory

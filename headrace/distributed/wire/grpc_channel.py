@@ -110,11 +110,12 @@ class GrpcChannel:
         self._telling: Any = None  # the call by which the peer learns of a secret that is another
         self._decode = decode or {}
         self._methods: dict[str, Any] = {}
-        is_plain = self._caller is None and not self._security.calls_tls
-        self._calls = Calls(address, pool().submit) if is_plain and reactor.is_supported() else None
         self._header = tuple((name.encode(), value.encode()) for name, value in self._sender)
         self._lock = threading.Lock()
         self._watch = Watch(self.peer, address, self._ask, lambda answer, error: answer.fail(error))
+        is_plain = self._caller is None and not self._security.calls_tls
+        is_ours = is_plain and reactor.is_supported()
+        self._calls = Calls(address, pool().submit, self._watch.heard) if is_ours else None
         codes = self._grpc.StatusCode
         self._signs_of_life = (codes.OK, codes.UNAUTHENTICATED)  # who refuses lives
 

@@ -109,8 +109,10 @@ def test_a_peer_that_ends_and_comes_back(server, calls, monkeypatch):
 
     monkeypatch.setattr(module, "AGAIN", 0.1)
     waiting = asked(calls, b"wait")
-    server.stop()
+    over = server._server.stop(0)
     code, text, _ = waiting.result(PATIENCE)
+    server.gate.set()
+    assert over.wait(PATIENCE)
     assert code in (errors.UNAVAILABLE, errors.CANCELLED, errors.UNKNOWN), text
     wait_until(lambda: asked(calls, b"give 0") is None)
     again = Server(server.address)

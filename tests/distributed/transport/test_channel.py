@@ -168,6 +168,33 @@ def test_a_thousand_large_arrays_leave_nothing(ends):
     gc.collect()
 
 
+def test_who_reads_does_not_wait_for_the_kernel(ends, monkeypatch):
+    """Giving back gigabytes takes seconds: the reader answers meanwhile."""
+    monkeypatch.setattr(channel, "SLOW", 1 << 16)
+    monkeypatch.setattr(segments, "KEPT", 0)
+    map_, unmap = segments._functions()
+    gate, unmapped = threading.Event(), []
+
+    def slowly(*words):
+        unmapped.append(threading.current_thread().name)
+        gate.wait(PATIENCE)
+        unmap(*words)
+
+    monkeypatch.setattr(segments, "_functions", lambda: (map_, slowly))
+    one, other = ends
+    one.channel.send(Message(Kind.VALUE, 1, values=(np.zeros(100_000),)))
+    wait_until(lambda: other.got)
+    other.got.clear()  # looked at no more
+    other.channel.send(Message(Kind.PING))
+    wait_until(lambda: len(unmapped) == 2)  # the sender's memory, and the receiver's
+    one.got.clear()
+    one.channel.send(Message(Kind.PING))
+    other.channel.send(Message(Kind.PING))
+    wait_until(lambda: one.got and other.got)
+    gate.set()
+    assert not [name for name in unmapped if name.startswith("headrace-")], unmapped
+
+
 def test_small_frames_of_the_reader_go_together(monkeypatch):
     """What a message makes its reader send leaves when all messages are handled."""
     ours, theirs = socket.socketpair()
