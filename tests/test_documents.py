@@ -40,6 +40,12 @@ def run_as(filename: str, text: str) -> None:
 
 
 # -- README.md ------------------------------------------------------------------------------------
+def test_the_readme_says_how_many_ops_there_are():
+    found = re.search(r"tf\.raw_ops \| (\d+) of (\d+)", (ROOT / "docs/compatibility.md").read_text())
+    there, all_of_them = (f"{int(n):,}" for n in found.groups())
+    assert f"{there} of TF's {all_of_them} ops" in (ROOT / "README.md").read_text()
+
+
 def test_the_readme_says_how_large_the_source_is():
     """Within a tenth: it is a figure for whoever wonders whether to read it."""
     lines, files, longest = re.search(
