@@ -25,7 +25,8 @@ TITLES = {
     "parallel": "the same with parallel calls and prefetch",
     "numbers": "numbers: map, batch",
     "generator": "from_generator, batch",
-    "images": "TFRecord, parse, decode JPEG, resize, batch, prefetch",
+    "images": "TFRecord, parse, decode JPEG of 160 x 120, resize to 64, batch, prefetch",
+    "photos": "the same with JPEG of 500 x 375, resized to 224",
 }
 
 
@@ -41,13 +42,20 @@ def pipelines(tf: Any, folder: str) -> dict[str, Callable[[], Any]]:
         for i in range(1 << 40):
             yield rows[i % 10000], i % 10
 
-    def image(record: Any) -> Any:
+    def image(record: Any, side: int = 64) -> Any:
         features = tf.parse_single_example(record, {"image": tf.FixedLenFeature([], tf.string)})
         picture = tf.image.decode_jpeg(features["image"], channels=3)
-        return tf.image.resize_bilinear(tf.expand_dims(tf.cast(picture, tf.float32), 0), [64, 64])[0]
+        return tf.image.resize_bilinear(tf.expand_dims(tf.cast(picture, tf.float32), 0), [side, side])[0]
+
+    def photo(record: Any) -> Any:
+        return image(record, 224)
 
     source = data.from_tensor_slices((rows, labels)).shuffle(5000, seed=1)
-    records = str(Path(folder) / "images.tfrecord")
+
+    def decoded(name: str, function: Any) -> Any:
+        records = tf.data.TFRecordDataset(str(Path(folder) / f"{name}.tfrecord")).repeat()
+        return records.map(function, num_parallel_calls=2).batch(16).prefetch(2)
+
     return {
         "rows": lambda: source.map(scaled).batch(BATCH).repeat(),
         "parallel": lambda: source.map(scaled, num_parallel_calls=2).batch(BATCH).prefetch(2).repeat(),
@@ -55,21 +63,24 @@ def pipelines(tf: Any, folder: str) -> dict[str, Callable[[], Any]]:
         "generator": lambda: data.from_generator(generator, (tf.float32, tf.int32), ((784,), ())).batch(
             BATCH
         ),
-        "images": lambda: (
-            tf.data.TFRecordDataset(records).repeat().map(image, num_parallel_calls=2).batch(16).prefetch(2)
-        ),
+        "images": lambda: decoded("images", image),
+        "photos": lambda: decoded("photos", photo),
     }
 
 
-def write_images(tf: Any, folder: str) -> None:
-    """64 pictures of 160 x 120."""
+SIZES = {"images": (120, 160), "photos": (375, 500)}
+
+
+def write_images(tf: Any, path: str, height: int, width: int) -> None:
+    """64 pictures."""
     rng = np.random.RandomState(0)
     with tf.Graph().as_default(), tf.Session() as session:
         pixels = tf.placeholder(tf.uint8, [None, None, 3])
         jpeg = tf.image.encode_jpeg(pixels)
-        with tf.python_io.TFRecordWriter(str(Path(folder) / "images.tfrecord")) as writer:
+        with tf.python_io.TFRecordWriter(path) as writer:
             for _ in range(64):
-                smooth = rng.randint(0, 255, (15, 20, 3)).repeat(8, 0).repeat(8, 1)
+                coarse = rng.randint(0, 255, (-(-height // 8), -(-width // 8), 3))
+                smooth = coarse.repeat(8, 0).repeat(8, 1)[:height, :width]
                 value = [session.run(jpeg, {pixels: smooth})]
                 feature = {"image": tf.train.Feature(bytes_list=tf.train.BytesList(value=value))}
                 example = tf.train.Example(features=tf.train.Features(feature=feature))
@@ -99,10 +110,11 @@ def measure(which: str, name: str, folder: str) -> tuple[float, float]:
         import tensorflow.compat.v1 as tf  # type: ignore[no-redef]
 
         tf.disable_v2_behavior()
-    if name == "images" and not (Path(folder) / "images.tfrecord").exists():
-        write_images(tf, folder)
+    records = Path(folder) / f"{name}.tfrecord"
+    if name in SIZES and not records.exists():
+        write_images(tf, str(records), *SIZES[name])
     with tf.Graph().as_default():
-        return rate(tf, pipelines(tf, folder)[name], 16 if name == "images" else BATCH)
+        return rate(tf, pipelines(tf, folder)[name], 16 if name in SIZES else BATCH)
 
 
 def by_turns(module: str, names: list[str], folder: str) -> dict[str, dict[str, Any]]:

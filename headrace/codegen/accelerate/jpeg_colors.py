@@ -1,18 +1,19 @@
 """The colours of a JPEG that are stored at half the width (and height), interpolated and turned to RGB in one
 pass, for formats.images.jpeg.
 
-The image comes with its colours repeated.  A row of them is first mixed with the stored row above or below,
-three parts to one, into a line of sums, with its ends repeated so that nothing is special at the edges.  Then
-a pixel takes three parts of its own sum and one of the nearer neighbour's; the other neighbour has the same
-sum as the pixel, so that both may be added to two parts of its own.  Where only the width is halved, the
-other row is the same row, and the biases grow by the factor of four that the sums do.
+The image comes with its colours repeated, three or four bytes to a pixel.  A row of them is first mixed with
+the stored row above or below, three parts to one, into a line of sums, with its ends repeated so that nothing
+is special at the edges.  Then a pixel takes three parts of its own sum and one of the nearer neighbour's; the
+other neighbour has the same sum as the pixel, so that both may be added to two parts of its own.  Where only
+the width is halved, the other row is the same row, and the biases grow by the factor of four that the sums
+do.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ _LANES = 16  # pixels at a time; the last ones of a row overlap with those befor
 _BYTES = f"<{_LANES} x i8>"
 _SHORT = f"<{_LANES} x i16>"
 _LONG = f"<{_LANES} x i32>"
-_PIXELS = f"<{3 * _LANES} x i8>"
+_PIXELS = f"<{3 * _LANES} x i8>"  # that are made
 
 
 def _all(number: int, bits: int) -> str:
@@ -42,17 +43,22 @@ def _places(places: Iterable[int]) -> str:
     return f"<{len(found)} x i32> <{', '.join(found)}>"
 
 
-def _taken(name: str, pixels: str, byte: int) -> str:
+def _given(step: int) -> str:
+    """The type of pixels that come, `step` bytes each."""
+    return f"<{step * _LANES} x i8>"
+
+
+def _taken(name: str, pixels: str, byte: int, step: int) -> str:
     """One byte of each pixel."""
-    places = _places(range(byte, 3 * _LANES, 3))
-    return f"%{name} = shufflevector {_PIXELS} %{pixels}, {_PIXELS} poison, {places}"
+    places, given = _places(range(byte, step * _LANES, step)), _given(step)
+    return f"%{name} = shufflevector {given} %{pixels}, {given} poison, {places}"
 
 
-def _sum(p: str, byte: int) -> str:
+def _sum(p: str, byte: int, step: int) -> str:
     """Entries of the line of colour p."""
     return f"""
-  {_taken(p + ".a8", "near.pixels", byte)}
-  {_taken(p + ".b8", "far.pixels", byte)}
+  {_taken(p + ".a8", "near.pixels", byte, step)}
+  {_taken(p + ".b8", "far.pixels", byte, step)}
   %{p}.a = zext {_BYTES} %{p}.a8 to {_SHORT}
   %{p}.b = zext {_BYTES} %{p}.b8 to {_SHORT}
   %{p}.a3 = mul {_SHORT} %{p}.a, {_all(3, 16)}
@@ -101,9 +107,10 @@ def _byte(p: str) -> str:
   %{p} = trunc {_LONG} %{p}.high to {_BYTES}"""
 
 
-def _text(symbol: str) -> str:
-    """The kernel: row by row, a loop that makes the two lines of sums and a loop over the pixels."""
-    width = 2 * _LANES
+def _text(symbol: str, step: int) -> str:
+    """The kernel for pixels of `step` bytes: row by row, a loop that makes the two lines of sums and a loop
+    over the pixels."""
+    width, given = 2 * _LANES, _given(step)
     first = _places(range(width))
     wide = _places([*range(_LANES), *range(_LANES)])
     together = _places([k + _LANES * byte for k in range(_LANES) for byte in range(3)])
@@ -116,6 +123,7 @@ define void @{symbol}(ptr noalias %whole, ptr noalias %rgb, ptr noalias %cb.line
     i64 %height, i64 %width, i64 %down, i16 %left, i16 %right) {{
 entry:
   %pitch = mul i64 %width, 3
+  %given.pitch = mul i64 %width, {step}
   %last = sub i64 %width, {_LANES}
   %less = sub i64 %down, 1
   %reach = shl i64 %less, 1
@@ -132,7 +140,8 @@ entry:
 row:
   %y = phi i64 [ 0, %entry ], [ %y.next, %row.end ]
   %start = mul i64 %y, %pitch
-  %in = getelementptr i8, ptr %whole, i64 %start
+  %given.start = mul i64 %y, %given.pitch
+  %in = getelementptr i8, ptr %whole, i64 %given.start
   %out = getelementptr i8, ptr %rgb, i64 %start
   %odd = and i64 %y, %less
   %near.y = sub i64 %y, %odd
@@ -141,19 +150,19 @@ row:
   %other.y = add i64 %near.y, %delta
   %inside = icmp ult i64 %other.y, %height
   %far.y = select i1 %inside, i64 %other.y, i64 %near.y
-  %near.at = mul i64 %near.y, %pitch
-  %far.at = mul i64 %far.y, %pitch
+  %near.at = mul i64 %near.y, %given.pitch
+  %far.at = mul i64 %far.y, %given.pitch
   %near = getelementptr i8, ptr %whole, i64 %near.at
   %far = getelementptr i8, ptr %whole, i64 %far.at
   br label %sums
 sums:
   %x = phi i64 [ 0, %row ], [ %x.next, %sums ]
   %x.1 = add i64 %x, 1
-  %x3 = mul i64 %x, 3
-  %near.p = getelementptr i8, ptr %near, i64 %x3
-  %far.p = getelementptr i8, ptr %far, i64 %x3
-  %near.pixels = load {_PIXELS}, ptr %near.p, align 1
-  %far.pixels = load {_PIXELS}, ptr %far.p, align 1{_sum("cb", 1)}{_sum("cr", 2)}
+  %x.byte = mul i64 %x, {step}
+  %near.p = getelementptr i8, ptr %near, i64 %x.byte
+  %far.p = getelementptr i8, ptr %far, i64 %x.byte
+  %near.pixels = load {given}, ptr %near.p, align 1
+  %far.pixels = load {given}, ptr %far.p, align 1{_sum("cb", 1, step)}{_sum("cr", 2, step)}
   %x.more = icmp ult i64 %x, %last
   %x.step = add i64 %x, {_LANES}
   %x.next = call i64 @llvm.umin.i64(i64 %x.step, i64 %last)
@@ -167,9 +176,10 @@ pixels:
   %i3 = mul i64 %i, 3
   %i.odd = trunc i64 %i to i1
   %bias = select i1 %i.odd, {_SHORT} %bias.odd, {_SHORT} %bias.even{_mixed("cb")}{_mixed("cr")}
-  %in.p = getelementptr i8, ptr %in, i64 %i3
-  %in.pixels = load {_PIXELS}, ptr %in.p, align 1
-  {_taken("bright.8", "in.pixels", 0)}
+  %i.byte = mul i64 %i, {step}
+  %in.p = getelementptr i8, ptr %in, i64 %i.byte
+  %in.pixels = load {given}, ptr %in.p, align 1
+  {_taken("bright.8", "in.pixels", 0, step)}
   %bright = zext {_BYTES} %bright.8 to {_LONG}
   %red.t = mul {_LONG} %cr, {_all(fixed(1.402), 32)}
   %green.b = mul {_LONG} %cb, {_all(-fixed(0.34414), 32)}
@@ -197,24 +207,32 @@ done:
 
 @lru_cache(maxsize=1)
 def native() -> Callable[[Any, int], Any] | None:
-    """YCbCr [height, width, 3] of bytes, its colours repeated twice across and once or twice down -> RGB with
-    interpolated colours, or None where it is narrow; None itself where there is no compiler."""
+    """YCbCr [height, width, 3 or 4] of bytes, its colours repeated twice across and once or twice down -> RGB
+    with interpolated colours, or None where it is narrow; None itself where there is no compiler."""
     if not is_available():
         return None
-    whole = ctypes.c_int64
-    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, whole, whole, whole, ctypes.c_int16, ctypes.c_int16)
-    function = kind(kernel_address(_text("jpeg_colors"), _text))
 
     def colored(image: Any, down: int) -> Any:
-        height, width = image.shape[:2]
+        height, width, step = image.shape
         if width < _LANES:
             return None
         image = np.ascontiguousarray(image)
-        rgb = np.empty(image.shape, np.uint8)
+        rgb = np.empty((height, width, 3), np.uint8)
         if image.size:
             lines = np.empty((2, width + 2), np.int16)
             places = [x.__array_interface__["data"][0] for x in (image, rgb, lines[0], lines[1])]
-            function(*places, height, width, down, *_BIASES[down])
+            _kernel(step)(*places, height, width, down, *_BIASES[down])
         return rgb
 
     return colored
+
+
+@cache
+def _kernel(step: int) -> Callable[..., None]:
+    whole = ctypes.c_int64
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, whole, whole, whole, ctypes.c_int16, ctypes.c_int16)
+
+    def write(symbol: str) -> str:
+        return _text(symbol, step)
+
+    return kind(kernel_address(write("jpeg_colors"), write))

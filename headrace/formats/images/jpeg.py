@@ -272,7 +272,9 @@ def _by_library(image: _Image, data: bytes, channels: int, ratio: int, smooth: b
         return libraries.jpeg_pixels(data, "RGB", height, width, ratio, fast)
     if not fast or ratio > 1 or not {scales[1], scales[2]} <= {(1, 2), (2, 2)}:
         return None
-    whole = libraries.jpeg_pixels(data, "YCbCr", height, width, 1, True)
+    whole = libraries.jpeg_words(data, "YCbCr", height, width, True)
+    if whole is None:
+        whole = libraries.jpeg_pixels(data, "YCbCr", height, width, 1, True)
     if whole is None:
         return None
     native = hooks.native_jpeg_colors.value

@@ -19,8 +19,10 @@ def test_equals_numpy(size, down):
     stored = [c[::down, ::2].copy() for c in colors]
     repeated = [c.repeat(down, 0).repeat(2, 1)[: size[0], : size[1]] for c in stored]
     smooth = [pixels.upsampled(c, down, 2, True)[: size[0], : size[1]] for c in stored]
-    found = jpeg_colors.native()(np.stack([y, *repeated], 2), down)
-    assert np.array_equal(found, pixels.to_rgb(y, *smooth))
+    unused = rng.integers(0, 256, size, np.uint8)
+    for more in ([], [unused]):  # three bytes to a pixel, and four
+        found = jpeg_colors.native()(np.stack([y, *repeated, *more], 2), down)
+        assert np.array_equal(found, pixels.to_rgb(y, *smooth))
 
 
 @pytest.mark.parametrize("value", [0, 255])

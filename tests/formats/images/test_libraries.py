@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import pickle
@@ -54,6 +55,17 @@ def test_jpeg_is_read_the_same_way(channels, smooth, fast, alone):
     alone()
     for data, image in zip(files, found):
         assert np.array_equal(jpeg.decode(data, channels, 1, smooth, fast=fast), image)
+
+
+def test_the_memory_of_pillow_lives_as_long_as_the_array():
+    for data in jpegs():
+        height, width, channels = jpeg.read_shape(data)
+        if channels == 3:
+            copied = libraries.jpeg_pixels(data, "YCbCr", height, width, 1, True)
+            shown = [libraries.jpeg_words(data, "YCbCr", height, width, True) for _ in range(3)]
+            gc.collect()
+            assert all(words is None or np.array_equal(words[..., :3], copied) for words in shown)
+            assert libraries.jpeg_words(data[: len(data) // 2], "YCbCr", height, width, True) is None
 
 
 @pytest.mark.native
