@@ -22,7 +22,7 @@ FAMILIES = (
     "values.image", "values.random", "variables", "learning.train", "values.string", "values.sparse",
     "values.quantized", "session", "control_flow", "data", "io", "learning.layers", "learning.losses",
     "learning.metrics", "learning.summary", "lookup", "distributions", "distributed", "saved_model",
-    "platform", "contrib", "contrib_layers", "learning.keras", "learning.estimator",
+    "platform", "contrib", "contrib_layers", "eager", "learning.keras", "learning.estimator",
 )  # fmt: skip
 
 

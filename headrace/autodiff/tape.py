@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from headrace.autodiff import jacobians
 from headrace.autodiff.gradients import UnconnectedGradients, gradients
 from headrace.autodiff.reach import has_gradient_type
 from headrace.core import log
@@ -161,20 +162,69 @@ class GradientTape:
         unconnected_gradients: Any = UnconnectedGradients.NONE,
     ) -> Any:
         """Derivatives of `target` with respect to a structure of sources, in that structure."""
+        with self._differentiating():
+            given = None if output_gradients is None else nest.flatten(output_gradients)
+            found = self._gradients(nest.flatten(target), nest.flatten(sources), given, unconnected_gradients)
+        return nest.pack_sequence_as(sources, found)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Derivatives of each element of `target`: in front, the shape of the target.
+
+        Args:
+          target: a tensor of a known shape.
+          sources: a structure of tensors or variables.
+          unconnected_gradients: what stands for a source that the target does not depend on.
+          parallel_iterations, experimental_use_pfor: accepted; one element is taken after another.
+        """
+        _check_recorded(self._persistent or experimental_use_pfor or not isinstance(target, EagerTensor))
+        with self._differentiating():
+
+            def along(weights: Any) -> list[Any]:
+                return self._gradients([target], nest.flatten(sources), [weights], unconnected_gradients)
+
+            return nest.pack_sequence_as(sources, jacobians.rows(target, along))
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """The Jacobian of each example, where each row of `target` depends on the same row of `source` alone."""
+        jacobians.check_batches(target, source)
+        _check_recorded(self._persistent or experimental_use_pfor or not isinstance(target, EagerTensor))
+        with self._differentiating():
+
+            def along(weights: Any) -> Any:
+                return self._gradients([target], [source], [weights], unconnected_gradients)[0]
+
+            return jacobians.of_batch(target, source, along)
+
+    @contextmanager
+    def _differentiating(self) -> Iterator[None]:
+        """A tape that is not persistent does this once, and stops recording for it."""
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
         if self._recording and not self._persistent:
             self._stop()
         self._used = True
-        flat = nest.flatten(sources)
-        ys = nest.flatten(target)
-        given = None if output_gradients is None else nest.flatten(output_gradients)
-        found = gradients(ys, flat, given, unconnected_gradients=unconnected_gradients)
-        zeros = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        kept = [g if zeros or self._is_watched(s) else None for s, g in zip(flat, found)]
+        yield
         if not self._persistent:
             self._forget()
-        return nest.pack_sequence_as(sources, kept)
+
+    def _gradients(self, ys: Any, sources: list[Any], given: Any, unconnected: Any) -> list[Any]:
+        found = gradients(ys, sources, given, unconnected_gradients=unconnected)
+        zeros = UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
+        return [g if zeros or self._is_watched(s) else None for s, g in zip(sources, found)]
 
     def _is_watched(self, source: Any) -> bool:
         handle = getattr(source, "handle", source)
@@ -185,6 +235,14 @@ class GradientTape:
         if isinstance(source, Tensor):
             return source.op.number > self._first_node
         return self._variables and bool(getattr(source, "trainable", True))
+
+
+def _check_recorded(is_possible: bool) -> None:
+    if not is_possible:
+        raise RuntimeError(
+            "GradientTape must be created with persistent=True to compute the jacobian with eager execution "
+            "enabled and with experimental_use_pfor set to False."
+        )
 
 
 def has_gradient_kind(item: Any) -> bool:

@@ -144,6 +144,27 @@ def in_eager_mode(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@contextmanager
+def execution_mode(mode: int | None) -> Iterator[None]:
+    """Accepted: an op has run when its caller goes on."""
+    set_execution_mode(mode)
+    yield
+
+
+def set_execution_mode(mode: int | None) -> None:
+    """Accepted: results are the same."""
+    if mode not in (None, SYNC, ASYNC):
+        raise ValueError(f"Execution mode should be None/SYNC/ASYNC. Got {mode}")
+
+
+def async_wait() -> None:
+    """Everything has run already."""
+
+
+def async_clear_error() -> None:
+    """Errors are raised where they happen."""
+
+
 def num_gpus() -> int:
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.modules import late
+from headrace.functions.control.init_scope import outermost
 from headrace.graph.defaults import get_default_graph
 from headrace.variables.ref import RefVariable
 from headrace.variables.resource import ResourceVariable
@@ -39,7 +40,7 @@ def default_creator(next_creator: Any = None, **arguments: Any) -> Any:
         use_resource = scope.get_variable_scope().use_resource
     if use_resource is None:
         use_resource = _resource_by_default
-    if use_resource or get_default_graph().runs_at_once:
+    if use_resource or outermost(get_default_graph()).runs_at_once:
         arguments.pop("expected_shape", None)
         return ResourceVariable(**arguments)
     arguments.pop("distribute_strategy", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +22,8 @@ from headrace.variables.modes import checked_modes
 from headrace.variables.resource_base import BaseResourceVariable
 from headrace.variables.slices import SaveSliceInfo
 from headrace.variables.variable import check_control_flow, checked_collections
+
+_numbers = itertools.count(1)
 
 
 class ResourceVariable(BaseResourceVariable):
@@ -71,6 +74,7 @@ class ResourceVariable(BaseResourceVariable):
             self._shape = _checked_shape(shape, initial)
             self._dtype = initial.dtype.base
             self._handle_name = scope.rstrip("/") + ":0"
+            self._creation_number = next(_numbers)
             self._handle = state.var_handle(shape=self._shape, dtype=self._dtype)
             self._handle.variable = weakref.ref(self)  # type: ignore[attr-defined]
             state.assign_variable(self._handle, initial)

@@ -32,6 +32,7 @@ class BaseResourceVariable(Variable):
     _handle_name: str
     _dtype: DType
     _shape: Shape
+    _creation_number = 0  # of eager mode: which came first
     _graph_element: Tensor | None = None  # as of a read that was made with it; eager mode has none
     _cached_value: Tensor | None = None
     _initial_value: Tensor | None = None

@@ -89,6 +89,13 @@ def printing(
     """The arguments that every check takes after its own."""
 
 
+def _called(argument: str, tensor: Tensor) -> str:
+    """An argument by the name of its tensor; in eager mode, where there are none, by shape and type."""
+    if tensor.graph.runs_at_once:
+        return f"{argument} (shape={tensor.shape} dtype={tensor.dtype.name}) = "
+    return f"{argument} ({tensor.name}) = "
+
+
 def _binary(
     sign: str, word: str, build: Callable[..., Any], static: Callable[..., Any]
 ) -> Callable[..., Node]:
@@ -114,9 +121,9 @@ def _binary(
             if data is None:
                 data = [
                     f"Condition x {sign} y did not hold element-wise:",
-                    f"x ({x.name}) = ",
+                    _called("x", x),
                     x,
-                    f"y ({y.name}) = ",
+                    _called("y", y),
                     y,
                 ]
             if message is not None:
@@ -156,7 +163,7 @@ def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) ->
                 data = [
                     message or "",
                     f"Condition x {sign} 0 did not hold element-wise:",
-                    f"x ({x.name}) = ",
+                    _called("x", x),
                     x,
                 ]
             zero = convert_to_tensor(0, x.dtype)
@@ -201,9 +208,9 @@ def assert_near(
             data = [
                 message or "",
                 f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                f"x ({x.name}) = ",
+                _called("x", x),
                 x,
-                f"y ({y.name}) = ",
+                _called("y", y),
                 y,
             ]
         tolerance = atol + rtol * abs_(y)

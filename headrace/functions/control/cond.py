@@ -49,6 +49,9 @@ def cond(
       >>> tf.cond(x < y, lambda: x + 1, lambda: y * 2)
     """
     true_fn, false_fn = _functions(true_fn, false_fn, fn1, fn2)
+    if get_default_graph().runs_at_once:
+        result = true_fn() if pred else false_fn()
+        return result[0] if not strict and isinstance(result, (list, tuple)) and len(result) == 1 else result
     if getattr(
         get_default_graph(), "is_traced", False
     ):  # of a tf.function: TF builds these anew, always strict

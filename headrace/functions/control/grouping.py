@@ -16,7 +16,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 
 
-def group(*inputs: Any, **kwargs: Any) -> Node:
+def group(*inputs: Any, **kwargs: Any) -> Node | None:
     """A node that finishes when all inputs have finished.
 
     Args:
@@ -24,12 +24,14 @@ def group(*inputs: Any, **kwargs: Any) -> Node:
       name: name of the node.
 
     Returns:
-      A node without outputs.
+      A node without outputs; None in eager mode.
 
     Raises:
       ValueError: an unknown keyword is given.
       TypeError: an input is not a tensor or a node.
     """
+    if get_default_graph().runs_at_once:
+        return None  # all of them have finished
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))

@@ -6,6 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headrace.graph.defaults import get_default_graph
+from headrace.graph.graph import Graph
+
+
+def outermost(graph: Graph) -> Graph:
+    """The graph outside of all functions whose bodies are being built."""
+    while graph.building_function and getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph  # type: ignore[attr-defined]
+    return graph
 
 
 @contextmanager
@@ -17,9 +25,7 @@ def init_scope() -> Iterator[None]:
     """
     inner = get_default_graph()
     scope = inner.get_name_scope()
-    outer = inner
-    while outer.building_function and getattr(outer, "outer_graph", None) is not None:
-        outer = outer.outer_graph  # type: ignore[attr-defined]
+    outer = outermost(inner)
     with outer.as_default(), outer.name_scope(scope + "/" if scope else None):
         with outer.control_dependencies(None):
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from headrace.functions.control.shape_invariants import flat_invariants
 from headrace.functions.control.while_context import WhileContext
 from headrace.functions.values import nest
 from headrace.functions.values.structure import name_scope
+from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
@@ -56,6 +58,8 @@ def while_loop(
         raise TypeError("body must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
+    if get_default_graph().runs_at_once:
+        return _run_at_once(cond, body, loop_vars, maximum_iterations, return_same_structure)
     with name_scope(name, "while", [t for t in nest.flatten(loop_vars) if isinstance(t, Tensor)]):
         if not loop_vars:
             raise ValueError("No loop variables provided")
@@ -69,6 +73,23 @@ def while_loop(
         counted = _counted(cond, body, loop_vars, shape_invariants, maximum, single)
         context = _context(maximum, parallel_iterations, back_prop, swap_memory)
         return _run(context, *counted)[1]
+
+
+def _run_at_once(cond: Any, body: Any, loop_vars: Any, maximum: Any, same_structure: bool) -> Any:
+    """Python's own loop, in eager mode."""
+    if not loop_vars:
+        raise ValueError("No loop variables provided")
+    is_single = len(loop_vars) == 1 and not same_structure
+    values, is_bare = loop_vars, False
+    for _ in itertools.count() if maximum is None else range(int(maximum)):
+        if not cond(*values):
+            break
+        values = body(*values)
+        if is_single and not isinstance(values, (list, tuple)):
+            values, is_bare = (values,), True
+        nest.assert_same_structure(list(loop_vars), list(values), expand_composites=True)
+    found = nest.map_structure(_converted, values)
+    return found[0] if is_bare else found
 
 
 def _context(maximum: Any, parallel: int, back_prop: bool, swap_memory: bool) -> WhileContext:

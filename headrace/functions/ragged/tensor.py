@@ -271,11 +271,18 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         return convert.to_sparse(self, name)
 
     def to_list(self) -> list[Any]:
-        """Only values have lists: run the tensor first."""
+        """Nested lists of the values, in eager mode; in a graph only values have lists: run the tensor first."""
+        if self._row_splits.graph.runs_at_once:
+            return self._eager_value().to_list()  # type: ignore[no-any-return]
         raise ValueError(
             "RaggedTensor.to_list() is only supported in eager mode; here a session's value of it has a "
             "to_list()."
         )
+
+    def _eager_value(self) -> Any:
+        """The value of a tensor of eager mode."""
+        inner = self._values._eager_value() if isinstance(self._values, RaggedTensor) else self._values.numpy()
+        return RaggedTensorValue(inner, self._row_splits.numpy())
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run this tensor in `session`, or in the default one.  Returns a RaggedTensorValue."""

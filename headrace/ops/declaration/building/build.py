@@ -225,7 +225,7 @@ def _pointed_to(node: Node) -> Any:
 def _result(op: Op, node: Node, attrs: dict[str, Any]) -> Any:
     args = op.signature.outputs
     if not args or (op.is_stateful and not node.outputs):  # the node is what can be run
-        return node
+        return None if node.graph.runs_at_once else node
     if len(args) == 1 and not args[0].is_list:
         return node.outputs[0]
     parts: list[Any] = []
