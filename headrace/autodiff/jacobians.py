@@ -58,6 +58,8 @@ def of_batch(target: Tensor, source: Tensor, along: Callable[[Any], Any]) -> Any
     """[batch, target..., source...]; None where the target does not depend on the source."""
     batch, *rest = _sizes(target.shape)
     found = [along(_unit(target, (slice(None), *index))) for index in np.ndindex(*rest)]
+    if not found:
+        return constant(np.zeros([batch, *rest, *_sizes(source.shape)[1:]], source.dtype.as_numpy_dtype))
     if any(g is None for g in found):
         return None
     return reshape(stack(found, axis=1), [batch, *rest, *_sizes(source.shape)[1:]])

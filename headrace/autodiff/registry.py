@@ -45,6 +45,8 @@ def rule_for(node: Node) -> Rule | None:
     """The gradient rule of a node; None where gradients end; LookupError where none is known."""
     if not node.inputs:
         return None
+    if node.own_gradient is not None:
+        return node.own_gradient  # type: ignore[no-any-return]
     override = node.attrs.get("_gradient_op_type")
     name = override or node.type
     if name in GRADIENTS:

@@ -21,6 +21,7 @@ from headrace.graph import recorders
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.eager_tensor import EagerNode, EagerTensor
 from headrace.graph.tensor import Tensor
+from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.traits import WRITES
 
 
@@ -86,7 +87,9 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         """Gradients with respect to `tensor` (or a structure of them) may be asked for."""
         for item in nest.flatten(tensor):
-            if getattr(item, "dtype", None) is not None and not has_gradient_kind(item):
+            if not (isinstance(item, Tensor) or hasattr(item, "handle") or hasattr(item, "_as_graph_element")):
+                raise ValueError(f"Passed in object of type {type(item)}, not tf.Tensor")
+            if not has_gradient_kind(item):
                 log.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r", item.dtype
                 )
@@ -164,7 +167,7 @@ class GradientTape:
         """Derivatives of `target` with respect to a structure of sources, in that structure."""
         with self._differentiating():
             given = None if output_gradients is None else nest.flatten(output_gradients)
-            found = self._gradients(nest.flatten(target), nest.flatten(sources), given, unconnected_gradients)
+            found = self._gradients([self._read(y) for y in nest.flatten(target)], nest.flatten(sources), given, unconnected_gradients)
         return nest.pack_sequence_as(sources, found)
 
     def jacobian(
@@ -221,7 +224,23 @@ class GradientTape:
         if not self._persistent:
             self._forget()
 
+    def _read(self, target: Any) -> Any:
+        """A variable is differentiated as the value that is read of it now."""
+        if isinstance(target, Tensor) or not get_default_graph().runs_at_once:
+            return target
+        recorders.push(self)
+        try:
+            return convert_to_tensor(target)
+        finally:
+            recorders.pop(self)
+
     def _gradients(self, ys: Any, sources: list[Any], given: Any, unconnected: Any) -> list[Any]:
+        kinds = [has_gradient_kind(y) for y in ys]
+        if given is not None:
+            given = [g for g, has_kind in zip(given, kinds) if has_kind]
+        ys = [y for y, has_kind in zip(ys, kinds) if has_kind]
+        if not ys:
+            return [None] * len(sources)
         found = gradients(ys, sources, given, unconnected_gradients=unconnected)
         zeros = UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
         return [g if zeros or self._is_watched(s) else None for s, g in zip(sources, found)]

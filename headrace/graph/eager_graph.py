@@ -48,6 +48,9 @@ class EagerGraph(Graph):
         run = hooks.run_at_once.value
         assert run is not None, "nobody runs ops at once"
         node: EagerNode = run(self, op, name, inputs, input_types, attrs)
+        override = self._gradient_overrides.get(op.name) if self._gradient_overrides else None
+        if override is not None:
+            node.attrs = node.attrs | {"_gradient_op_type": override}
         return node
 
     def capture(self, tensor: Tensor) -> Tensor:

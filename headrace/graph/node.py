@@ -34,6 +34,7 @@ class Node:
     """Made by `Graph.add_node` alone; afterwards only the graph changes it."""
 
     graph: Any = None
+    own_gradient: Any = None  # of a node of eager mode whose gradient its caller gave
 
     def __init__(
         self,

@@ -10,7 +10,9 @@ from typing import Any
 
 from headrace.autodiff.gradients import gradients
 from headrace.autodiff.registry import RegisterGradient
+from headrace.autodiff.tape import GradientTape
 from headrace.core import log
+from headrace.functions.control.init_scope import outermost
 from headrace.functions.values import nest
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
@@ -42,6 +44,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
+        if get_default_graph().runs_at_once:
+            return _call_at_once(f, args, kwargs)
         if kwargs:
             raise ValueError(
                 "The custom_gradient decorator currently supports keywords arguments only when "
@@ -68,16 +72,7 @@ def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
     _check_signature(grad_fn, variables)
     name = f"CustomGradient-{next(_numbers)}"
 
-    @RegisterGradient(name)
-    def gradient(node: Node, *dys: Any) -> list[Any]:
-        given = dys[: len(outputs)]
-        if variables:
-            dxs, dvs = grad_fn(*given, variables=variables)
-            if len(dvs) != len(variables):
-                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
-        else:
-            dxs, dvs = grad_fn(*given), []
-        return [None] * len(outputs) + nest.flatten(dxs) + list(dvs)
+    RegisterGradient(name)(_gradient_rule(grad_fn, len(outputs), len(inputs), variables))
 
     # One node passes on results, arguments and variables; its gradient is the one given.
     everything = outputs + inputs + [convert_to_tensor(v) for v in variables]
@@ -85,6 +80,41 @@ def _call(f: Callable[..., Any], args: Sequence[Any]) -> Any:
         passed = identity_n(everything)
     for old, new in zip(everything, passed):
         new.handle_data = old.handle_data
+    return nest.pack_sequence_as(result, passed[: len(outputs)])
+
+
+def _gradient_rule(grad_fn: Any, outputs: int, inputs: int, variables: Sequence[Any]) -> Callable[..., Any]:
+    """The gradient of the node that passes on results, arguments and variables: the one that was given."""
+
+    def gradient(node: Node, *dys: Any) -> list[Any]:
+        given = dys[:outputs]
+        if variables:
+            dxs, dvs = grad_fn(*given, variables=variables)
+            if len(dvs) != len(variables):
+                raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        else:
+            dxs, dvs = grad_fn(*given), []
+        flat = nest.flatten(dxs)
+        if len(flat) != inputs:
+            raise ValueError(
+                f"custom_gradient function expected to return {inputs} gradients but returned {len(flat)} instead."
+            )
+        return [None] * outputs + flat + list(dvs)
+
+    return gradient
+
+
+def _call_at_once(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Any:
+    """In eager mode: what the function reads is seen by a tape."""
+    inputs = [convert_to_tensor(x) for x in args]
+    with GradientTape() as tape:
+        result, grad_fn = f(*inputs, **kwargs)
+    variables = [v for v in tape.watched_variables() if all(v is not a for a in args)]
+    _check_signature(grad_fn, variables)
+    outputs = [convert_to_tensor(y) for y in nest.flatten(result)]
+    read = [v.handle for v in variables]
+    passed = identity_n(outputs + inputs + read)
+    passed[0].op.own_gradient = _gradient_rule(grad_fn, len(outputs), len(inputs), variables)
     return nest.pack_sequence_as(result, passed[: len(outputs)])
 
 
@@ -125,7 +155,7 @@ def _check_signature(grad_fn: Callable[..., Any], variables: Sequence[Any]) -> N
             "them: grad_fn(*dys, variables=None)."
         )
     if takes and not variables:
-        if not get_variable_scope().use_resource:
+        if not (get_variable_scope().use_resource or outermost(get_default_graph()).runs_at_once):
             raise TypeError(
                 "A function with @custom_gradient that takes `variables` must be called in a variable "
                 "scope with use_resource=True."

@@ -291,8 +291,15 @@ class ConcreteFunction:
     inputs: list[Tensor] = reads("graph.inputs")
     outputs: list[Tensor] = reads("graph.outputs")
 
-    def __call__(self, *args: Any) -> Any:
-        return self.call([convert_to_tensor(a) for a in nest.flatten(args, expand_composites=True)])
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """With tensors in the order of the arguments, or by the names of their places."""
+        given = [convert_to_tensor(a) for a in nest.flatten(args, expand_composites=True)]
+        names = [place.op.name for place in self.graph.inputs[len(given) :]]
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(f"Signature specifies arguments {names}, got an unexpected one {name!r}")
+        by_name = [convert_to_tensor(kwargs[name]) for name in names if name in kwargs]
+        return self.call([*given, *by_name])
 
     def call(self, tensors: Sequence[Any]) -> Any:
         graph = get_default_graph()
@@ -304,7 +311,7 @@ class ConcreteFunction:
         )
         types = [t.dtype.base for t in self.graph.outputs]
         made: Any = call([*tensors, *self.captured_inputs], Tout=types, f=self.function)
-        results = [] if isinstance(made, Node) else made
+        results = [] if made is None or isinstance(made, Node) else made
         for old, new in zip(self.graph.outputs, results):
             new.set_shape(old.shape)
             new.handle_data = old.handle_data
