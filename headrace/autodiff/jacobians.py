@@ -17,9 +17,6 @@ from headrace.graph.tensor import Tensor
 from headrace.ops.array.constant import constant
 
 
-
-
-
 def _unit(target: Tensor, index: Any) -> Any:
     """Weights that are one at an index and zero elsewhere."""
     weights = np.zeros(_sizes(target.shape), target.dtype.as_numpy_dtype)
@@ -34,7 +31,8 @@ def _sizes(shape: Any) -> list[int]:
 
 
 def rows(target: Tensor, along: Callable[[Any], list[Any]]) -> list[Any]:
-    """For each source its derivatives by source element, under the target's axes; None where there are none."""
+    """For each source its derivatives by source element, under the target's axes; None where there are
+    none."""
     sizes = _sizes(target.shape)
     found = [along(_unit(target, index)) for index in np.ndindex(*sizes)]
     return [_stacked(sizes, of_source) for of_source in zip(*found)]
@@ -47,10 +45,11 @@ def _stacked(sizes: list[int], parts: Any) -> Any:
 
 
 def check_batches(target: Tensor, source: Tensor) -> None:
-    ranks = target.shape.with_rank_at_least(2), source.shape.with_rank_at_least(2)
-    if not ranks[0].dims[0].is_compatible_with(ranks[1].dims[0]):
+    first, second = (t.shape.with_rank_at_least(2).dims or [] for t in (target, source))
+    if not (first and second and first[0].is_compatible_with(second[0])):
         raise ValueError(
-            f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match."
+            f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to "
+            "match."
         )
 
 

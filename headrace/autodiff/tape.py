@@ -87,7 +87,9 @@ class GradientTape:
     def watch(self, tensor: Any) -> None:
         """Gradients with respect to `tensor` (or a structure of them) may be asked for."""
         for item in nest.flatten(tensor):
-            if not (isinstance(item, Tensor) or hasattr(item, "handle") or hasattr(item, "_as_graph_element")):
+            if not (
+                isinstance(item, Tensor) or hasattr(item, "handle") or hasattr(item, "_as_graph_element")
+            ):
                 raise ValueError(f"Passed in object of type {type(item)}, not tf.Tensor")
             if not has_gradient_kind(item):
                 log.warning(
@@ -167,7 +169,12 @@ class GradientTape:
         """Derivatives of `target` with respect to a structure of sources, in that structure."""
         with self._differentiating():
             given = None if output_gradients is None else nest.flatten(output_gradients)
-            found = self._gradients([self._read(y) for y in nest.flatten(target)], nest.flatten(sources), given, unconnected_gradients)
+            found = self._gradients(
+                [self._read(y) for y in nest.flatten(target)],
+                nest.flatten(sources),
+                given,
+                unconnected_gradients,
+            )
         return nest.pack_sequence_as(sources, found)
 
     def jacobian(
@@ -202,7 +209,8 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """The Jacobian of each example, where each row of `target` depends on the same row of `source` alone."""
+        """The Jacobian of each example, where each row of `target` depends on the same row of `source`
+        alone."""
         jacobians.check_batches(target, source)
         _check_recorded(self._persistent or experimental_use_pfor or not isinstance(target, EagerTensor))
         with self._differentiating():

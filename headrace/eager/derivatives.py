@@ -116,7 +116,8 @@ def gradients_function(f: Function, params: Any = None) -> Function:
 
 
 def implicit_value_and_gradients(f: Function) -> Function:
-    """A function that gives the value of f, and (derivative, variable) for the trainable variables it reads."""
+    """A function that gives the value of f, and (derivative, variable) for the trainable variables it
+    reads."""
 
     def grad_fn(*args: Any, **kwds: Any) -> tuple[Any, list[tuple[Any, Any]]]:
         with GradientTape() as tape:

@@ -200,3 +200,8 @@ def run_session(graph: Graph, session: Any, method: str) -> Any:
             f"session's graph.{advice}"
         )
     return session
+
+
+def label(tensor: Tensor) -> str:
+    """What messages call a tensor: those of eager mode have no names."""
+    return "tensor" if tensor.graph.runs_at_once else tensor.name

@@ -43,6 +43,9 @@ class VariableStore:
     def __init__(self) -> None:
         self._vars: dict[str, Any] = {}
         self._partitioned_vars: dict[str, PartitionedVariable] = {}
+        self.keeps_eager = (
+            False  # variables of eager mode (eager_store.py), which else end with their last user
+        )
 
     def get_variable(
         self,
@@ -91,6 +94,15 @@ class VariableStore:
     @takes(get_variable, "custom_getter")
     def _get(self, name: str, partitioner: Any, **options: Any) -> Any:
         """What a custom getter calls: one variable, or a partitioned one."""
+        if get_default_graph().runs_at_once:
+            if options["reuse"] and not self.keeps_eager:
+                raise RuntimeError(
+                    "When eager execution is enabled variable reuse is only supported when an "
+                    "EagerVariableStore "
+                    "is active. See the documentation on EagerVariableStore for example usage."
+                )
+            if self.keeps_eager:
+                options["reuse"] = AUTO_REUSE
         shape, reuse = options["shape"], options["reuse"]
         is_scalar = isinstance(shape, Sequence) and not shape
         if partitioner is not None and not is_scalar:
@@ -140,7 +152,8 @@ class VariableStore:
         variable = Variable(
             initial_value=initial_value, name=name, dtype=known_dtype, use_resource=use_resource, **options
         )
-        self._vars[name] = variable
+        if self.keeps_eager or not get_default_graph().runs_at_once:
+            self._vars[name] = variable
         if regularizer:
             _regularize(variable, name, regularizer)
         return variable

@@ -12,7 +12,8 @@ NAMES: dict[str, str] = {
         "gradients_function value_and_gradients_function implicit_gradients implicit_value_and_gradients"
     ),
     "headrace.eager.context": _eager(
-        "enable_eager_execution enable_remote_eager_execution=enable_eager_execution run list_devices num_gpus "
+        "enable_eager_execution enable_remote_eager_execution=enable_eager_execution run list_devices "
+        "num_gpus "
         "execution_mode set_execution_mode async_wait async_clear_error "
         "DEVICE_PLACEMENT_EXPLICIT DEVICE_PLACEMENT_WARN DEVICE_PLACEMENT_SILENT SYNC ASYNC"
     ),
@@ -24,6 +25,7 @@ NAMES: dict[str, str] = {
     "headrace.variables.functions.graph_function": _eager("function defun=function"),
     "headrace.variables.functions.template": _eager("make_template"),
     "headrace.variables.functions.custom_gradient": _eager("custom_gradient"),
+    "headrace.variables.eager_store": _eager("EagerVariableStore"),
     "headrace.variables.resource": _eager("Variable=ResourceVariable"),
     "headrace.train.checkpoints.object_checkpoint": _eager("Checkpoint"),
 }

@@ -14,6 +14,7 @@ from headrace.functions.control.cond import cond
 from headrace.functions.math.elementwise import abs_
 from headrace.functions.math.reduce import reduce_all
 from headrace.functions.values.structure import name_scope
+from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.ops.array import source
@@ -35,13 +36,16 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
       name: name of the scope.
 
     Returns:
-      The operation that checks.
+      The operation that checks; None in eager mode, where it has.
 
     Example:
       >>> x = tf.constant([1., 2.])
       >>> with tf.control_dependencies([tf.Assert(tf.reduce_max(x) < 3., [x])]):
       ...   y = tf.identity(x)
     """
+    if get_default_graph().runs_at_once:
+        _assert_now(condition, data, 3 if summarize is None else summarize)
+        return None  # type: ignore[return-value]
     with name_scope(name, "Assert", [condition, data]):
         kinds = {t.dtype.base for t in convert_n_to_tensor(data)}
         if kinds <= {dtypes.string, dtypes.int32}:
@@ -55,6 +59,53 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
             name="AssertGuard",
         ).op
         return result
+
+
+def _assert_now(condition: Any, data: Any, summarize: int) -> None:
+    """The check of eager mode."""
+    condition = convert_to_tensor(condition)
+    if not condition:
+        shown = "\n".join(_summary(x, summarize) for x in convert_n_to_tensor(data))
+        raise InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {shown}")
+
+
+def _summary(x: Any, summarize: int) -> str:
+    """The first elements, in text."""
+    flat = np.asarray(x.numpy()).reshape(-1)
+    if x.shape.rank == 0:
+        return str(flat[0])
+    shown = [str(item) for item in (flat if summarize < 0 else flat[:summarize])]
+    return "[{}]".format(", ".join([*shown, "..."] if len(shown) < flat.size else shown))
+
+
+def _binary_now(
+    sign: str, holds: Any, x: Any, y: Any, data: Any, summarize: int | None, message: Any
+) -> None:
+    """A comparison of eager mode: what does not hold, and where."""
+    holds = holds.numpy()
+    if np.all(holds):
+        return
+    count = {None: 3, -1: max(x.numpy().size, y.numpy().size)}.get(summarize, summarize)
+    if data is None:
+        data = [f"Condition x {sign} y did not hold."]
+        if count:
+            data += _differences(holds, x.numpy(), y.numpy(), count)
+    if message is not None:
+        data = [message, *data]
+    _refuse_static(list(data))
+
+
+def _differences(holds: Any, x: Any, y: Any, count: int) -> list[Any]:
+    found: list[Any] = []
+    if np.shape(x) == np.shape(y) and np.ndim(x):
+        where = np.argwhere(~holds)
+        n = min(count, len(where))
+        found += [f"Indices of first {n} different values:", where[:n]]
+        found += ["Corresponding x values:", x[~holds][:n], "Corresponding y values:", y[~holds][:n]]
+    for name, value in (("x", np.reshape(x, -1)), ("y", np.reshape(y, -1))):
+        n = min(count, value.size)
+        found += [f"First {n} elements of {name}:", value[:n]]
+    return found
 
 
 def _refuse_static(data: list[Any]) -> None:
@@ -118,6 +169,9 @@ def _binary(
                     return source.no_op()
         with name_scope(name, word, [x, y, data]):
             x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
+            if get_default_graph().runs_at_once:
+                _binary_now(sign, build(x, y), x, y, data, summarize, message)
+                return None  # type: ignore[return-value]
             if data is None:
                 data = [
                     f"Condition x {sign} y did not hold element-wise:",
@@ -160,12 +214,7 @@ def _unary(sign: str, word: str, compare: Callable[..., Node], x_first: bool) ->
         with name_scope(name, word, [x, data]):
             x = convert_to_tensor(x, name="x")
             if data is None:
-                data = [
-                    message or "",
-                    f"Condition x {sign} 0 did not hold element-wise:",
-                    _called("x", x),
-                    x,
-                ]
+                data = [message or "", f"Condition x {sign} 0 did not hold element-wise:", _called("x", x), x]
             zero = convert_to_tensor(0, x.dtype)
             pair = (x, zero) if x_first else (zero, x)
             return compare(*pair, data=data, summarize=summarize)

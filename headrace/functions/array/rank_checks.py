@@ -16,7 +16,7 @@ from headrace.functions.control.grouping import with_dependencies
 from headrace.functions.sparse.tensor import SparseTensor
 from headrace.functions.values.structure import name_scope
 from headrace.graph.node import Node
-from headrace.graph.tensor import Tensor
+from headrace.graph.tensor import Tensor, label
 from headrace.ops.array import source
 from headrace.ops.declaration import array
 from headrace.ops.declaration.constants import constant_value
@@ -142,14 +142,20 @@ def _named_rank_check(
     """A check with the message that fits."""
     message = message or ""
     if data is None:
-        data = [message, f"Tensor {x.name} must have {words}", *ranks, "Received shape: ", array.shape_of(x)]
+        data = [
+            message,
+            f"Tensor {label(x)} must have {words}",
+            *ranks,
+            "Received shape: ",
+            array.shape_of(x),
+        ]
     try:
         return _rank_check(x, ranks, static, dynamic, data, summarize)
     except _Mismatch:
         values = [int(constant_value(rank)) for rank in ranks]
         wanted = tuple(values) if words == "rank in" else values[0]
         raise ValueError(
-            f"{message}.  Tensor {x.name} must have {words} {wanted}.  Received rank "
+            f"{message}.  Tensor {label(x)} must have {words} {wanted}.  Received rank "
             f"{x.shape.rank}, shape {x.shape}"
         ) from None
 
@@ -172,7 +178,7 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
         tensor = convert_to_tensor(tensor, name=scope)
         if tensor.shape.rank != 0:
             raise ValueError(
-                f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}."
+                f"{message or ''}Expected scalar shape for {label(tensor)}, saw shape: {tensor.shape}."
             )
         result: Tensor = tensor
         return result
@@ -197,7 +203,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     with name_scope(name, "assert_type", [tensor]):
         tensor = convert_to_tensor(tensor, name="tensor")
         if tensor.dtype != tf_type:
-            raise TypeError(f"{message or ''}  {tensor.name} must be of type {tf_type}")
+            raise TypeError(f"{message or ''}  {label(tensor)} must be of type {tf_type}")
         return source.no_op(name="statically_determined_correct_type")
 
 
@@ -219,7 +225,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         x = convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
             raise TypeError(
-                f'{message or ""}  Expected "x" to be integer type.  Found: {x.name} of dtype {x.dtype}'
+                f'{message or ""}  Expected "x" to be integer type.  Found: {label(x)} of dtype {x.dtype}'
             )
         return source.no_op(name="statically_determined_was_integer")
 

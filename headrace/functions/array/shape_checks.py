@@ -12,7 +12,7 @@ from headrace.functions.control.grouping import group
 from headrace.functions.values.structure import name_scope
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
-from headrace.graph.tensor import Tensor
+from headrace.graph.tensor import Tensor, label
 from headrace.ops.array.slices import strided_slice
 from headrace.ops.declaration import array
 from headrace.ops.declaration.convert import convert_to_tensor
@@ -66,7 +66,7 @@ def assert_shapes(shapes: Any, data: Any, summarize: Any, message: Any, name: An
 def _parse(x: Tensor, symbols: Any, message: str) -> _Sizes:
     if not hasattr(symbols, "__iter__") and not hasattr(symbols, "__getitem__"):
         raise ValueError(
-            f"{message}.  Tensor {x.name}.  Specified shape must be an iterable.  An iterable has "
+            f"{message}.  Tensor {label(x)}.  Specified shape must be an iterable.  An iterable has "
             "the attribute `__iter__` or `__getitem__`.  Received specified shape: "
             f"{symbols}"
         )
@@ -76,7 +76,7 @@ def _parse(x: Tensor, symbols: Any, message: str) -> _Sizes:
         if symbol is Ellipsis or symbol == "*":
             if i != 0:
                 raise ValueError(
-                    f"{message}.  Tensor {x.name} specified shape index {i}.  Symbol `...` or `*` "
+                    f"{message}.  Tensor {label(x)} specified shape index {i}.  Symbol `...` or `*` "
                     "for a variable number of unspecified dimensions is only allowed as the first "
                     "entry"
                 )
@@ -124,14 +124,14 @@ def _check_sizes(parsed: list[_Sizes], data: Any, summarize: int | None, message
                 why = "Specified explicitly"
             elif symbol in owners:
                 wanted, owner, dimension = owners[symbol]
-                why = f"Specified by tensor {owner.name} dimension {dimension}"
+                why = f"Specified by tensor {label(owner)} dimension {dimension}"
             else:
                 owners[symbol] = (actual, sizes.x, at)
                 continue
             if _as_number(actual) is not None and _as_number(wanted) is not None:
                 if int(actual) != int(wanted):
                     raise ValueError(
-                        f"{message}.  {why}.  Tensor {sizes.x.name} dimension {at} must have size "
+                        f"{message}.  {why}.  Tensor {label(sizes.x)} dimension {at} must have size "
                         f"{wanted}.  Received size {actual}, shape {sizes.x.shape}"
                     )
                 continue
@@ -140,7 +140,7 @@ def _check_sizes(parsed: list[_Sizes], data: Any, summarize: int | None, message
                 shown = [
                     message,
                     why,
-                    f"Tensor {sizes.x.name} dimension",
+                    f"Tensor {label(sizes.x)} dimension",
                     at,
                     "must have size",
                     wanted,

@@ -16,7 +16,7 @@ from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.declaration.indexed_slices import IndexedSlices
 
 
-def group(*inputs: Any, **kwargs: Any) -> Node | None:
+def group(*inputs: Any, **kwargs: Any) -> Node:
     """A node that finishes when all inputs have finished.
 
     Args:
@@ -31,7 +31,7 @@ def group(*inputs: Any, **kwargs: Any) -> Node | None:
       TypeError: an input is not a tensor or a node.
     """
     if get_default_graph().runs_at_once:
-        return None  # all of them have finished
+        return None  # type: ignore[return-value] # all of them have finished
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError("Unknown keyword arguments: " + ", ".join(kwargs))

@@ -88,7 +88,7 @@ def _run_at_once(cond: Any, body: Any, loop_vars: Any, maximum: Any, same_struct
         if is_single and not isinstance(values, (list, tuple)):
             values, is_bare = (values,), True
         nest.assert_same_structure(list(loop_vars), list(values), expand_composites=True)
-    found = nest.map_structure(_converted, values)
+    found = nest.map_structure(lambda x: x if hasattr(x, "with_flow") else _converted(x), values)
     return found[0] if is_bare else found
 
 

@@ -232,7 +232,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     def with_flat_values(self, new_values: Any) -> RaggedTensor:
         """The same rows of other innermost values."""
-        inner = self._values
+        values: Any = self._values
+        inner = values
         if isinstance(inner, RaggedTensor):
             return self.with_values(inner.with_flat_values(new_values))
         return self.with_values(new_values)
@@ -271,7 +272,8 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
         return convert.to_sparse(self, name)
 
     def to_list(self) -> list[Any]:
-        """Nested lists of the values, in eager mode; in a graph only values have lists: run the tensor first."""
+        """Nested lists of the values, in eager mode; in a graph only values have lists: run the tensor
+        first."""
         if self._row_splits.graph.runs_at_once:
             return self._eager_value().to_list()  # type: ignore[no-any-return]
         raise ValueError(
@@ -281,8 +283,10 @@ class RaggedTensor(CompositeTensor, RaggedFactories, RaggedOperators):
 
     def _eager_value(self) -> Any:
         """The value of a tensor of eager mode."""
-        inner = self._values._eager_value() if isinstance(self._values, RaggedTensor) else self._values.numpy()
-        return RaggedTensorValue(inner, self._row_splits.numpy())
+        values: Any = self._values
+        splits: Any = self._row_splits
+        inner = values._eager_value() if isinstance(values, RaggedTensor) else values.numpy()
+        return RaggedTensorValue(inner, splits.numpy())
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Run this tensor in `session`, or in the default one.  Returns a RaggedTensorValue."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.autodiff.gradients import gradients
 from headrace.autodiff.missing import why
+from headrace.autodiff.tape import GradientTape
 from headrace.core import dtypes
 from headrace.core.errors import hinted
 from headrace.core.modules import late
@@ -131,7 +132,7 @@ class Optimizer(RuleUpdates):
                     "No gradients provided for any variable, check your graph for ops that do not "
                     f"support gradients, between variables {[str(v) for _, v in pairs]} and loss "
                     f"{loss}.",
-                    why(loss, pairs[0][1]),
+                    None if callable(loss) else why(loss, pairs[0][1]),
                 )
             )
         return self.apply_gradients(pairs, global_step=global_step, name=name)
@@ -156,6 +157,8 @@ class Optimizer(RuleUpdates):
           TypeError: `var_list` holds something else than variables.
           ValueError: an argument is not valid.
         """
+        if get_default_graph().runs_at_once:
+            return self._gradients_at_once(loss, var_list, grad_loss)
         if callable(loss):
             loss = loss()
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
@@ -187,6 +190,23 @@ class Optimizer(RuleUpdates):
         if gate_gradients == self.GATE_GRAPH:
             found = tuple_(found)
         pairs = list(zip(found, variables))
+        self._assert_valid_dtypes([v for g, v in pairs if g is not None and v.dtype != dtypes.resource])
+        return pairs
+
+    def _gradients_at_once(self, loss: Any, var_list: Any, grad_loss: Any) -> list[tuple[Any, Any]]:
+        """In eager mode the loss is a function, and a tape sees which variables it reads."""
+        if not callable(loss):
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a function when eager execution "
+                "is enabled."
+            )
+        with GradientTape() as tape:
+            if var_list is not None:
+                tape.watch(var_list)
+            value = loss()
+        variables = tape.watched_variables() if var_list is None else nest.flatten(var_list)
+        variables = sorted(variables, key=lambda v: v._creation_number) if var_list is None else variables
+        pairs = list(zip(tape.gradient(value, list(variables), grad_loss), variables))
         self._assert_valid_dtypes([v for g, v in pairs if g is not None and v.dtype != dtypes.resource])
         return pairs
 

@@ -97,7 +97,8 @@ def _gradient_rule(grad_fn: Any, outputs: int, inputs: int, variables: Sequence[
         flat = nest.flatten(dxs)
         if len(flat) != inputs:
             raise ValueError(
-                f"custom_gradient function expected to return {inputs} gradients but returned {len(flat)} instead."
+                f"custom_gradient function expected to return {inputs} gradients but returned {len(flat)} "
+                "instead."
             )
         return [None] * outputs + flat + list(dvs)
 

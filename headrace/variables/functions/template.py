@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from headrace.core import origin
 from headrace.core.fields import reads
 from headrace.graph.defaults import get_default_graph
 from headrace.graph.keys import GraphKeys
+from headrace.variables.eager_store import EagerVariableStore
 from headrace.variables.scope import bare_scope, unique_scope_name, variable_scope
 from headrace.variables.scope_defaults import VariableScope
 
@@ -61,12 +63,17 @@ class Template:
         self._custom_getter, self._origin = custom_getter, origin.here()
         self._variable_scope: VariableScope | None = None
         self._variables_created, self._first_call = False, True
+        self._store = EagerVariableStore() if get_default_graph().runs_at_once else None
         if create_scope_now:
             chosen = unique_name or unique_scope_name(name)
             with bare_scope(chosen, custom_getter=custom_getter) as scope:
                 self._variable_scope = scope
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with nullcontext() if self._store is None else self._store.as_default():
+            return self._in_scope(args, kwargs)
+
+    def _in_scope(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._variable_scope is not None:
             with variable_scope(self._variable_scope, reuse=not self._first_call):
                 return self._call(args, kwargs)
@@ -97,15 +104,21 @@ class Template:
         return result
 
     def _call_again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        trainable = get_default_graph().get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)
-        before = len(trainable)
+        before = len(self._trainable())
         result = self._func(*args, **kwargs)
+        trainable = self._trainable()
         if len(trainable) != before:
             raise ValueError(
                 "Trainable variable created when calling a template after the first time: "
                 f"{trainable[before:]}. tf.Variable makes a new one each time, tf.get_variable does not."
             )
         return result
+
+    def _trainable(self) -> list[Any]:
+        """Those of the whole graph; in eager mode, the template's own."""
+        if self._store is not None:
+            return self._store.trainable_variables()
+        return get_default_graph().get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)
 
     name: str = reads("_name")
     func: Callable[..., Any] = reads("_func")
@@ -124,6 +137,12 @@ class Template:
     def _collected(self, key: str) -> list[Any]:
         if not self._variables_created:
             return []
+        if self._store is not None:
+            every = {
+                GraphKeys.TRAINABLE_VARIABLES: self._store.trainable_variables,
+                GraphKeys.LOCAL_VARIABLES: list,
+            }
+            return every.get(key, self._store.variables)()
         return get_default_graph().get_collection(key, self.variable_scope_name)
 
     @property
