@@ -20,7 +20,7 @@ NAMES: dict[str, str] = {
     "headrace.data.eager_iterator": _eager("Iterator"),
     "headrace.functions.platform.modes": _eager("executing_eagerly in_eager_mode=executing_eagerly"),
     "headrace.autodiff.tape": _eager("GradientTape"),
-    "headrace.functions.control.script": _eager("py_func=py_function"),
+    "headrace.eager.py_function": _eager("py_func=py_function"),
     "headrace.functions.values.tensor_spec": _eager("TensorSpec"),
     "headrace.variables.functions.graph_function": _eager("function defun=function"),
     "headrace.variables.functions.template": _eager("make_template"),
