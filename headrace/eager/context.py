@@ -166,8 +166,10 @@ def async_clear_error() -> None:
 
 
 def num_gpus() -> int:
+    """How many GPUs there are: none."""
     return 0
 
 
 def list_devices() -> list[str]:
+    """The names of the devices that ops run on."""
     return [device.name for device in context().settings.devices]

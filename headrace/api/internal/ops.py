@@ -283,7 +283,7 @@ MODULES: dict[str, str] = {
         "get_variable get_variable_scope no_regularizer resource_variables_enabled "
         "variable=Variable variable_creator_scope "
         "variable_creator_scope_v1=variable_creator_scope variable_op_scope variable_scope "
-        "VariableAggregation VariableScope VariableSynchronization"
+        "VariableAggregation VariableScope VariableSynchronization contrib.eager/ EagerVariableStore"
     ),
     "python.ops.variables": (
         "all_variables assert_variables_initialized global_variables "

@@ -13,7 +13,11 @@ MODULES: dict[str, str] = {
     "python.client.timeline": "headrace.runtime.timeline/ Timeline",
     "python.compat.compat": "compat/ forward_compatibility_horizon forward_compatible",
     "python.compat.v2_compat": "disable_v2_behavior",
-    "python.eager.context": "device executing_eagerly",
+    "python.eager.context": (
+        "device executing_eagerly in_eager_mode=executing_eagerly contrib.eager/ ASYNC async_clear_error "
+        "async_wait DEVICE_PLACEMENT_EXPLICIT DEVICE_PLACEMENT_SILENT DEVICE_PLACEMENT_WARN execution_mode "
+        "list_devices num_gpus set_execution_mode SYNC"
+    ),
     "python.lib.io.file_io": (
         "gfile/ copy=Copy create_dir=MkDir delete_file=Remove delete_recursively=DeleteRecursively "
         "file_exists=Exists get_matching_files=Glob is_directory=IsDirectory "
