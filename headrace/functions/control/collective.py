@@ -40,13 +40,10 @@ def all_reduce(
     _check(group_size, "all_reduce", t)
     return ops.collective_reduce(
         t,
-        group_size=group_size,
-        group_key=group_key,
-        instance_key=instance_key,
         merge_op=merge_op,
         final_op=final_op,
         subdiv_offsets=list(subdiv_offsets),
-        communication_hint=communication_hint,
+        **_place(group_size, group_key, instance_key, communication_hint),
     )
 
 
@@ -60,12 +57,7 @@ def all_gather(
     """
     _check(group_size, "all_gather", t)
     return ops.collective_gather(
-        t,
-        shape=[0],
-        group_size=group_size,
-        group_key=group_key,
-        instance_key=instance_key,
-        communication_hint=communication_hint,
+        t, shape=[0], **_place(group_size, group_key, instance_key, communication_hint)
     )
 
 
@@ -90,12 +82,7 @@ def broadcast_send(
     if t.dtype != dtype:
         raise ValueError("Type of broadcast_send tensor not equal to declared type")
     return ops.collective_bcast_send(
-        t,
-        shape=shape,
-        group_size=group_size,
-        group_key=group_key,
-        instance_key=instance_key,
-        communication_hint=communication_hint,
+        t, shape=shape, **_place(group_size, group_key, instance_key, communication_hint)
     )
 
 
@@ -114,13 +101,18 @@ def broadcast_recv(
     """
     _check(group_size, "broadcast_send")
     return ops.collective_bcast_recv(
-        T=dtype,
-        shape=shape,
-        group_size=group_size,
-        group_key=group_key,
-        instance_key=instance_key,
-        communication_hint=communication_hint,
+        T=dtype, shape=shape, **_place(group_size, group_key, instance_key, communication_hint)
     )
+
+
+def _place(group_size: int, group_key: int, instance_key: int, communication_hint: str) -> dict[str, Any]:
+    """The attributes that say which group a member belongs to, and which of its operations this is."""
+    return {
+        "group_size": group_size,
+        "group_key": group_key,
+        "instance_key": instance_key,
+        "communication_hint": communication_hint,
+    }
 
 
 def _check(group_size: int, what: str, t: Any = None) -> None:

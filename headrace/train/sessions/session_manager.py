@@ -96,15 +96,9 @@ class SessionManager:
           RuntimeError: there is nothing to initialise the model with, or it is not ready afterwards.
           ValueError: a checkpoint and a folder are given.
         """
-        sess, is_restored = self._restore_checkpoint(
-            master,
-            saver,
-            checkpoint_dir,
-            checkpoint_filename_with_path,
-            wait_for_checkpoint,
-            max_wait_secs,
-            config,
-        )
+        wait = max_wait_secs if wait_for_checkpoint else 0.0
+        where = (checkpoint_dir, checkpoint_filename_with_path)
+        sess, is_restored = self._restore_checkpoint(master, saver, *where, wait, config)
         try:
             if not is_restored:
                 self._initialise(sess, init_op, init_feed_dict, init_fn)
@@ -151,15 +145,9 @@ class SessionManager:
 
         Returns: the session, and whether the model is restored and ready.
         """
-        sess, is_restored = self._restore_checkpoint(
-            master,
-            saver,
-            checkpoint_dir,
-            checkpoint_filename_with_path,
-            wait_for_checkpoint,
-            max_wait_secs,
-            config,
-        )
+        wait = max_wait_secs if wait_for_checkpoint else 0.0
+        where = (checkpoint_dir, checkpoint_filename_with_path)
+        sess, is_restored = self._restore_checkpoint(master, saver, *where, wait, config)
         is_done, message = self._try_run_local_init_op(sess)
         if not is_restored:
             return sess, False
@@ -175,7 +163,7 @@ class SessionManager:
         return sess, True
 
     def _restore_checkpoint(
-        self, master: str, saver: Any, folder: Any, path: Any, waits: bool, max_wait_secs: float, config: Any
+        self, master: str, saver: Any, folder: Any, path: Any, wait: float, config: Any
     ) -> tuple[Session, bool]:
         """A session, and whether its variables are restored."""
         sess = self._session(master, config)
@@ -187,7 +175,7 @@ class SessionManager:
             if path:
                 saver.restore(sess, path)
                 return sess, True
-            state = self._wait_for_checkpoint(folder, max_wait_secs if waits else 0.0)
+            state = self._wait_for_checkpoint(folder, wait)
             if state is None:
                 return sess, False
             saver.restore(sess, state.model_checkpoint_path)
