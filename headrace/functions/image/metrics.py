@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.functions.array.array import identity, reshape, shape, shape_n, size, zeros
 from headrace.functions.array.checks import Assert
 from headrace.functions.array.stacking import concat, stack, unstack
@@ -125,6 +126,23 @@ def _ssim_per_channel(
     return reduce_mean(luminance * contrast, axes), reduce_mean(contrast, axes)
 
 
+_SIMILARITY = """
+    Args:
+      img1: images [..., height, width, channels].
+      img2: images of that shape.
+      max_val: the range of their values.{more}
+      filter_size: side of the Gaussian window.
+      filter_sigma: its width.
+      k1: keeps the first denominator away from 0.
+      k2: keeps the second denominator away from 0.
+
+    Returns:
+      float32 [...].
+    """
+_WEIGHTS = "\n  power_factors: the weight of each scale; each halves height and width once more."
+
+
+@documented(_SIMILARITY, more="")
 def ssim(
     img1: Any,
     img2: Any,
@@ -134,20 +152,7 @@ def ssim(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity of images (Wang et al. 2004): 1 for equal ones.
-
-    Args:
-      img1: images [..., height, width, channels].
-      img2: images of that shape.
-      max_val: the range of their values.
-      filter_size: side of the Gaussian window.
-      filter_sigma: its width.
-      k1: keeps the first denominator away from 0.
-      k2: keeps the second denominator away from 0.
-
-    Returns:
-      float32 [...].
-    """
+    """The structural similarity of images (Wang et al. 2004): 1 for equal ones."""
     (img1, img2), _, peak = _compared(img1, img2, max_val)
     found = _ssim_per_channel(img1, img2, peak, filter_size, filter_sigma, k1, k2)[0]
     return reduce_mean(found, [-1])
@@ -164,6 +169,7 @@ def _compared(img1: Any, img2: Any, max_val: Any) -> tuple[list[Tensor], list[An
     return [convert_image_dtype(x, dtypes.float32) for x in (img1, img2)], shapes, peak
 
 
+@documented(_SIMILARITY, more=_WEIGHTS)
 def ssim_multiscale(
     img1: Any,
     img2: Any,
@@ -174,21 +180,7 @@ def ssim_multiscale(
     k1: float = 0.01,
     k2: float = 0.03,
 ) -> Tensor:
-    """The structural similarity of images at several scales (Wang et al. 2003).
-
-    Args:
-      img1: images [..., height, width, channels].
-      img2: images of that shape.
-      max_val: the range of their values.
-      power_factors: the weight of each scale; each halves height and width once more.
-      filter_size: side of the Gaussian window.
-      filter_sigma: its width.
-      k1: keeps the first denominator away from 0.
-      k2: keeps the second denominator away from 0.
-
-    Returns:
-      float32 [...].
-    """
+    """The structural similarity of images at several scales (Wang et al. 2003)."""
     with name_scope(None, "MS-SSIM", [img1, img2]):
         images, shapes, peak = _compared(img1, img2, max_val)
         heads, tails = [s[:-3] for s in shapes], [s[-3:] for s in shapes]

@@ -103,23 +103,24 @@ reduce_all = _family("reduce_all", reduce.all_, "and", "bool", f"tf.reduce_all({
 reduce_any = _family("reduce_any", reduce.any_, "or", "bool", f"tf.reduce_any({_B}, 1)    # True True")
 
 
-def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Tensor:
-    """The square root of the sum of squares along axes.
-
+_ALONG = """
     Args:
       input_tensor: a tensor of numbers.
       axis: the axes to reduce; None: all.
       keepdims: keep a reduced axis with size 1.
-      name: name of the node.
+      name: name of the node, or of the scope.
 
     Returns:
       The reduced tensor.
-
-    Example:
-      >>> tf.math.reduce_euclidean_norm(tf.constant([3., 4.]))       # 5.
     """
+
+
+@documented("Example:\n  >>> tf.math.reduce_euclidean_norm(tf.constant([3., 4.]))       # 5.")
+@documented(_ALONG)
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The square root of the sum of squares along axes."""
     return _reduce(reduce.euclidean_norm, input_tensor, axis, keepdims, name)
 
 
@@ -165,34 +166,20 @@ def reduce_logsumexp(
         return result
 
 
+@documented(_ALONG)
 def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
-    """The mean squared distance from the mean, along axes.
-
-    Args:
-      input_tensor: a tensor of numbers.
-      axis: the axes to reduce; None: all.
-      keepdims: keep a reduced axis with size 1.
-      name: name of the scope.
-
-    Returns:
-      The reduced tensor.
-    """
+    """The mean squared distance from the mean, along axes."""
     with name_scope(name or "reduce_variance"):
         means = reduce_mean(input_tensor, axis, keepdims=True)
         return reduce_mean(arithmetic.square(input_tensor - means), axis, keepdims=keepdims)
 
 
+@documented(_ALONG)
 @takes(reduce_variance)
 def reduce_std(name: str | None, **options: Any) -> Tensor:
-    """The standard deviation along axes: the square root of `tf.math.reduce_variance`.
-
-    Args: as of `tf.math.reduce_variance`.
-
-    Returns:
-      The reduced tensor.
-    """
+    """The standard deviation along axes: the square root of `tf.math.reduce_variance`."""
     with name_scope(name or "reduce_std"):
         return arithmetic.sqrt(reduce_variance(**options))
 

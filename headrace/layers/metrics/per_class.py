@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core import dtypes
+from headrace.core.families import documented
 from headrace.functions.array.array import ones, ones_like, reshape, size
 from headrace.functions.array.indexing import where
 from headrace.functions.math.cast import cast
@@ -24,12 +25,7 @@ def _flat(x: Any) -> Any:
     return reshape(x, [-1]) if x is not None and x.shape.ndims > 1 else x
 
 
-@metric
-def mean_iou(
-    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
-) -> tuple[Any, Any]:
-    """The mean over classes of tp / (tp + fp + fn); classes that never occur do not count.
-
+_CLASSES = """
     Args:
       labels: numbers of classes.
       predictions: numbers of classes, of the same shape.
@@ -39,8 +35,16 @@ def mean_iou(
       name: name of the variable scope.
 
     Returns:
-      (value, update); the update is the confusion matrix.
+      (value, update); the update is the {update}.
     """
+
+
+@documented(_CLASSES, update="confusion matrix")
+@metric
+def mean_iou(
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
+) -> tuple[Any, Any]:
+    """The mean over classes of tp / (tp + fp + fn); classes that never occur do not count."""
     with variable_scope(name, "mean_iou", (predictions, labels, weights)):
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         predictions.shape.assert_is_compatible_with(labels.shape)
@@ -67,23 +71,12 @@ def _confusion(labels: Any, predictions: Any, count: Any, weights: Any) -> tuple
     return total, assign_add(total, current)
 
 
+@documented(_CLASSES, update="accuracy of each class")
 @metric
 def mean_per_class_accuracy(
     labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """The mean over classes of how often they are predicted where they are true.
-
-    Args:
-      labels: numbers of classes.
-      predictions: numbers of classes, of the same shape.
-      num_classes: how many there are.
-      weights: a tensor of the same shape.
-      metrics_collections, updates_collections: where value and update are added.
-      name: name of the variable scope.
-
-    Returns:
-      (value, update); the update is the accuracy of each class.
-    """
+    """The mean over classes of how often they are predicted where they are true."""
     with variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels, predictions = _flat(cast(labels, dtypes.int64)), _flat(predictions)
         predictions.shape.assert_is_compatible_with(labels.shape)
