@@ -133,6 +133,7 @@ class GrpcServer:
         status."""
         codes = {code.value[0]: code for code in self._grpc.StatusCode}
         parse = services.request_class(method).FromString
+        asks_who = method in services.ASK_WHO
 
         async def call(data: bytes, context: Any) -> Any:
             answer: Any = None
@@ -141,9 +142,10 @@ class GrpcServer:
                     request = parse(data)
                 except DecodeError as error:
                     raise InvalidArgumentError(None, None, f"no {method}Request: {error}") from None
-                services.sender.set(str(dict(context.invocation_metadata()).get(services.SENDER, "")))
+                if asks_who:
+                    services.sender.set(str(dict(context.invocation_metadata()).get(services.SENDER, "")))
                 answer = handle(request)
-                return await asyncio.wrap_future(answer)
+                return answer.result() if answer.done() else await asyncio.wrap_future(answer)
             except asyncio.CancelledError:  # the caller has gone
                 if hasattr(answer, "stop"):
                     answer.stop()

@@ -38,6 +38,7 @@ OWN = {
     "Part": (Raw, Raw),
 }
 SENDER = "headrace-sender"  # metadata: which task calls, and which life of it
+ASK_WHO = {"RegisterGraph"}  # methods for which that matters
 sender: ContextVar[str] = ContextVar("sender", default="")  # while a call is begun
 
 
