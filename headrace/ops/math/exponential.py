@@ -115,7 +115,11 @@ rsqrt = function(
 def _power(x, y):
     if y.dtype.kind == "i":
         require(x.size == 0 or not (y < 0).any(), "Integers to negative integer powers are not allowed")
-    return np.power(x, y)
+    found = np.power(x, y)
+    if found.dtype.kind == "c":
+        # NumPy multiplies and divides for whole powers, which makes NaN of infinities.
+        return np.where(np.isfinite(x) | (y == 0), found, np.exp(y * np.log(x)))
+    return found
 
 
 def _pow_gradient(node, dy):

@@ -89,3 +89,18 @@ def test_so_does_code_without_onednn():
     given = {"HEADRACE_WITHOUT": "onednn", "PYTHONPATH": root, "HEADRACE_FAULTS": "raise"}
     program = "from tests.codegen.numbers.test_not_finite import check; check()"
     subprocess.run([sys.executable, "-c", program], env=os.environ | given, check=True, cwd=root)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_powers_of_complex_numbers(dtype, monkeypatch):
+    parts = (np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0, -2.0, 0.5)
+    bases = np.array([complex(re, im) for re in parts for im in parts], dtype)
+    x, y = (a.ravel() for a in np.meshgrid(bases, np.array([-2, -1, 0, 0.5, 1, 2, 1j, 1j - 1], dtype)))
+    found = []
+    for mode in ("0", "always"):
+        monkeypatch.setenv("HEADRACE_COMPILE", mode)
+        with tf.Graph().as_default(), tf.Session() as session:
+            base, exponent = tf.placeholder(dtype, x.shape), tf.placeholder(dtype, y.shape)
+            found.append(session.run(tf.pow(base, exponent), {base: x, exponent: y}))
+    for part in (np.real, np.imag):
+        np.testing.assert_allclose(part(found[1]), part(found[0]), rtol=1e-4, atol=1e-6)
