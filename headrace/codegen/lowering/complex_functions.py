@@ -106,14 +106,20 @@ def _rsqrt(z: Complex) -> Complex:
     return 1.0 / _sqrt(z)
 
 
+def _far_away(z: Complex, re: Scalar) -> Scalar:
+    """The real part of sinh or cosh: infinite where that of z is and nothing is known of the angle."""
+    return ir.select(_is_inf(z.re) & ~_is_finite(z.im), ir.const(math.inf, z.re.kind), re)
+
+
 def _sinh(z: Complex) -> Complex:
     re = _scaled(_fn("cos", z.im), _fn("sinh", z.re))
-    return Complex(re, _scaled(_fn("cosh", z.re), _fn("sin", z.im)))
+    return Complex(_far_away(z, re), _scaled(_fn("cosh", z.re), _fn("sin", z.im)))
 
 
 def _cosh(z: Complex) -> Complex:
     cross = _scaled(_fn("sinh", z.re), _fn("sin", z.im))
-    return Complex(_fn("cosh", z.re) * _fn("cos", z.im), ir.select(z.re == 0, z.re * 0, cross))
+    re = _fn("cosh", z.re) * _fn("cos", z.im)
+    return Complex(_far_away(z, re), ir.select(z.re == 0, z.re * 0, cross))
 
 
 def _tanh(z: Complex) -> Complex:

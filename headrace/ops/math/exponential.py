@@ -69,9 +69,18 @@ def _sqrt_grad_gradient(node, dy):
     return -conjugate(ga) * node.outputs[0], 0.5 * ga
 
 
+def times(x, factor):
+    """Real times: NumPy's product with a complex number of no imaginary part makes NaN of infinities."""
+    if x.dtype.kind != "c":
+        return x * x.dtype.type(factor)
+    found = np.empty_like(x)
+    found.real, found.imag = x.real * factor, x.imag * factor
+    return found
+
+
 sqrt_grad = grad_op(
     "SqrtGrad",
-    lambda y, dy: dy * dy.dtype.type(0.5) / np.conj(y),
+    lambda y, dy: times(dy, 0.5) / np.conj(y),
     doc="The gradient of Sqrt: dy / (2 y), where y = sqrt(x).",
     emit=lambda e, y, dy: dy * 0.5 / e.conj(y),
     zero=True,
@@ -91,12 +100,12 @@ def _rsqrt_grad_gradient(node, dy):
 
 def _lower_rsqrt_grad(e, y, dy):
     root = e.conj(y)
-    return dy * -0.5 * root * root * root
+    return dy * root * -0.5 * (root * root)
 
 
 rsqrt_grad = grad_op(
     "RsqrtGrad",
-    lambda y, dy: dy * dy.dtype.type(-0.5) * np.conj(y) ** 3,
+    lambda y, dy: times(dy * np.conj(y), -0.5) * np.square(np.conj(y)),
     doc="The gradient of Rsqrt: dy * y**3 / -2, where y = 1 / sqrt(x).",
     emit=_lower_rsqrt_grad,
     zero=True,
@@ -118,7 +127,7 @@ def _power(x, y):
     found = np.power(x, y)
     if found.dtype.kind == "c":
         # NumPy multiplies and divides for whole powers, which makes NaN of infinities.
-        return np.where(np.isfinite(x) | (y == 0), found, np.exp(y * np.log(x)))
+        return np.where(np.isfinite(x) & np.isfinite(y) | (x == 0) | (y == 0), found, np.exp(y * np.log(x)))
     return found
 
 
