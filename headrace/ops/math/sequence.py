@@ -62,7 +62,10 @@ def range_(start, limit, delta):
             None, None, f"OOM when allocating tensor with shape[{count}] and type {start.dtype}"
         )
     if start.dtype.kind == "i":
-        return np.arange(count, dtype=start.dtype) * delta + start
+        found = np.arange(count, dtype=start.dtype)  # changed in place: it may fill half of the memory
+        found *= delta
+        found += start
+        return found
     # The sum of float steps drifts; a product does not.
     steps = np.arange(count, dtype=np.float64)
     return (float(start) + steps * float(delta)).astype(start.dtype)
