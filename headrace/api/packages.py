@@ -20,8 +20,8 @@ class PackageNamespace(Namespace):
     """A public namespace whose names are those of a module of another package."""
 
     def __init__(self, name: str, module: str, extra: str, requirement: str) -> None:
+        super().__init__(name)  # before it a module has no __dict__ (Python 3.12)
         self.__dict__.update(_module=module, _extra=extra, _requirement=requirement)
-        super().__init__(name)
 
     def _elsewhere(self, name: str) -> Any:
         if name.startswith("__"):

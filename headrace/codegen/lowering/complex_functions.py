@@ -106,7 +106,7 @@ def _rsqrt(z: Complex) -> Complex:
     return 1.0 / _sqrt(z)
 
 
-def _far_away(z: Complex, re: Scalar) -> Scalar:
+def _far_away(z: Complex, re: Expr) -> Expr:
     """The real part of sinh or cosh: infinite where that of z is and nothing is known of the angle."""
     return ir.select(_is_inf(z.re) & ~_is_finite(z.im), ir.const(math.inf, z.re.kind), re)
 
