@@ -20,6 +20,8 @@ SHARES = {  # our time over the best peer's
     "seq2seq_random_lengths": 0.7, "bert_base_random_lengths": 0.7, "bert_base_infer_random_lengths": 0.7,
     "resnet101_random_batches": 0.7, "masked_loss": 1.0, "sampled_softmax": 1.0, "ctc": 1.0,
     "gather_in_loop": 1.0, "gpt2_sampler": 1.0, "jpeg_decode": 1.0,
+    "inception_v3": 1.0, "lstm_512_512_full": 1.0, "lstm_512_512_sampled": 1.0, "wide_and_deep": 1.0,
+    "dcgan": 1.0, "unet": 1.0,
 }  # fmt: skip
 SECONDS = {"null_step": 6e-6, "null_feed": 12e-6, "monitored": 56e-6}
 OF_ONE_PEER = {"while_loop": ("tf", 0.125)}

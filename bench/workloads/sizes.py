@@ -59,6 +59,12 @@ WORKLOADS = {
     "gather_in_loop": Effort("control", 0.3, 4),
     "gpt2_sampler": Effort("control", 0.6, 3),
     "jpeg_decode": Effort("images", 0.3, 3),
+    "inception_v3": Effort("images", 1.0, 2, 3),
+    "lstm_512_512_full": Effort("sequences", 1.0, 2, 4),
+    "lstm_512_512_sampled": Effort("sequences", 0.8, 4, 8),
+    "wide_and_deep": Effort("sparse", 0.4, 6),
+    "dcgan": Effort("images", 0.8, 3, 6),
+    "unet": Effort("images", 0.8, 3, 6),
 }
 
 # Peers have one form of a recurrent network: its times stand beside both of ours.
@@ -147,6 +153,27 @@ class Firsts:
 
 
 @dataclass(frozen=True)
+class Models:
+    """Whole models; see workloads/models.py."""
+
+    side: int = 299  # of Inception's pictures
+    pictures: int = 4
+    narrower: int = 1  # its channels are divided by this
+    words: int = 40_000  # from here on the language model
+    length: int = 20
+    sentences: int = 16
+    width: int = 512
+    sampled: int = 512
+    rows: int = 256  # from here on wide and deep
+    columns: int = 26
+    buckets: int = 10_000
+    channels: int = 32  # of pictures that are made or marked
+    batch: int = 32
+    masks: int = 2
+    scene: int = 128
+
+
+@dataclass(frozen=True)
 class Sizes:
     images: dict[str, Images]
     lstm_small: Sequences
@@ -166,6 +193,7 @@ class Sizes:
     long: Sequences = Sequences(512, 200, 32)  # for the memory of a loop's backward pass
     changing: Changing = Changing()
     firsts: Firsts = Firsts()
+    models: Models = Models()
 
 
 FULL = Sizes(
@@ -214,5 +242,6 @@ TINY = replace(
     long=Sequences(8, 10, 4),
     changing=Changing(4, 8, 50, 12, 1, 16, 2, 200, 2, 4, 9, 32, 4, 4),
     firsts=Firsts(4, 50, 4, 2, 4, 10, 5, 20, 8, 2, 6, 24),
+    models=Models(75, 1, 16, 20, 3, 2, 8, 4, 8, 3, 20, 2, 2, 1, 16),
 )
 BY_NAME = {"full": FULL, "tiny": TINY}

@@ -6,7 +6,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench.workloads import changing, dense, first_runs, images, kernels, loops, path, recurrent, sparse
+from bench.workloads import (
+    changing,
+    dense,
+    first_runs,
+    images,
+    kernels,
+    loops,
+    models,
+    path,
+    recurrent,
+    sparse,
+)
 from bench.workloads.networks import NETWORKS
 from bench.workloads.program import Step
 from bench.workloads.sizes import Sizes
@@ -42,6 +53,7 @@ PLAIN = {
     "gather_in_loop": first_runs.gather_in_loop,
     "gpt2_sampler": first_runs.sampler,
     "jpeg_decode": first_runs.jpeg_decode,
+    **models.MODELS,
     "conds_400": first_runs.conds,
     "loop_1e6": first_runs.long_loop,
     "rnn_unrolled": first_runs.unrolled_network,
@@ -55,6 +67,7 @@ NAMED = {
     **dict.fromkeys(images.INFERENCE, images.infer),
     **dict.fromkeys(loops.BATCHES, loops.lengths),
     **dict.fromkeys(("bert_base_random_lengths", "bert_base_infer_random_lengths"), changing.bert),
+    **dict.fromkeys(models.LANGUAGE_MODELS, models.language_model),
     **dict.fromkeys(("backward_looped", "backward_unrolled"), loops.backward),
 }
 

@@ -15,6 +15,7 @@ import headrace as tf
 from headrace.codegen.lowering import specialize
 from headrace.codegen.machine import compile as compiler
 from headrace.codegen.open_region import Given
+from headrace.core.sizes import Trace
 from headrace.devices import programs
 from headrace.devices.region_unit import RegionUnit
 from headrace.runtime.containers import Containers
@@ -60,6 +61,36 @@ def test_many_random_graphs_at_random_sizes(seed):
         {n: int(rng.choice([2, 3, 5, 8, 16, 17, 31, 64, 100, 1, 0, 257])) for n in "ABC"} for _ in range(8)
     ]
     check(AnySize(seed, steps=14), sizes)
+
+
+class AtMostTen:
+    """A mean that counts ten rows at most: which of two numbers is the smaller one is a guard."""
+
+    def __init__(self):
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            x = tf.placeholder(tf.float32, [None, 4])
+            rows = tf.cast(tf.minimum(tf.shape(x)[0], 10), tf.float32)
+            self.fed, self.tensors = [(x, "A4")], [tf.reduce_sum(x, 0) / rows]
+
+    def feeds(self, sizes):
+        return {t: np.ones([sizes["A"], 4], "f") for t, _ in self.fed}
+
+
+def test_a_guard_that_is_missed_is_found(monkeypatch):
+    """The check is checked: a trace that forgets what it was asked gives wrong numbers here."""
+    sizes = [{"A": n} for n in (4, 6, 9, 30, 17)]
+    check(AtMostTen(), sizes)
+    holds = Trace.holds
+
+    def forgetful(self, relation, terms):
+        answer = holds(self, relation, terms)
+        self.guards.clear()
+        return answer
+
+    monkeypatch.setattr(Trace, "holds", forgetful)
+    with pytest.raises(AssertionError, match="30"):
+        check(AtMostTen(), sizes)
 
 
 # -- networks --------------------------------------------------------------------------------------

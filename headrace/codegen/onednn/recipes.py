@@ -13,7 +13,7 @@ from typing import Any
 from headrace.codegen.machine import threads
 from headrace.codegen.onednn import onednn_api as dnn
 from headrace.core.size_values import Numbers
-from headrace.core.sizes import is_open
+from headrace.core.sizes import Size
 
 Part = Any  # a number, a word, an object of the library, a tuple of parts; checked where it is read
 Row = list[Part]
@@ -88,19 +88,23 @@ class Reader:
         return self.made[number]
 
 
+_OBJECTS = frozenset((dnn.Dims, dnn.Layout, dnn.Description, dnn.Handle))
+
+
 def remade(made: Part, numbers: Numbers) -> Part:
     """An object as it is for other numbers: made by its recipe, if open sizes are in it."""
-    if isinstance(made, tuple):
-        return tuple(remade(part, numbers) for part in made)
-    if is_open(made):
+    kind = type(made)
+    if kind is tuple:
+        return tuple([remade(part, numbers) for part in made])
+    if kind is Size:
         return numbers(made)
-    if not isinstance(made, (dnn.Dims, dnn.Layout, dnn.Description, dnn.Handle)) or made.trace is None:
+    if kind not in _OBJECTS or made.trace is None:
         return made
     found = numbers.memo.get(id(made))
     if found is None:
         word, *parts = made.recipe
-        maker, _ = _MAKERS[str(word)]
-        found = numbers.memo[id(made)] = maker(*(remade(part, numbers) for part in parts))
+        maker = _AGAIN.get(str(word)) or _MAKERS[str(word)][0]
+        found = numbers.memo[id(made)] = maker(*[remade(part, numbers) for part in parts])
     return found
 
 
@@ -205,5 +209,11 @@ _MAKERS: dict[str, tuple[Callable[..., Part], tuple[str, ...]]] = {
     "described": (_described, ("int", "str")),
     "part": (_part, ("description", "str", "int")),
     "primitive": (_primitive, ("description",)),
+}
+# What makes those again whose parts need no look: they are no data of a file.
+_AGAIN: dict[str, Callable[..., Part]] = {
+    "strided": dnn.strided,
+    "tagged": dnn.tagged,
+    "described": lambda team, kind, *args: (_use(team), dnn.described(kind, *args))[1],
 }
 _ANY_NUMBER = ("described", "attributes")  # of parts: these look themselves
