@@ -1,9 +1,10 @@
-"""Bodies of loops whose arrays grow: their shapes never come again, so programs for them would not either.
+"""Bodies of loops whose arrays grow: their shapes hardly come again while the loop runs once.
 
     tokens = tf.concat([tokens, next], 1)      # in every turn
 
 The first turns run node by node, and it is noted whose shapes change.  Those nodes stay on the host; all
-others, mostly the heavy ones, are compiled once.
+others, mostly the heavy ones, are compiled once.  A loop that runs often meets the same shapes again: then
+all of it is compiled with open sizes, unless some rule needs the sizes themselves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from headrace.plan.plan import Edge, Plan, PlanNode
 from headrace.runtime.step import Step
 
 LOOKS = 3  # turns: the first two shapes of a carried array may be the same
+OFTEN = 128  # turns, of all runs, after which programs with open sizes pay
 CHANGES = "its shapes change from turn to turn"
 
 
@@ -28,10 +30,38 @@ class GrowingProgram(MixedProgram):
         self.looks = LOOKS
         self.sizes: dict[int, tuple[int, ...]] = {}  # of registers, when last seen
         self.changed: set[int] = set()
+        self.changing: list[str] = []  # nodes that are the host's
+        self.turns = 0
+        self.is_open = False  # they are not, now
         super().__init__(piece, is_inner=True)
 
     def run(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
-        return self.look(step, arguments) if self.looks else super().run(step, arguments)
+        if self.looks:
+            return self.look(step, arguments)
+        self.turns += 1
+        if self.turns == OFTEN and self.changing:
+            self.open()
+        elif self.is_open and self.is_closed:
+            self.close()
+        return super().run(step, arguments)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every shape would have a program of its own."""
+        return any(u.compiled.is_closed for u in self.units if isinstance(u, RegionUnit))
+
+    def open(self) -> None:
+        """Let all be compiled: there are few patterns of shapes, however many sizes."""
+        for name in self.changing:
+            self.lessons.declined.pop(name, None)
+        self.is_open = True
+        self.cut()
+
+    def close(self) -> None:
+        """Back to the host, for good."""
+        self.lessons.decline(self.changing, CHANGES)
+        self.is_open = False
+        self.cut()
 
     @flushing
     def look(self, step: Step, arguments: Sequence[Any]) -> list[Any]:
@@ -50,7 +80,8 @@ class GrowingProgram(MixedProgram):
                 self.changed.add(index)
         self.looks -= 1
         if not self.looks:
-            self.lessons.decline((n.name for n in nodes if self.is_changing(n)), CHANGES)
+            self.changing = [n.name for n in nodes if self.is_changing(n)]
+            self.lessons.decline(self.changing, CHANGES)
             self.cut()
         return [registers[i] for i in self.results]
 

@@ -51,7 +51,8 @@ def programs(monkeypatch):
     return made
 
 
-def test_what_grows_is_the_hosts_and_the_rest_is_compiled_once(programs):
+def test_what_grows_is_the_hosts_and_the_rest_is_compiled_once(programs, monkeypatch):
+    monkeypatch.setattr(growing, "OFTEN", 1 << 30)
     with tf.Graph().as_default(), tf.Session() as sess:
         start, *fetches = sampler()
         for count in (1, 2, 1, 5, 30):  # the last one is short
@@ -64,6 +65,35 @@ def test_what_grows_is_the_hosts_and_the_rest_is_compiled_once(programs):
     regions = [u for u in body.units if isinstance(u, RegionUnit)]
     assert {"Tanh", "Relu"} <= {n.op.name for u in regions for n in u.region.nodes}
     assert all(len(u.machine.programs) <= 1 for u in regions)
+
+
+def test_a_loop_that_runs_often_has_open_sizes(programs):
+    with tf.Graph().as_default(), tf.Session() as sess:
+        start, *fetches = sampler()
+        for count in (1, 2, 1, 5, 30, 3, 1, 2):
+            fed = rng.normal(size=(count, 16)).astype(np.float32)
+            for found, wanted in zip(sess.run(fetches, {start: fed}), expected(fed)):
+                np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-5)
+    body = next(p for p in programs if any(n.op.name == "ConcatV2" for n in p.plan.nodes.values()))
+    assert body.is_open and not body.declined
+    assert [u.compiled.is_closed for u in body.units if isinstance(u, RegionUnit)] == [False]
+    assert len(body.units[0].compiled.open) <= 3
+
+
+def test_one_that_needs_the_sizes_goes_back_to_the_host(programs, monkeypatch):
+    """The bare number is asked for by resizing: a program for every size is none for the next."""
+    monkeypatch.setattr(growing, "OFTEN", 8)
+    with tf.Graph().as_default(), tf.Session() as sess:
+
+        def body(picture, total):
+            small = tf.image.resize_bilinear(picture, [3, 3])
+            return tf.concat([picture, picture[:, :1]], 1), total + tf.reduce_sum(small)
+
+        shapes = [tf.TensorShape([1, None, 4, 1]), tf.TensorShape([])]
+        loop = tf.while_loop(lambda p, _: tf.shape(p)[1] < TURNS, body, [tf.ones([1, 2, 4, 1]), 0.0], shapes)
+        for _ in range(3):
+            assert sess.run(loop[1]) == pytest.approx(9.0 * (TURNS - 2), rel=1e-4)
+    assert any(p.turns > growing.OFTEN and p.changing and not p.is_open for p in programs)
 
 
 def test_loops_of_one_shape_are_not_looked_at(programs):

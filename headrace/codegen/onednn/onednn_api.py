@@ -173,18 +173,9 @@ def _kept(make: Any, *args: Any) -> Any:
 
 def trace_of(part: object) -> Trace | None:
     """The trace of the open sizes in a recipe, or in what it is made of; None: it has none."""
-    kind = type(part)
-    if kind is int or kind is str:  # most are
-        return None
-    if kind is tuple:
-        for p in part:  # type: ignore[attr-defined]
-            found = trace_of(p)
-            if found is not None:
-                return found
-        return None
-    if isinstance(part, (Dims, Layout, Description, Handle, Size)):
-        return part.trace
-    return None
+    if isinstance(part, tuple):
+        return next((t for p in part if (t := trace_of(p)) is not None), None)
+    return part.trace if isinstance(part, (Dims, Layout, Description, Handle, Size)) else None
 
 
 class Dims:
@@ -250,17 +241,16 @@ class Layout:
         answer = bool(_lib().dnnl_memory_desc_equal(self, other))
         trace = trace_of((self, other))
         if trace is not None and not (answer and _is_given(self, other)):
-            pair = "equal", *sorted((id(self), id(other)))
-            if pair in trace.made:  # noted already
-                return answer
-            trace.made[pair] = self, other  # so that an id names one object
-
-            def holds(numbers: Numbers) -> bool:
-                a, b = (recipes.remade(t, numbers) for t in (self, other))
-                return (a == b) is answer
-
-            trace.conditions.append(_or_refused(holds))
+            self._note(other, answer, trace)
         return answer
+
+    def _note(self, other: Layout, answer: bool, trace: Trace) -> None:
+        """That the answer must be this for other sizes, once; both are kept, so that an id names one."""
+        pair = "equal", *sorted((id(self), id(other)))
+        if pair not in trace.made:
+            trace.made[pair] = self, other
+            holds = lambda at: (recipes.remade(self, at) == recipes.remade(other, at)) is answer
+            trace.conditions.append(_or_refused(holds))
 
     __hash__ = object.__hash__
 

@@ -210,10 +210,17 @@ _MAKERS: dict[str, tuple[Callable[..., Part], tuple[str, ...]]] = {
     "part": (_part, ("description", "str", "int")),
     "primitive": (_primitive, ("description",)),
 }
+
+
+def _described_again(team: int, kind: str, *args: Part) -> dnn.Description:
+    _use(team)
+    return dnn.described(kind, *args)
+
+
 # What makes those again whose parts need no look: they are no data of a file.
 _AGAIN: dict[str, Callable[..., Part]] = {
     "strided": dnn.strided,
     "tagged": dnn.tagged,
-    "described": lambda team, kind, *args: (_use(team), dnn.described(kind, *args))[1],
+    "described": _described_again,
 }
 _ANY_NUMBER = ("described", "attributes")  # of parts: these look themselves
