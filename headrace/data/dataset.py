@@ -119,8 +119,8 @@ class Dataset(CompositeTensor):
         return found if self._own_options is None else found.merge(self._own_options)
 
     def __iter__(self) -> Any:
-        graph = get_default_graph()
-        if not (graph.runs_at_once or graph.building_function):
+        # In the body of a function, an element is a tensor, and Python's loop would never end.
+        if not get_default_graph().runs_at_once:
             raise RuntimeError(
                 "__iter__() is only supported inside of tf.function or when eager execution is enabled."
             )

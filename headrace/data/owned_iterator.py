@@ -1,7 +1,7 @@
 """The iterator of a `for` loop: it starts when it is made, and ends when nobody holds it.
 
-In eager mode its elements are values.  In the body of a function they are tensors, of which every call gets
-the next element; the iterator may be an argument of the function, too.
+In eager mode its elements are values.  It may be an argument of a function: there, `next` gives tensors,
+which are the next element at every call.
 """
 
 from __future__ import annotations
@@ -67,6 +67,11 @@ class OwnedIterator(CompositeTensor):
         return structure.from_compatible_tensor_list(self._element_spec, tensors)
 
     def __iter__(self) -> OwnedIterator:
+        if not get_default_graph().runs_at_once:
+            raise RuntimeError(
+                "A loop over an iterator never ends in the body of a function, where its elements are "
+                "tensors: take them by next(), or use Dataset.reduce()."
+            )
         return self
 
     def __next__(self) -> Any:

@@ -78,6 +78,18 @@ def test_an_iterator_is_an_argument_of_a_function():
     assert next(first).numpy() == 2 and len(calls) == 1
 
 
+def test_loops_in_the_body_of_a_function_are_refused():
+    """They would never end."""
+
+    @tf.function
+    def total(elements):
+        return sum(elements)
+
+    for made in (tf.data.Dataset.range(3), iter(tf.data.Dataset.range(3))):
+        with pytest.raises(RuntimeError, match="never ends|only supported"):
+            total(made)
+
+
 def test_an_error_names_the_line_and_the_next_element_comes():
     dataset = tf.data.Dataset.from_tensor_slices([1.0, -1.0, 3.0])
     iterator = iter(dataset.map(lambda x: tf.debugging.check_numerics(tf.math.log(x), "a log")))
