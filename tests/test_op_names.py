@@ -20,7 +20,7 @@ NAMES_GIVEN = {"name", "default_name", "scope", "word"}  # arguments that name a
 EXCEPTIONS = {
     "functions/io/graph_tools.py": "rewrites GraphDefs, messages in which an op is its name",
     "tools": "graph tools of TF, which read and write such messages too",
-    "layers/engine/identifiers.py": "names of Keras's initializers and activations",
+    "keras/saving/older_weights.py": "names of Keras's layers",
     "contrib/layers/pooling.py": "names of scopes, in a table",
     "functions/nn/pool.py": "names of scopes, in a table",
     "functions/nn/fractional.py": "words of documentation",

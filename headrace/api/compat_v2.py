@@ -36,6 +36,8 @@ _MOVED = {
     "random.set_seed": "set_random_seed",
     "saved_model.load": "saved_model.load_v2",
     "Variable": "headrace.variables.variable_v2:VariableV2",
+    "losses.Reduction": "headrace.keras.losses.reduction:Reduction",
+    "keras.losses.Reduction": "headrace.keras.losses.reduction:Reduction",
     **{f"{kind.lower()}_initializer": f"{_INITIALIZERS}:{kind}" for kind in ("Constant", "Ones", "Zeros")},
     "random_normal_initializer": f"{_INITIALIZERS}:RandomNormal",
     "random_uniform_initializer": f"{_INITIALIZERS}:RandomUniform",

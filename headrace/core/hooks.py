@@ -81,6 +81,12 @@ run_at_once: Hook[Callable[..., Any] | None] = Hook(
     "graph.eager_graph",
     "runs one op in eager mode: graph, op, name, inputs, their types, attributes; gives the node",
 )
+mean_metric: Hook[Callable[..., Any] | None] = Hook(
+    None,
+    "keras.metrics.averages",
+    "layers.engine.reports",
+    "makes the metric that averages what a layer reports: its name and type",
+)
 
 # -- methods ---------------------------------------------------------------------------------------
 _BINARY = "add sub mul div truediv floordiv mod pow and or xor matmul".split()

@@ -245,7 +245,7 @@ class UpdatedVariable(BaseResourceVariable):
     """A variable as of after an update: reading it waits for that update."""
 
     def __init__(self, variable: BaseResourceVariable, done: Any) -> None:
-        self._handle, self._handle_name = variable._handle, variable._handle.name
+        self._handle, self._handle_name = variable._handle, variable._handle_name
         self._dtype, self._shape = variable._dtype, variable._shape
         self._synchronization, self._aggregation, self._trainable = checked_modes(
             None, None, None, variable._handle_name

@@ -33,8 +33,8 @@ def imported(place: str, name: str):
     "name",
     [
         "tf.contrib.distributions",
-        "tf.keras.layers.Dense",
-        "tf.keras.Sequential",
+        "tf.keras.experimental.LinearModel",
+        "tf.keras.experimental.WideDeepModel",
         "tf.lite",
         "tf.distributions",
         "tf.raw_ops.SdcaOptimizer",

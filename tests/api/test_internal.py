@@ -97,12 +97,17 @@ def test_messages_are_where_protoc_puts_them():
 # -- what a reader of TensorFlow's modules looks for ------------------------------------------------
 # Names of TensorFlow's modules that are here under the same word somewhere, and are something else there.
 OTHERS = {
+    "python.framework.sparse_tensor": "is_sparse",
+    "python.keras.backend": "separable_conv1d",
+    "python.keras.preprocessing": "image text",
     "contrib": "image quantize text",  # modules
     "contrib.learn.python.learn": "utils",
     "python": "debug",
     "python.eager": "function wrap_function",
     "python.eager.context": "VirtualDeviceConfiguration",
+    "python.eager.monitoring": "Metric",  # not of models
     "python.framework.common_shapes": "rank",  # of an old shape function
+    "python.framework.tensor_conversion_registry": "get",
     "python.keras.utils.losses_utils": "compute_weighted_loss",  # Keras's
     "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
     "python.ops.gen_dataset_ops": "reduce_dataset",  # the op
@@ -116,7 +121,7 @@ OTHERS = {
     "python.ops.state_ops": "is_variable_initialized",  # of a reference
     "python.profiler": "model_analyzer",
     "python.tools.inspect_checkpoint": "main",
-    "python.training.tracking.util": "Checkpoint",  # TF 2's
+    "python.training.tracking.util": "Checkpoint get_session",  # TF 2's
 }
 
 

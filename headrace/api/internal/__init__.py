@@ -20,7 +20,18 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-FILES = ("contrib", "framework", "generated", "layers", "ops", "ops_packages", "platform", "training", "util")
+FILES = (
+    "contrib",
+    "framework",
+    "generated",
+    "keras",
+    "layers",
+    "ops",
+    "ops_packages",
+    "platform",
+    "training",
+    "util",
+)
 
 
 @cache

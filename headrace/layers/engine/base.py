@@ -60,6 +60,7 @@ class Layer(keras.Layer):
     _current_scope: Any = None
     _base_name: Any
     _keras_style = False
+    _keeps_own_weights = False
     _use_resource_variables = False
 
     def __init__(self, trainable: bool = True, name: Any = None, dtype: Any = None, **kwargs: Any) -> None:

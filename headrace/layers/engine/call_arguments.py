@@ -4,6 +4,7 @@ layers that made its inputs."""
 from __future__ import annotations
 
 import inspect
+from functools import lru_cache
 from typing import Any
 
 from headrace.core import dtypes
@@ -11,6 +12,7 @@ from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten, map_structure
 from headrace.graph.tensor import Tensor
 from headrace.layers.engine.call_context import current_call
+from headrace.layers.engine.learning_phase import phase_that_was_set
 
 
 class CallArguments:
@@ -32,17 +34,16 @@ class CallArguments:
 
     @property
     def _call_fn_args(self) -> list[str]:
-        names = inspect.getfullargspec(inspect.unwrap(self.call)).args
-        return names[1:] if names[:1] == ["self"] else names
+        return _arguments(self.call)[0]
 
     def _takes(self, name: str) -> bool:
-        spec = inspect.getfullargspec(inspect.unwrap(self.call))
-        return name in spec.args or spec.varkw is not None
+        names, takes_any = _arguments(self.call)
+        return takes_any or name in names
 
     def _has(self, name: str, args: Any, kwargs: Any) -> bool:
         return name in kwargs or name in self._call_fn_args[1 : 1 + len(args)]
 
-    def _training(self, args: Any, kwargs: Any) -> Any:
+    def _training_asked(self, args: Any, kwargs: Any) -> Any:
         """Is this call for training?  As it says, else as the call around it says."""
         if self._has("training", args, kwargs):
             if "training" not in kwargs:
@@ -50,6 +51,8 @@ class CallArguments:
             return kwargs["training"] if self._takes("training") else kwargs.pop("training")
         outer = current_call()
         training = None if outer is None else outer.training
+        if training is None:
+            training = phase_that_was_set()
         if training is not None and self._takes("training"):
             training = cast(training, dtypes.bool_) if isinstance(training, Tensor) else bool(training)
             kwargs["training"] = training
@@ -71,3 +74,15 @@ class CallArguments:
         found = flatten(self.compute_mask(inputs, masks)) if (self.supports_masking or overridden) else []
         for tensor, mask in zip(tensors, found, strict=False):
             tensor._keras_mask = mask  # type: ignore[attr-defined]
+
+
+def _arguments(call: Any) -> tuple[list[str], bool]:
+    """The names of what a `call` takes, without self, and whether it takes others."""
+    names, takes_any = _spec(getattr(call, "__func__", call))
+    return (names[1:] if names[:1] == ["self"] else names), takes_any
+
+
+@lru_cache(1024)
+def _spec(function: Any) -> tuple[list[str], bool]:
+    spec = inspect.getfullargspec(inspect.unwrap(function))
+    return [*spec.args, *spec.kwonlyargs], spec.varkw is not None

@@ -35,7 +35,15 @@ class Contributions:
     def losses(self) -> list[Any]:
         """Tensors to add to the loss; those of weights are made at each access."""
         made = (loss() for loss in self._callable_losses)
-        return [*self._losses, *(x for x in made if x is not None), *self._of_parts("losses")]
+        # What was made while a model was described does not count beside values of eager mode.
+        own = [x for x in self._losses if x.graph.runs_at_once] or self._losses
+        return [*own, *(x for x in made if x is not None), *self._of_parts("losses")]
+
+    def _clear_losses(self) -> None:
+        """Eager mode: those of the call before do not count any more."""
+        self._losses.clear()
+        for layer in self._sublayers():
+            layer._clear_losses()
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add losses.

@@ -13,25 +13,36 @@ import numpy as np
 
 from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
+from headrace.core.modules import late
+from headrace.core.shapes import Shape
+from headrace.functions.array.array import identity, placeholder
 from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten, map_structure
 from headrace.functions.values.structure import name_scope
 from headrace.functions.values.tensor_spec import TensorSpec
+from headrace.graph.defaults import get_default_graph
 from headrace.graph.tensor import Tensor
 from headrace.layers.engine.call_arguments import CallArguments
-from headrace.layers.engine.call_context import calling
+from headrace.layers.engine.call_context import calling, current_call
 from headrace.layers.engine.connections import Connections
+from headrace.layers.engine.history import Call, descends_from_inputs
+from headrace.layers.engine.identifiers import get_regularizer
 from headrace.layers.engine.input_spec import InputSpec, check_inputs
 from headrace.layers.engine.layer_names import snake_case, unique_object_name
+from headrace.layers.engine.model_graph import home_of
+from headrace.layers.engine.reports import Reports
 from headrace.layers.engine.weights import Weights
 from headrace.ops.declaration.convert import convert_to_tensor
+from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.variables.functions.module import Module
 from headrace.variables.variable import Variable
+
+op_layers = late("headrace.layers.engine.op_layer")
 
 _KEYWORDS = {"input_shape", "batch_input_shape", "batch_size", "weights", "activity_regularizer", "autocast"}
 
 
-class Layer(Weights, Connections, CallArguments, Module):
+class Layer(Weights, Reports, Connections, CallArguments, Module):
     """A function of tensors with weights of its own.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, and says in
@@ -74,7 +85,7 @@ class Layer(Weights, Connections, CallArguments, Module):
         self._init_set_name(name)
         self._type = None if dtype is None else as_dtype(dtype).name
         self._autocast = kwargs.get("autocast", False)
-        self._activity_regularizer = kwargs.get("activity_regularizer")
+        self._activity_regularizer = get_regularizer(kwargs.get("activity_regularizer"))
         self._initial_weights = kwargs.get("weights")
         sizes = kwargs.get("batch_input_shape")
         if sizes is None and "input_shape" in kwargs:
@@ -99,6 +110,8 @@ class Layer(Weights, Connections, CallArguments, Module):
         if name in _LISTS or isinstance(value, Tensor):
             return
         for found in flatten(value):
+            if getattr(found, "_is_metric", False) and not any(found is m for m in self._metrics):
+                self._metrics.append(found)
             if isinstance(found, Variable):
                 weights = self._trainable_weights if found.trainable else self._non_trainable_weights
                 if not any(found is weight for weight in weights):
@@ -164,11 +177,6 @@ class Layer(Weights, Connections, CallArguments, Module):
                 raise TypeError(f"Layer input_spec must be an instance of InputSpec. Got: {spec}")
         self._input_spec = value
 
-    @property
-    def metrics(self) -> list[Any]:
-        """The metrics that the layer keeps."""
-        return [*self._metrics, *self._of_parts("metrics")]
-
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an equal layer."""
         config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
@@ -208,8 +216,22 @@ class Layer(Weights, Connections, CallArguments, Module):
         return inputs
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        """The shape of the output for inputs of a shape."""
-        raise NotImplementedError
+        """The shape of the output for inputs of a shape.  In eager mode a call on placeholders tells it."""
+        if not get_default_graph().runs_at_once:
+            raise NotImplementedError
+        with FunctionGraph("graph", get_default_graph()).as_default():
+            shapes = [input_shape] if _is_shape(input_shape) else list(input_shape)
+            places = [placeholder(self.dtype or "float32", tuple(shape)) for shape in shapes]
+            kwargs = {"training": False} if "training" in self._call_fn_args else {}
+            try:
+                outputs = self(places[0] if _is_shape(input_shape) else places, **kwargs)
+            except TypeError as error:
+                raise NotImplementedError(
+                    "We could not automatically infer the static shape of the layer's output. Please "
+                    "implement "
+                    f"the `compute_output_shape` method on your layer ({type(self).__name__})."
+                ) from error
+        return map_structure(lambda x: x.shape, outputs)
 
     def compute_output_signature(self, input_signature: Any) -> Any:
         """The specifications of the outputs, from those of the inputs."""
@@ -235,10 +257,21 @@ class Layer(Weights, Connections, CallArguments, Module):
           *args, **kwargs: passed to `call`.
         """
         inputs = map_structure(_tensor_of, inputs)
+        with home_of(inputs):
+            return self._called(inputs, args, kwargs)
+
+    def _called(self, inputs: Any, args: Any, kwargs: Any) -> Any:
+        graph = get_default_graph()
+        if graph.runs_at_once:
+            if current_call() is None:
+                self._clear_losses()
+        elif "keras_inputs" in graph._scoped and not descends_from_inputs(inputs):
+            op_layers.give_history(inputs)
+        asked = dict(kwargs)  # what the caller said, without what comes from around it
         masks = self._input_masks(inputs, args, kwargs)
         if masks is not None and self._takes("mask") and not self._has("mask", args, kwargs):
             kwargs["mask"] = masks
-        training = self._training(args, kwargs)
+        training = self._training_asked(args, kwargs)
         with calling(self, inputs, training):
             check_inputs(self.input_spec, inputs, self.name)
             with name_scope(self._name_scope()):
@@ -249,9 +282,11 @@ class Layer(Weights, Connections, CallArguments, Module):
                         "A layer's `call` method should return a Tensor or a list of Tensors, not "
                         f"None (layer: {self.name})."
                     )
-                inputs, outputs = self._connected(inputs, outputs, args, kwargs)
+                inputs, outputs = self._connected(inputs, outputs, args, asked)
                 self._handle_activity_regularization(inputs, outputs)
                 self._set_masks(inputs, outputs, masks)
+                if not graph.runs_at_once:
+                    self._note_first_call(inputs, outputs)
         return outputs
 
     def _maybe_build(self, inputs: Any) -> None:
@@ -280,7 +315,17 @@ class Layer(Weights, Connections, CallArguments, Module):
 
     def _connected(self, inputs: Any, outputs: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """Inputs and outputs of a call, recorded where a model will ask for them."""
+        if not descends_from_inputs(inputs):
+            return inputs, outputs
+        given = flatten(inputs)
+        # What is handed through gets a history of its own.
+        outputs = map_structure(lambda y: identity(y) if any(y is x for x in given) else y, outputs)
+        named = dict(zip(self._call_fn_args[1:], args)) | kwargs
+        Call.of_layer(self, inputs, outputs, named)
         return inputs, outputs
+
+    def _note_first_call(self, inputs: Any, outputs: Any) -> None:
+        """Models learn here what they are called on."""
 
 
 _LISTS = {
@@ -293,6 +338,10 @@ _LISTS = {
     "_inbound_nodes",
     "_outbound_nodes",
 }
+
+
+def _is_shape(x: Any) -> bool:
+    return isinstance(x, Shape) or all(n is None or isinstance(n, int) for n in x)
 
 
 def _tensor_of(x: Any) -> Any:

@@ -50,3 +50,8 @@ def unique_object_name(
 def _counts() -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = get_default_graph()._scoped.setdefault("layer_names", Counter())
     return counts
+
+
+def forget_names() -> None:
+    """Numbers begin anew in the default graph."""
+    get_default_graph()._scoped.pop("layer_names", None)

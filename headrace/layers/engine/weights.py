@@ -12,7 +12,7 @@ from headrace.core.dtypes import DTypeLike, as_dtype
 from headrace.core.fields import reads
 from headrace.layers.engine.contributions import Contributions
 from headrace.layers.engine.identifiers import get_initializer
-from headrace.layers.engine.weight_values import read_weights, write_weights
+from headrace.layers.engine.weight_values import read_weights, track, write_weights
 from headrace.variables.initializers.initializers import GlorotUniform, Zeros
 from headrace.variables.modes import VariableAggregation, VariableSynchronization
 from headrace.variables.variable import Variable
@@ -24,6 +24,7 @@ class Weights(Contributions):
     built: bool
     trainable: Any
     dtype: Any
+    _keeps_own_weights = True  # in variables that Keras initialises
     _type: str | None
     _trainable_weights: list[Any]
     _non_trainable_weights: list[Any]
@@ -104,6 +105,8 @@ class Weights(Contributions):
             synchronization=synchronization,
             aggregation=aggregation,
         )
+        if self._keeps_own_weights:
+            track(variable)
         if regularizer is not None:
             inside = variable.name.partition(":")[0]
             self._handle_weight_regularization(inside, variable, regularizer)

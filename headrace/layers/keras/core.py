@@ -18,8 +18,8 @@ from headrace.functions.sparse.tensor import SparseTensor
 from headrace.layers.engine.identifiers import get_activation, get_regularizer
 from headrace.layers.engine.input_spec import InputSpec
 from headrace.layers.engine.layer import Layer
+from headrace.layers.engine.learning_phase import learning_phase
 from headrace.layers.engine.windows import format_name
-from headrace.layers.keras.learning_phase import learning_phase
 from headrace.layers.keras.roles import RoleLayer
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.linalg import matrix

@@ -20,7 +20,7 @@ from headrace.functions.math.reduce import reduce_mean
 from headrace.functions.nn.norm import batch_normalization, fused_batch_norm, moments
 from headrace.layers.engine.identifiers import get_initializer, serialize
 from headrace.layers.engine.input_spec import InputSpec
-from headrace.layers.keras.learning_phase import learning_phase
+from headrace.layers.engine.learning_phase import learning_phase
 from headrace.layers.keras.renormalization import Renormalization, drift, stored
 from headrace.layers.keras.roles import RoleLayer
 from headrace.ops.array.constant import constant

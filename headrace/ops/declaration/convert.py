@@ -192,6 +192,10 @@ def graph_from_inputs(op: Any, values: dict[str, Any]) -> Graph | None:
                 found, original = item.graph, item
             elif item.graph is not found:
                 if default.runs_at_once:
+                    described = [g for g in (found, item.graph) if getattr(g, "describes_models", False)]
+                    if described:  # Keras: the op becomes a part of the model that is being described
+                        found = described[0]
+                        continue
                     default.capture(item if found is default else original)
                 raise different_graphs(item, original)
     if found is not None and found.runs_at_once and not eager:

@@ -1,0 +1,1 @@
+"""Functions of a layer's output, by name."""

@@ -1,0 +1,1 @@
+"""keras.backend: Keras' own vocabulary, over ops."""

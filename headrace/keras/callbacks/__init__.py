@@ -1,0 +1,1 @@
+"""What a training run calls at its epochs and batches."""

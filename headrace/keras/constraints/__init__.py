@@ -1,0 +1,1 @@
+"""What the new values of weights must fulfil, by name."""

@@ -1,0 +1,1 @@
+"""Small public datasets, from local files."""

@@ -1,0 +1,1 @@
+"""Models: inputs, layers in a row or a graph, training."""

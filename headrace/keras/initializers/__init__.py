@@ -1,0 +1,1 @@
+"""What weights start from, by name."""

@@ -1,0 +1,1 @@
+"""Keras' layers, beside those that tf.layers shares (headrace/layers/keras)."""

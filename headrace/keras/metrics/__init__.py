@@ -1,0 +1,1 @@
+"""Metrics: what is accumulated over the batches of an epoch."""

@@ -1,0 +1,1 @@
+"""Optimizers, their schedules, and the older ones."""

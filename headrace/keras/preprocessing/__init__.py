@@ -1,0 +1,1 @@
+"""Data before it comes to a model: sequences, text, images."""

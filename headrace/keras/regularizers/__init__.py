@@ -1,0 +1,1 @@
+"""Losses that weights add, by name."""

@@ -1,0 +1,1 @@
+"""Helpers that users call: progress bars, summaries, sequences of batches."""

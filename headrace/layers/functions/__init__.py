@@ -1,0 +1,1 @@
+"""What layers are given by name: activations, initializers, regularizers, constraints."""
