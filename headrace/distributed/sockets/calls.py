@@ -97,11 +97,16 @@ class Calls:
             else:
                 made.start()
 
-    def close(self) -> None:
+    def reset(self, why: str) -> None:
+        """Nothing comes over this connection any more; the next call asks for another."""
         with self._lock:
-            self._is_closed, channel, self._channel = True, self._channel, None
+            channel, self._channel = self._channel, None
         if channel is not None:
-            channel.close("closed here")
+            channel.close(why)
+
+    def close(self) -> None:
+        self._is_closed = True
+        self.reset("closed here")
 
 
 class _Channel:

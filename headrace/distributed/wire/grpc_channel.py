@@ -112,7 +112,7 @@ class GrpcChannel:
         self._methods: dict[str, Any] = {}
         self._header = tuple((name.encode(), value.encode()) for name, value in self._sender)
         self._lock = threading.Lock()
-        self._watch = Watch(self.peer, address, self._ask, lambda answer, error: answer.fail(error))
+        self._watch = Watch(self.peer, address, self._ask, self._lost)
         is_plain = self._caller is None and not self._security.calls_tls
         is_ours = is_plain and reactor.is_supported()
         self._calls = Calls(address, pool().submit, self._watch.heard) if is_ours else None
@@ -247,6 +247,16 @@ class GrpcChannel:
         except ValueError:
             return  # the channel was closed meanwhile
         asked.add_done_callback(self._heard)
+
+    def _lost(self, answer: Answer, error: OpError) -> None:
+        """The peer is silent: should it come back, then perhaps not by this connection."""
+        answer.fail(error)
+        if self._calls is not None:
+            call_later(0.0, self._renew)  # when all that wait have been told
+
+    def _renew(self) -> None:
+        assert self._calls is not None
+        self._calls.reset("it was silent")
 
     def _asked(self, code: int, text: str, body: Any) -> None:
         if code:

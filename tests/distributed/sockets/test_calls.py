@@ -122,6 +122,15 @@ def test_a_peer_that_ends_and_comes_back(server, calls, monkeypatch):
         again.stop()
 
 
+def test_a_connection_that_is_given_up(server, calls):
+    waiting = asked(calls, b"wait")
+    calls.reset("it is silent")
+    assert waiting.result(PATIENCE)[:2] == (errors.UNAVAILABLE, "it is silent")
+    server.gate.set()
+    calls._not_before = 0.0
+    wait_until(lambda: asked(calls, b"give 0") is not None)
+
+
 def test_a_server_of_another_kind():
     """What it says is no HTTP/2: all calls go by another way, for good."""
     import socket
