@@ -36,7 +36,6 @@ def imported(place: str, name: str):
         "tf.keras.experimental.LinearModel",
         "tf.keras.experimental.WideDeepModel",
         "tf.lite",
-        "tf.distributions",
         "tf.raw_ops.SdcaOptimizer",
     ],
 )

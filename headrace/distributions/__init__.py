@@ -1,0 +1,1 @@
+"""tf.distributions: probability distributions whose parameters are tensors."""
