@@ -1,4 +1,4 @@
-"""Graphs with pipelines go to TensorFlow and come from there, and give the same elements."""
+"""Graphs and SavedModels with pipelines go to TensorFlow and come from there, and give the same elements."""
 
 from __future__ import annotations
 
@@ -63,16 +63,56 @@ print(json.dumps(found))
 """
 
 
+SAVED_MODEL = """
+import json, sys
+if sys.argv[1] == "tensorflow":
+    import tensorflow.compat.v1 as tf
+    tf.disable_v2_behavior()
+else:
+    import headrace as tf
+path = sys.argv[3] + "/model"
+with tf.Session() as session:
+    if sys.argv[2] == "write":
+        with open(sys.argv[3] + "/words", "w") as file:
+            file.write("a\\nb\\nc\\n")
+        index = tf.lookup.TextFileIndex
+        source = tf.lookup.TextFileInitializer(
+            file.name, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+        )
+        table = tf.lookup.StaticHashTable(source, -1)
+        factor = tf.Variable(3, dtype=tf.int64, use_resource=True)
+        words = tf.placeholder(tf.string, [None], name="words")
+        dataset = tf.data.Dataset.from_tensor_slices(words).map(lambda w: table.lookup(w) * factor, 2)
+        iterator = tf.data.make_initializable_iterator(dataset.batch(2).prefetch(1))
+        following = tf.identity(iterator.get_next(), name="next")
+        tf.group(iterator.initializer, name="start")
+        session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        init = tf.tables_initializer()
+        tf.saved_model.simple_save(session, path, {"w": words}, {"n": following}, legacy_init_op=init)
+    else:
+        tf.saved_model.loader.load(session, ["serve"], path)
+    found = []
+    session.run("start", {"words:0": list("acxbc")})
+    while True:
+        try:
+            found.append(session.run("next:0").tolist())
+        except tf.errors.OutOfRangeError:
+            break
+print(json.dumps(found))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.process
-def test_both_ways(tmp_path):
+@pytest.mark.parametrize("program", [PROGRAM, SAVED_MODEL], ids=["graph", "saved_model"])
+def test_both_ways(program, tmp_path):
     python = os.environ.get("HEADRACE_TF_PYTHON")
     if not python:
         pytest.skip("HEADRACE_TF_PYTHON does not name an interpreter with TensorFlow")
     interpreters = {"tensorflow": python, "headrace": sys.executable}
 
     def run(which, what, folder):
-        command = [interpreters[which], "-c", PROGRAM, which, what, str(folder)]
+        command = [interpreters[which], "-c", program, which, what, str(folder)]
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, timeout=5 * timing.PATIENCE
         )
