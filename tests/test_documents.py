@@ -105,6 +105,7 @@ def test_the_example_op_compiles(example_op):
     [
         ("ops.md", ["[array([-1.,  0.,  2.], dtype=float32), array([1., 0., 1.], dtype=float32)]"]),
         ("from_scratch.py", [f"=== {i}. " for i in range(1, 10)] + ["loss 522.0 then"]),
+        ("two_forms.py", ["one storage: True", "df/dx = 8.0", "dz/dv = 8.0", "= Mul(", "return "]),
     ],
 )
 def test_runs_as_a_program(name, words, tmp_path):

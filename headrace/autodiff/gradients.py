@@ -82,7 +82,7 @@ def gradients(
     with name_scope(name, "gradients", [*ys, *xs, *stops, *[g for g in given if g is not None]]):
         graph = get_default_graph()
         sources = [_source(x) for x in xs]
-        tensors_x = [_handle_or_tensor(x) for x in sources]
+        tensors_x = [_within(graph, _handle_or_tensor(x)) for x in sources]
         # A tensor of an outer graph stays one: the walk goes through that graph.
         tensors_y = [y if isinstance(y, Tensor) else convert_to_tensor(y, name="y") for y in ys]
         stopped = [_handle_or_tensor(_source(s)) for s in stops]
@@ -118,6 +118,12 @@ def _source(x: Any) -> Any:
     if isinstance(handle, Tensor) and handle.dtype.base is dtypes.resource:
         return handle
     return x
+
+
+def _within(graph: Any, x: Tensor) -> Tensor:
+    """What a value of eager mode is in the body of a function: the argument that brings it in."""
+    is_brought_in = graph.building_function and x.graph.runs_at_once
+    return graph.capture(x) if is_brought_in else x
 
 
 def _handle_or_tensor(x: Any) -> Tensor:

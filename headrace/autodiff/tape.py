@@ -255,11 +255,11 @@ class GradientTape:
 
     def _is_watched(self, source: Any) -> bool:
         handle = getattr(source, "handle", source)
-        if isinstance(handle, EagerTensor):
+        if isinstance(handle, EagerTensor) and get_default_graph().runs_at_once:
             return handle in self._tensors
         if any(source is w for w in self._watched):
             return True
-        if isinstance(source, Tensor):
+        if isinstance(source, Tensor) and not isinstance(source, EagerTensor):
             return source.op.number > self._first_node
         return self._variables and bool(getattr(source, "trainable", True))
 
