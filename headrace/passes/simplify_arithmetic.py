@@ -97,13 +97,18 @@ def merge_transposes(match: Match) -> Any:
     if outer is None or match.node.control:
         return None
     if np.array_equal(outer, np.arange(outer.size)):
-        return match.inputs[0] if not match.dtype(match.inputs[0]).is_ref else None
+        return _transposed(match, match.inputs[0], outer.size)
     if inner.op is not transpose or inner.control:
         return None
     first = match.constant(inner.inputs[1])
     if first is None or not np.array_equal(first[outer], np.arange(outer.size)):
         return None
-    return inner.inputs[0] if not match.dtype(inner.inputs[0]).is_ref else None
+    return _transposed(match, inner.inputs[0], outer.size)
+
+
+def _transposed(match: Match, edge: Any, count: int) -> Any:
+    """What was transposed, if it is known to have as many dimensions as are named: else it is an error."""
+    return None if match.dtype(edge).is_ref or match.shape(edge).rank != count else edge
 
 
 @rule(cast)

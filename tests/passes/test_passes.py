@@ -256,3 +256,16 @@ def test_a_reshape_to_a_shape_that_is_computed_stays():
     """It may be another one, which is an error."""
     text = X + SHAPE + "r = Reshape(x, s) : f32[2]\ny = Neg(r) : f32[2]\nfeed x, s\nreturn y"
     rewrites(simplify_arithmetic, text, text)
+
+
+@pytest.mark.parametrize("perms", [[[0]], [[1, 0], [1, 0]]])
+def test_a_transposition_that_does_not_fit_what_is_fed_stays_an_error(perms):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, None)
+        y = x
+        for perm in perms:
+            y = tf.transpose(y, perm)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="transpose expects a vector of size 3"):
+            session.run(y, {x: np.ones((2, 3, 4))})
+        fits = np.ones((2, 3)[: len(perms[0])])
+        assert session.run(y, {x: fits}).shape == fits.shape
