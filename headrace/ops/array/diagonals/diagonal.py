@@ -99,6 +99,14 @@ def band_shape(input, num_lower, num_upper):
     return input.plain()
 
 
+def _check_band(input, num_lower, num_upper):
+    text = show(make_shape(input.shape))
+    require(len(input.shape) > 1, f"input must be at least 2-dim, received shape: {text}")
+    for what, value in (("num_lower", num_lower), ("num_upper", num_upper)):
+        text = show(make_shape(value.shape))
+        require(len(value.shape) == 0, f"{what} must be scalar, got shape {text}")
+
+
 @op(
     "MatrixBandPart",
     "input: T, num_lower: Tindex, num_upper: Tindex -> band: T",
@@ -109,11 +117,8 @@ def band_shape(input, num_lower, num_upper):
 def matrix_band_part(input, num_lower, num_upper):
     """Matrices with zeros outside a band: so many diagonals below and above the main one are kept,
     all of them where the number is negative."""
-    require(input.ndim > 1, f"input must be at least 2-dim, received shape: {show(make_shape(input.shape))}")
+    _check_band(input, num_lower, num_upper)
     rows, columns = input.shape[-2:]
-    for what, value in (("num_lower", num_lower), ("num_upper", num_upper)):
-        text = show(make_shape(value.shape))
-        require(value.ndim == 0, f"{what} must be scalar, got shape {text}")
     require(
         num_lower <= rows,
         f"num_lower must be negative or less or equal to number of rows ({rows}) got: {num_lower}",
@@ -139,6 +144,8 @@ def _(node, dy):
 
 @matrix_band_part.lower
 def _(e, x, num_lower, num_upper):
+    _check_band(x, num_lower, num_upper)
+
     def element(*i):
         row, column = e.cast(i[-2], num_lower.dtype), e.cast(i[-1], num_lower.dtype)
         low, high = num_lower[()], num_upper[()]
@@ -156,6 +163,7 @@ def _(rng):
         yield Sample(rng.normal(size=(2, 3, 4)), np.array(low), np.array(high))
     yield Sample(np.zeros((0, 3, 4)), np.array(0, np.int32), np.array(0, np.int32), note="empty")
     yield ErrorSample(np.ones((3, 4)), np.array(4), np.array(0), raises="num_lower must be neg")
+    yield ErrorSample(np.ones(3), np.array(-1), np.array(-1), raises="at least 2-dim|at least rank 2")
 
 
 @op(
