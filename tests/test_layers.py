@@ -19,7 +19,7 @@ from headrace.core.modules import late
 ORDER = (
     "core formats graph ops functions autodiff variables nn plan passes placement partition codegen "
     "runtime devices session eager autograd minitorch distributed data train layers keras distributions "
-    "contrib api tools"
+    "contrib aged api tools"
 ).split()
 # Rooms that stand in an order, and modules outside of them that may use all of them.  A room may use the ones
 # before it, at import and inside of functions alike.

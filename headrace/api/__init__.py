@@ -21,7 +21,8 @@ FAMILIES = (
     "framework", "gradients", "values.math", "values.array", "values.linalg", "values.signal", "learning.nn",
     "values.image", "values.random", "variables", "learning.train", "values.string", "values.sparse",
     "values.quantized", "session", "control_flow", "data", "io", "learning.layers", "learning.losses",
-    "learning.metrics", "learning.summary", "lookup", "distributions", "distributed", "saved_model",
+    "learning.metrics", "learning.columns", "learning.summary", "lookup", "distributions",
+    "distributed", "saved_model",
     "platform", "contrib", "contrib_layers", "eager", "learning.keras", "learning.estimator",
 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from headrace.api import recorded
 from headrace.core.modules import late
 
 api = late("headrace.api")
+wheel = late("headrace.api.wheel")
 
 
 def shown(place: str) -> str:
@@ -24,7 +25,8 @@ def shown(place: str) -> str:
 
 def sentence(place: str) -> str:
     """What is said of a name of TensorFlow 1.15."""
-    return f"{shown(place)} is TensorFlow 1.15's and not in Headrace yet (docs/compatibility.md)"
+    where = wheel.advice(place) if place.startswith("contrib.") else "docs/compatibility.md"
+    return f"{shown(place)} is TensorFlow 1.15's and not in Headrace yet ({where})"
 
 
 def message(space: Any, place: str, name: str) -> str:

@@ -26,6 +26,11 @@ _INITIALIZERS = "headrace.variables.initializers.initializers_v2"
 # Names that are something else than TF 1's: a name of tf, or "module:name" of ours.
 _MOVED = {
     "where": "where_v2",
+    "feature_column.make_parse_example_spec": "headrace.layers.columns.base:make_parse_example_spec_v2",
+    "feature_column.categorical_column_with_vocabulary_file": (
+        "headrace.layers.columns.categorical:categorical_column_with_vocabulary_file_v2"
+    ),
+    "feature_column.shared_embeddings": "headrace.layers.columns.embedding:shared_embeddings",
     "nn.avg_pool": "nn.avg_pool_v2",
     "nn.max_pool": "nn.max_pool_v2",
     "nn.ctc_loss": "nn.ctc_loss_v2",

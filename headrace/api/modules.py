@@ -7,10 +7,12 @@ has and Headrace lacks.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +27,7 @@ from headrace.ops.declaration.declare import snake_case
 compat_v2 = late("headrace.api.compat_v2")
 proto = late("headrace.formats.proto")
 raw_ops = late("headrace.api.raw_ops")
+wheel = late("headrace.api.wheel")
 
 
 class InternalModule(ModuleType):
@@ -32,7 +35,8 @@ class InternalModule(ModuleType):
 
     def __init__(self, place: str, text: str) -> None:
         super().__init__(f"headrace.{place}")
-        self.__path__: list[str] = []
+        folder = _ROOT.joinpath(*place.split("."))
+        self.__path__: list[str] = [str(folder)] if folder.is_dir() else []
         self._place, self._names = place, internal.Names(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -58,6 +62,11 @@ class InternalModule(ModuleType):
             for place in reversed(self._names.included):
                 if name in dir(included := find(place)):
                     return getattr(included, name)
+        if self._place.split(".")[0] == "contrib":
+            if (module := wheel.module(child)) is not None:
+                return module
+            with contextlib.suppress(AttributeError):
+                return wheel.name(self._place, name)
         raise absent.error(self, self._place, name)
 
     @property
@@ -88,6 +97,7 @@ class InternalModule(ModuleType):
         return f"<module {self.__name__!r}>"
 
 
+_ROOT = Path(__file__).parent.parent
 _NONE = internal.Names("")
 
 

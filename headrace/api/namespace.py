@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
@@ -16,6 +17,7 @@ from headrace.core.collecting import paused
 from headrace.core.modules import late
 
 modules = late("headrace.api.modules")
+wheel = late("headrace.api.wheel")
 
 _BRACES = re.compile(r"\{([^}]*)\}")
 _ROOT = Path(__file__).parent.parent
@@ -76,9 +78,15 @@ class Namespace(ModuleType):
 
         place = self.__name__.partition(".")[2]
         child = f"{place}.{name}".lstrip(".")
-        if modules.find(child) is None:
-            raise absent.error(self, place, name)
-        return importlib.import_module(f"headrace.{child}")
+        if modules.find(child) is not None:
+            return importlib.import_module(f"headrace.{child}")
+        if place.split(".")[0] == "contrib":
+            found = wheel.module(child)
+            if found is not None:
+                return found
+            with contextlib.suppress(AttributeError):
+                return wheel.name(place, name)
+        raise absent.error(self, place, name)
 
     def _is_file(self, name: str) -> bool:
         """A module of ours: the import system asks for it as an attribute first."""

@@ -20,6 +20,7 @@ from headrace.core.modules import late
 from headrace.version import TF_VERSION
 
 modules = late("headrace.api.modules")
+wheel = late("headrace.api.wheel")
 
 _ROOTS = ("tensorflow", "tinyflow")
 _IMPERATIVE = ("autograd", "minitorch")
@@ -89,6 +90,9 @@ class Finder:
 
 
 def _spec(fullname: str, place: str) -> Any:
+    if place.startswith("contrib.") and modules.find(place) is None:
+        if (theirs := wheel.spec(fullname, place)) is not None:
+            return theirs if fullname.startswith("tensorflow.") else _spec_of(fullname, wheel.module(place))
     found = modules.stand_in(place)
     if found is not None:
         return _spec_of(fullname, found)
@@ -98,7 +102,8 @@ def _spec(fullname: str, place: str) -> Any:
     return None
 
 
-def _spec_of(fullname: str, module: ModuleType) -> importlib.machinery.ModuleSpec:
+def _spec_of(fullname: str, module: ModuleType | None) -> importlib.machinery.ModuleSpec:
+    assert module is not None
     loader: Any = _Alias(module)
     return importlib.machinery.ModuleSpec(fullname, loader, is_package=True)
 

@@ -33,6 +33,7 @@ WORDS = {
     "strip": Word("strip_unused", "a graph without what its outputs do not need"),
     "optimize": Word("optimize_for_inference", "a frozen graph made smaller and faster"),
     "transform": Word("transforms.transform_graph", "a graph through transforms: folded, quantized, renamed"),
+    "contrib": Word("contrib", "install the rest of tf.contrib from TensorFlow 1.15.5's own wheel"),
     "mnist": Word("mnist", "train softmax regression on MNIST and print its accuracy"),
     "version": Word("version", "this version, and the TensorFlow that it speaks"),
 }

@@ -11,26 +11,37 @@ import traceback
 from collections.abc import Sequence
 from types import TracebackType
 
+from headrace.aged import install as aged
 from headrace.core.modules import late
 from headrace.distributed.launch import lifeline
 
 stand_in = late("headrace.api.stand_in")
 
 MODULE = "-m"
+# The package that has a module, where it is called otherwise.
+_PACKAGES = {
+    "absl": "absl-py", "cv2": "opencv-python-headless", "PIL": "pillow", "skimage": "scikit-image",
+    "sklearn": "scikit-learn", "tensorflow_estimator": "'headrace[estimator]'", "yaml": "PyYAML",
+}  # fmt: skip
 
 
 def main(words: Sequence[str]) -> int:
     parser = program_parser("run", __doc__)
+    parser.add_argument(
+        "--strict", action="store_true", help="do not put back what Python and libraries removed since TF 1"
+    )
     own, program = split(words)
-    parser.parse_args(own)
+    given = parser.parse_args(own)
     check(parser, program)
+    if not given.strict:
+        aged.install()
     return run(program)
 
 
 # -- the command line ----------------------------------------------------------------------------
 def program_parser(word: str, text: str | None) -> argparse.ArgumentParser:
     """The parser of what stands before the program."""
-    flags = "[--top N] " if word == "explain" else ""
+    flags = {"explain": "[--top N] ", "run": "[--strict] "}.get(word, "")
     return argparse.ArgumentParser(
         prog=f"headrace {word}",
         usage=f"headrace {word} {flags}program.py [args ...]\n"
@@ -121,5 +132,8 @@ def _hide_launcher() -> None:
         while trace is not None and is_launcher(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         traceback.print_exception(kind, error, trace)
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            package = error.name.partition(".")[0]
+            print(f"headrace run: pip install {_PACKAGES.get(package, package)}", file=sys.stderr)
 
     sys.excepthook = show

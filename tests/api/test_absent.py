@@ -7,12 +7,15 @@ import importlib
 import pytest
 
 import headrace as tf
-from headrace.api import recorded
+from headrace.api import recorded, wheel
 from headrace.api.absent import Absent
 
 
 def sentence(name: str) -> str:
-    return f"{name} is TensorFlow 1.15's and not in Headrace yet (docs/compatibility.md)"
+    where = (
+        wheel.advice(name.removeprefix("tf.")) if name.startswith("tf.contrib.") else "docs/compatibility.md"
+    )
+    return f"{name} is TensorFlow 1.15's and not in Headrace yet ({where})"
 
 
 def look(path: str):

@@ -100,7 +100,7 @@ OTHERS = {
     "python.framework.sparse_tensor": "is_sparse",
     "python.keras.backend": "separable_conv1d",
     "python.keras.preprocessing": "image text",
-    "contrib": "image quantize text",  # modules
+    "contrib": "deprecated image quantize text",  # modules
     "contrib.learn.python.learn": "utils",
     "python": "debug",
     "python.eager": "function wrap_function",
@@ -110,7 +110,7 @@ OTHERS = {
     "python.framework.tensor_conversion_registry": "get",
     "python.keras.utils.losses_utils": "compute_weighted_loss",  # Keras's
     "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
-    "python.ops.gen_dataset_ops": "reduce_dataset",  # the op
+    "python.ops.gen_experimental_dataset_ops": "parse_example_dataset",  # the op
     "python.ops.image_ops_impl": "ResizeMethod",  # TF 2's words
     "python.ops.math_ops": "bincount",  # TF 2's arguments, as in the next one
     "python.ops.parsing_ops": "decode_raw",

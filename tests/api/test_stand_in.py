@@ -79,7 +79,8 @@ def test_what_is_not_there(lines):
     assert lines[1:] == [
         "No module named 'tensorflow.no_such_module'",
         "module 'headrace' has no attribute 'no_such_name'",
-        "tf.contrib.tpu.TPUEstimator is TensorFlow 1.15's and not in Headrace yet (docs/compatibility.md)",
+        "tf.contrib.tpu.TPUEstimator is TensorFlow 1.15's and not in Headrace yet "
+        "(it needs native code or a service; use CPUs: estimators without TPUs)",
         "module 'headrace.python.ops.math_ops' has no attribute 'no_such_name'",
     ]
 

@@ -64,6 +64,11 @@ def get_name_scope() -> str:
     return get_default_graph().get_name_scope()
 
 
+def register_shape(op_type: str) -> Any:
+    """A decorator without effect, as in TF 1.15: shapes of ops are in their declarations."""
+    return lambda function: function
+
+
 # -- names ----------------------------------------------------------------------------------------
 def name_from_scope_name(name: str) -> str:
     return name[:-1] if name.endswith("/") else name

@@ -21,6 +21,7 @@ import importlib
 from functools import cache
 
 FILES = (
+    "columns",
     "contrib",
     "framework",
     "generated",

@@ -150,4 +150,5 @@ MODULES: dict[str, str] = {
         "contrib.training/ add_gradients_summaries clip_gradient_norms clip_gradient_norms_fn "
         "create_train_op multiply_gradients"
     ),
+    "contrib.util.loader": "headrace.api.inner.native_ops/ load_op_library",
 }

@@ -81,7 +81,7 @@ MODULES: dict[str, str] = {
         "internal_convert_to_tensor convert_n_to_tensor convert_n_to_tensor_or_indexed_slices "
         "is_dense_tensor_like register_dense_tensor_like_type prepend_name_scope strip_name_scope "
         "name_from_scope_name uid dismantle_graph headrace.graph.collection_protos/ "
-        "register_proto_function"
+        "register_proto_function headrace.api.inner.graphs/ RegisterShape=register_shape"
     ),
     "python.framework.random_seed": "get_seed set_random_seed",
     "python.framework.sparse_tensor": (

@@ -71,4 +71,8 @@ MODULES: dict[str, str] = {
     "python.tools.strip_unused_lib": "=headrace.tools.strip_unused",
     "tools.graph_transforms": "=headrace.tools.transforms.transform_graph",
     "python.eager.monitoring": "headrace.api.inner.monitoring/ BoolGauge Counter IntGauge StringGauge",
+    "tools.docs.doc_controls": (
+        "headrace.api.util.doc_controls/ do_not_doc_inheritable do_not_generate_docs "
+        "for_subclass_implementers"
+    ),
 }

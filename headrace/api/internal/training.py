@@ -88,10 +88,11 @@ MODULES: dict[str, str] = {
     "python.training.ftrl": "train/ FtrlOptimizer",
     "python.training.gradient_descent": "train/ GradientDescentOptimizer",
     "python.training.input": (
-        "io/ match_filenames_once train/ batch batch_join input_producer limit_epochs "
-        "maybe_batch maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join "
-        "range_input_producer shuffle_batch shuffle_batch_join slice_input_producer "
-        "string_input_producer"
+        "io/ match_filenames_once train/ batch batch_join input_producer limit_epochs maybe_batch "
+        "maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer "
+        "shuffle_batch shuffle_batch_join slice_input_producer string_input_producer "
+        "headrace.train.input_queues.sparse_batching/ _store_sparse_tensors=store_all "
+        "_restore_sparse_tensors=restore"
     ),
     "python.training.learning_rate_decay": (
         "train/ cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay "
@@ -211,4 +212,9 @@ MODULES: dict[str, str] = {
     "python.distribute.reduce_util": "headrace.train.replicas.strategy/ ReduceOp",
     "python.distribute.summary_op_util": "headrace.train.replicas.strategy/ skip_summary",
     "python.keras.utils.losses_utils": "headrace.train.replicas.strategy/ scale_loss_for_distribution",
+    "python.distribute.cluster_resolver": (
+        "distribute.cluster_resolver/ ClusterResolver SimpleClusterResolver "
+        "UnionClusterResolver=UnionResolver GCEClusterResolver KubernetesClusterResolver "
+        "SlurmClusterResolver TFConfigClusterResolver TPUClusterResolver"
+    ),
 }

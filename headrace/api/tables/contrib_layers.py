@@ -35,6 +35,18 @@ NAMES: dict[str, str] = {
         "contrib.framework.nest.",
         "flatten map_structure pack_sequence_as assert_same_structure is_sequence=is_nested",
     ),
+    "headrace.functions.values.nest_paths": _everywhere(
+        "contrib.framework.nest.",
+        "assert_shallow_structure flatten_dict_items flatten_up_to map_structure_up_to "
+        "get_traverse_shallow_structure yield_flat_paths flatten_with_joined_string_paths "
+        "map_structure_with_paths",
+    ),
+    "headrace.api.util.deprecation": _everywhere(
+        "contrib.framework.", "deprecated deprecated_arg_values deprecated_args"
+    ),
+    "headrace.functions.control.cond": (
+        "contrib.framework.smart_cond contrib.framework.smart_constant_value"
+    ),
     "headrace.contrib.layers.dense": _everywhere(
         _LAYERS,
         "fully_connected relu relu6 elu linear dropout flatten one_hot_encoding softmax unit_norm maxout",

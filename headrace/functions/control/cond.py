@@ -216,6 +216,7 @@ def smart_cond(
 
 
 def smart_constant_value(pred: Any) -> bool | None:
+    """The value of a predicate that is known while the graph is built, or None."""
     if pred in (0, 1) and not isinstance(pred, Tensor):  # ints are accepted as bools
         return bool(pred)
     if isinstance(pred, bool):
