@@ -106,6 +106,7 @@ OTHERS = {
     "python.eager": "function wrap_function",
     "python.eager.context": "VirtualDeviceConfiguration",
     "python.eager.monitoring": "Metric",  # not of models
+    "python.feature_column.feature_column": "InputLayer",  # not of Keras
     "python.framework.common_shapes": "rank",  # of an old shape function
     "python.framework.tensor_conversion_registry": "get",
     "python.keras.utils.losses_utils": "compute_weighted_loss",  # Keras's
