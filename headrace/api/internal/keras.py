@@ -38,6 +38,13 @@ MODULES: dict[str, str] = {
         "keras.constraints/ Constraint MaxNorm MinMaxNorm NonNeg RadialConstraint UnitNorm "
         "deserialize get max_norm min_max_norm non_neg radial_constraint serialize unit_norm"
     ),
+    "python.keras.datasets.boston_housing": "keras.datasets.boston_housing/ load_data",
+    "python.keras.datasets.cifar10": "keras.datasets.cifar10/ load_data",
+    "python.keras.datasets.cifar100": "keras.datasets.cifar100/ load_data",
+    "python.keras.datasets.fashion_mnist": "keras.datasets.fashion_mnist/ load_data",
+    "python.keras.datasets.imdb": "keras.datasets.imdb/ get_word_index load_data",
+    "python.keras.datasets.mnist": "keras.datasets.mnist/ load_data",
+    "python.keras.datasets.reuters": "keras.datasets.reuters/ get_word_index load_data",
     "python.keras.engine.base_layer": "keras.layers/ Layer",
     "python.keras.engine.input_layer": "keras.layers/ Input InputLayer",
     "python.keras.engine.input_spec": "keras.layers/ InputSpec",

@@ -269,18 +269,18 @@ class ModelCheckpoint(Callback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         if self.load_weights_on_restart:
-            found = self._most_recent()
+            found = self._get_most_recently_modified_file_matching_pattern(self.filepath)
             if found is not None:
                 try:
                     self.model.load_weights(found)
                 except (OSError, ValueError) as error:
                     raise ValueError(f"Error loading file from {found}. Reason: {error}") from error
 
-    def _most_recent(self) -> str | None:
-        folder, pattern = os.path.split(self.filepath)
+    def _get_most_recently_modified_file_matching_pattern(self, path: str) -> str | None:
+        folder, pattern = os.path.split(path)
         prefix, suffix = pattern.split("{")[0], pattern.rsplit("}", 1)[-1]
         if "{" not in pattern:
-            known = [self.filepath] if os.path.exists(self.filepath) else []
+            known = [path] if os.path.exists(path) else []
         else:
             names = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
             known = [os.path.join(folder, n) for n in names if n.startswith(prefix) and n.endswith(suffix)]

@@ -23,6 +23,7 @@ class LearnsInputs:
     input_names: list[str]
     output_names: list[str]
     built: bool
+    dynamic: Any
     _is_graph_network: bool
     _nested_inputs: Any
     _takes: Any
@@ -63,11 +64,16 @@ class LearnsInputs:
             self._set_outputs(outputs)
 
     def _set_inputs_at_once(self, flat: list[Any], names: list[str], keys: Any) -> None:
-        """Eager mode: a call on one example tells the outputs."""
+        """Eager mode: a call that is described tells the outputs; where it can not be, one on an example."""
         self._input_keys = keys
-        values = [_example(value) for value in flat]
         kwargs = {"training": False} if self._takes("training") else {}
-        outputs = self(self.pack_inputs(values), **kwargs)
+        if self.dynamic:
+            values = [_example(value) for value in flat]
+            outputs = self(self.pack_inputs(values), **kwargs)
+        else:
+            with get_graph().as_default():
+                values = [_place(value, name) for value, name in zip(flat, names)]
+                outputs = self(self.pack_inputs(values), **kwargs)
         self._set_places([None] * len(flat), names, keys, fed=True)
         self.inputs = values
         self._set_outputs(outputs)

@@ -197,7 +197,7 @@ def source_of(
             raise ValueError(
                 "The `batch_size` argument must not be specified when using dataset as an input."
             )
-        steps = _steps_of(x, steps, steps_name, epochs)
+        steps = _steps_of(x, steps, steps_name)
         prepared = _preparation(model, class_weight, with_targets, is_dataset=True)
         if not model.inputs:
             _build_from(model, x)
@@ -337,7 +337,7 @@ def _check_generator(y: Any, sample_weight: Any, validation_split: float) -> Non
 INFINITE = -1
 
 
-def _steps_of(data: Any, steps: int | None, steps_name: str, epochs: int) -> int | None:
+def _steps_of(data: Any, steps: int | None, steps_name: str) -> int | None:
     """How many steps an epoch over a dataset has, if that can be known."""
     if isinstance(data, Iterator):
         if steps is None:
@@ -346,20 +346,11 @@ def _steps_of(data: Any, steps: int | None, steps_name: str, epochs: int) -> int
                 "argument."
             )
         return steps
-    size = int(get_value(cardinality(data)))
-    if size == INFINITE and steps is None:
+    if steps is None and int(get_value(cardinality(data))) == INFINITE:
         raise ValueError(
             f"When passing an infinitely repeating dataset, you must specify the `{steps_name}` argument."
         )
-    if size >= 0 and steps is not None and steps * epochs > size:
-        total = f"`epochs={epochs}` and `{steps_name}={steps}`, which is a total of {steps * epochs} steps"
-        passed = total if epochs > 1 else f"`{steps_name}={steps}`"
-        raise ValueError(
-            f"The dataset you passed contains {size} batches, but you passed {passed}. We cannot draw that "
-            "many "
-            f"steps from this dataset. We suggest to set `{steps_name}={size // epochs}`."
-        )
-    return steps if steps is not None else None
+    return steps
 
 
 def element_tensors(data: Any) -> tuple[Any, Any, Any]:

@@ -12,6 +12,7 @@ from headrace.functions.array.array import shape
 from headrace.functions.math.cast import cast
 from headrace.functions.values.nest import flatten
 from headrace.functions.values.structure import name_scope
+from headrace.graph.defaults import get_default_graph
 from headrace.graph.node import Node
 from headrace.graph.tensor import Tensor
 from headrace.layers.engine.call_context import current_call
@@ -95,11 +96,18 @@ class Contributions:
           inputs: not used: whether an update depends on the inputs is found out.
         """
         call = current_call()
+        listed = updates if isinstance(updates, list | tuple) else [updates]
+        if get_default_graph().runs_at_once:
+            if call is None or not call.frozen:
+                for update in listed:
+                    if callable(update):
+                        update()
+            return
         if call is None:
             sources = flatten([record.input_tensors for record in self._inbound_nodes])
         else:
             sources = flatten(call.inputs)
-        for update in updates if isinstance(updates, list | tuple) else [updates]:
+        for update in listed:
             node = _node_of(update)
             node._unconditional_update = not reached(sources, [node])
             self._updates.append(node)

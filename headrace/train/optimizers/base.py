@@ -42,7 +42,9 @@ def deduplicated(values: Any, indices: Any) -> tuple[Any, Any]:
 
 
 def _key(variable: Any) -> Any:
-    return variable.op.graph, variable.op.name
+    graph = variable.op.graph
+    # Names are not made unique in eager mode.
+    return graph, id(variable) if graph.runs_at_once else variable.op.name
 
 
 def _target(variable: Any) -> Any:

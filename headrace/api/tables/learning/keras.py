@@ -296,4 +296,12 @@ NAMES: dict[str, str] = {
         "keras.preprocessing.text.Tokenizer keras.preprocessing.text.hashing_trick "
         "keras.preprocessing.text.one_hot keras.preprocessing.text.text_to_word_sequence"
     ),
+    "headrace.keras.datasets.local": (
+        "keras.datasets.imdb.get_word_index=imdb_words "
+        "keras.datasets.reuters.get_word_index=reuters_words "
+        "keras.datasets.boston_housing.load_data=boston_housing "
+        "keras.datasets.cifar10.load_data=cifar10 keras.datasets.cifar100.load_data=cifar100 "
+        "keras.datasets.fashion_mnist.load_data=fashion_mnist keras.datasets.imdb.load_data=imdb "
+        "keras.datasets.mnist.load_data=mnist keras.datasets.reuters.load_data=reuters"
+    ),
 }
