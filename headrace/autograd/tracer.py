@@ -2,8 +2,8 @@
 
 In: a function and the value of its argument.  Out: the value, and the node at the end of the record (None
 where the result does not depend on the argument).  Traces nest: a box belongs to one trace, and a primitive
-deals with
-the innermost trace among its arguments first, so that what an outer trace needs is recorded there in turn.
+deals with the innermost trace among its arguments first, so that what an outer trace needs is recorded there
+in turn.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ class Box:
     __slots__ = ("_node", "_trace", "_value")
     type_mappings: dict[type, type[Box]] = {}
     types: set[type] = set()
+    __array_priority__ = 90.0  # an array beside a box leaves the operator to the box
 
     def __init__(self, value: Any, trace: int, node: Any) -> None:
         self._value, self._trace, self._node = value, trace, node

@@ -12,7 +12,6 @@ from headrace.autograd.numpy import numpy_wrapper as anp
 from headrace.autograd.numpy.numpy_vspaces import RESULTS
 from headrace.autograd.tracer import Box, box_type_mappings, trace_primitives_map
 
-Box.__array_priority__ = 90.0  # type: ignore[attr-defined]
 _known = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
 

@@ -138,6 +138,7 @@ def _text(value: Any, name: str) -> str:
     "SetStatsAggregatorDataset",
     "input_dataset: variant, stats_aggregator: resource, tag: string, counter_prefix: string "
     "-> handle: variant",
+    [STATEFUL],
     also="ExperimentalSetStatsAggregatorDataset",
 )
 def set_stats_aggregator_dataset(
