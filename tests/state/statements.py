@@ -39,7 +39,8 @@ class Writer(Maker):
         like = self.like()
         x = self.operand(like)
         ways = ["tf.identity({})", "tf.identity({})", "tf.stop_gradient({})", "tf.tuple([{}])[0]"]
-        # A cast to the same type is the tensor itself, of which a run may ask the node: none that is fed.
+        # A cast to the same type, and a dropout of nothing, is the tensor itself, of which a run may ask the
+        # node: none that is fed.
         ways += ["tf.cast({} + 0, tf." + like.dtype + ")", "tf.transpose(tf.transpose({}))"]
         ways += ["tf.reshape({}, " + str(list(like.shape)) + ")", "tf.squeeze(tf.expand_dims({}, 0), 0)"]
         ways += ["tf.stack([tf.convert_to_tensor({})])[0]", "tf.identity_n([{}])[0]"]
@@ -51,7 +52,8 @@ class Writer(Maker):
                 "tf.tile({}, [1] * " + str(len(like.shape)) + ")",
             ]
         if like.is_float:
-            ways += ["tf.nn.dropout({}, keep_prob=1.0)", 'tf.check_numerics({}, "bad")']
+            kept = "tf.identity({})" if x.startswith("p") else "{}"
+            ways += [f"tf.nn.dropout({kept}, keep_prob=1.0)", 'tf.check_numerics({}, "bad")']
         text = self.random.choice(ways).format(x)
         self.tensor("i", f"tf.convert_to_tensor({text})", like)
 
