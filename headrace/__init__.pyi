@@ -1047,6 +1047,8 @@ class WholeFileReader(ReaderBase):
 class _config_experimental_VirtualDeviceConfiguration:
     def __init__(self, memory_limit: _t.Any = ...) -> None: ...
     memory_limit: _t.Any
+class _contrib_checkpoint_Checkpointable:
+    ...
 class _contrib_cluster_resolver_ClusterResolver:
     def cluster_spec(self) -> _train_ClusterSpec: ...
     @_b.property
@@ -1147,7 +1149,7 @@ class _contrib_data_SqlDataset(_data_Dataset):
 class _contrib_data_TFRecordWriter:
     def __init__(self, filename: _t.Any, compression_type: _t.Any = ...) -> None: ...
     def write(self, dataset: _t.Any) -> _t.Any: ...
-class _contrib_eager_Checkpoint:
+class _contrib_eager_Checkpoint(_contrib_checkpoint_Checkpointable):
     def __init__(self, **kwargs: _t.Any) -> None: ...
     def restore(self, save_path: _t.Any) -> _t.Any: ...
     def save(self, file_prefix: _t.Any, session: _t.Any = ...) -> _b.str: ...
@@ -5019,6 +5021,8 @@ class contrib:
     class batching:
         @_b.staticmethod
         def batch_function(num_batch_threads: _t.Any, max_batch_size: _t.Any, batch_timeout_micros: _t.Any, allowed_batch_sizes: _t.Any = ..., grad_timeout_micros: _t.Any = ..., unbatch_timeout_micros: _t.Any = ..., max_enqueued_batches: _t.Any = ...) -> _c.Callable[[_t.Any], _t.Any]: ...
+    class checkpoint:
+        Checkpointable: _t.TypeAlias = _contrib_checkpoint_Checkpointable
     class cluster_resolver:
         ClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_ClusterResolver
         GCEClusterResolver: _t.TypeAlias = _contrib_cluster_resolver_GCEClusterResolver
@@ -5123,6 +5127,7 @@ class contrib:
     class eager:
         ASYNC: _b.int
         Checkpoint: _t.TypeAlias = _contrib_eager_Checkpoint
+        Checkpointable: _t.TypeAlias = _contrib_checkpoint_Checkpointable
         DEVICE_PLACEMENT_EXPLICIT: _b.int
         DEVICE_PLACEMENT_SILENT: _b.int
         DEVICE_PLACEMENT_WARN: _b.int

@@ -27,5 +27,8 @@ NAMES: dict[str, str] = {
     "headrace.variables.functions.custom_gradient": _eager("custom_gradient"),
     "headrace.variables.eager_store": _eager("EagerVariableStore"),
     "headrace.variables.resource": _eager("Variable=ResourceVariable"),
+    "headrace.train.checkpoints.object_graph": (
+        _eager("Checkpointable=AutoTrackable") + " contrib.checkpoint.Checkpointable=AutoTrackable"
+    ),
     "headrace.train.checkpoints.object_checkpoint": _eager("Checkpoint"),
 }

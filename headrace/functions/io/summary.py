@@ -197,6 +197,7 @@ def merge(inputs: Any, collections: Any = None, name: str | None = None) -> Tens
       collections: where the result is added; default nowhere.
       name: name of the node.
     """
+    _check_no_eager()
     name = clean_tag(name)
     with name_scope(name, "Merge", inputs):
         return _collect(ops.merge_summary(inputs, name=name), collections, ())
@@ -212,8 +213,16 @@ def merge_all(
       scope: only those whose names begin with it.
       name: name of the node.
     """
+    _check_no_eager()
     found = get_default_graph().get_collection(key, scope=scope)
     return merge(found, name=name) if found else None
+
+
+def _check_no_eager() -> None:
+    if get_default_graph().runs_at_once:
+        raise RuntimeError(
+            "Merging tf.summary.* ops is not compatible with eager execution. Use tf.contrib.summary instead."
+        )
 
 
 def get_summary_description(node_def: Any) -> Any:

@@ -63,6 +63,13 @@ def add_check_numerics_ops() -> Node:
       ValueError: the graph has conditionals or loops.
     """
     graph = get_default_graph()
+    if graph.runs_at_once:
+        raise RuntimeError(
+            "add_check_numerics_ops() is not compatible with eager execution. To check for Inf's and "
+            "NaN's under "
+            "eager execution, call tf.debugging.enable_check_numerics() once before executing the checked "
+            "operations."
+        )
     checked: list[Any] = []
     for node in graph.get_operations():
         for output in node.outputs:

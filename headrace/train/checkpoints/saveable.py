@@ -172,7 +172,7 @@ def saveable_objects_for_op(op: Any, name: Any) -> Iterator[SaveableObject]:
             made = factory(full) if callable(factory) else factory
             yield from saveable_objects_for_op(made, made.name)
     elif isinstance(op, BaseResourceVariable):
-        yield ResourceVariableSaveable(op._graph_element, "", name)
+        yield ResourceVariableSaveable(op if op._graph_element is None else op._graph_element, "", name)
     else:
         tensor = convert_to_tensor(op, as_ref=True)
         if not _is_variable(tensor):

@@ -32,6 +32,7 @@ from headrace.ops.graphdef import function_def
 from headrace.ops.graphdef.function_graph import FunctionGraph
 from headrace.ops.graphdef.function_library import Function
 from headrace.variables import store
+from headrace.variables.creators import creators
 
 
 def function(
@@ -79,6 +80,7 @@ class GraphFunction:
         self._is_pruned = is_pruned
         self.input_signature = None if signature is None else tuple(signature)
         self._traces: dict[Any, ConcreteFunction] = {}
+        self._makes_no_variables = False
         try:
             self._parameters: Any = inspect.signature(python_function)
         except (TypeError, ValueError):  # some built-in functions do not say
@@ -154,11 +156,28 @@ class GraphFunction:
         key = (_outermost(), repr(nest.map_structure(type, structure)), _hashable(plain), types)
         found = self._traces.get(key)
         if found is None:
-            found = ConcreteFunction(
-                self.python_function, structure, tensors, shapes, labels, self._is_pruned
-            )
+            found = self._trace(structure, tensors, shapes, labels)
             self._traces[key] = found
         return found
+
+    def _trace(self, structure: Any, tensors: Any, shapes: Any, labels: Any) -> ConcreteFunction:
+        """Variables are made the first time that the function is traced, in eager mode; then it is traced
+        again."""
+        made: list[str] = []
+
+        def noting(next_creator: Any, **options: Any) -> Any:
+            if self._makes_no_variables:
+                raise ValueError(
+                    "tf.function-decorated function tried to create variables on non-first call."
+                )
+            made.append("")
+            return next_creator(**options)
+
+        watching = noting if _outermost().runs_at_once else None
+        arguments = self.python_function, structure, tensors, shapes, labels, self._is_pruned, watching
+        found = ConcreteFunction(*arguments)
+        self._makes_no_variables = True
+        return ConcreteFunction(*arguments) if made else found
 
 
 class Place:
@@ -239,12 +258,14 @@ class ConcreteFunction:
         shapes: Sequence[Shape],
         labels: Sequence[str],
         is_pruned: bool = False,
+        on_variable: Any = None,
     ) -> None:
         name = getattr(python_function, "__name__", "function")
         # Numbered: two traces may differ in nothing but what is known of a variable's shape.
         self.graph = FunctionGraph(f"__inference_{name}_{next(_numbers)}")
         self.graph.is_traced, self.graph.is_pruned = True, is_pruned
         _share_surroundings(self.graph)
+        creators(self.graph)[:] = [*creators(self.graph.outer_graph), *([on_variable] if on_variable else [])]
         with self.graph.as_default():
             places = [
                 self.graph.add_argument(as_dtype(t.dtype).base, shape, label)
