@@ -31,6 +31,7 @@ from headrace.layers.engine.input_spec import InputSpec, check_inputs
 from headrace.layers.engine.layer_names import snake_case, unique_object_name
 from headrace.layers.engine.model_graph import home_of
 from headrace.layers.engine.reports import Reports
+from headrace.layers.engine.weight_values import track
 from headrace.layers.engine.weights import Weights
 from headrace.ops.declaration.convert import convert_to_tensor
 from headrace.ops.graphdef.function_graph import FunctionGraph
@@ -116,6 +117,8 @@ class Layer(Weights, Reports, Connections, CallArguments, Module):
                 weights = self._trainable_weights if found.trainable else self._non_trainable_weights
                 if not any(found is weight for weight in weights):
                     weights.append(found)
+                    if self._keeps_own_weights:
+                        track(found)
 
     # -- what it is ----------------------------------------------------------------------------
     name: str = reads("_name")

@@ -130,7 +130,7 @@ class RadialConstraint(Constraint):
 max_norm, non_neg, unit_norm = MaxNorm, NonNeg, UnitNorm
 min_max_norm, radial_constraint = MinMaxNorm, RadialConstraint
 maxnorm, nonneg, unitnorm, minmaxnorm = MaxNorm, NonNeg, UnitNorm, MinMaxNorm
-_family = Family("constraint", globals)
+_family = Family("constraint", lambda: globals())
 
 
 def serialize(constraint: Any) -> Any:

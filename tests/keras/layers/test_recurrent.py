@@ -86,3 +86,17 @@ def test_a_stateful_layer_goes_on_where_it_was():
         np.testing.assert_allclose(found, wanted[:, 3 * half + 2], rtol=1e-4, atol=1e-5)
     model.reset_states()
     np.testing.assert_allclose(model.predict(x[:, :3], batch_size=2), wanted[:, 2], rtol=1e-4, atol=1e-5)
+
+
+def test_constraints_have_names():
+    for name in ("max_norm", "non_neg", "unit_norm", "min_max_norm"):
+        made = keras.constraints.get(name)
+        assert (
+            keras.constraints.deserialize(keras.constraints.serialize(made)).get_config() == made.get_config()
+        )
+
+
+def test_a_variable_that_becomes_an_attribute_is_initialised():
+    layer = keras.layers.Lambda(lambda x: x)
+    layer.scale = tf.Variable(2.0, use_resource=True)
+    assert layer.get_weights() == [2.0]
