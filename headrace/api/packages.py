@@ -7,9 +7,11 @@ package imports `tensorflow`, which means headrace from then on.
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 from typing import Any
 
+from headrace.api.absent import Absent
 from headrace.api.namespace import Namespace
 from headrace.core.modules import late
 
@@ -34,6 +36,8 @@ class PackageNamespace(Namespace):
 
     def _load(self) -> ModuleType:
         stand_in.install()
+        # Its part for TPUs wants their classes at import: asking it for something says that they are absent.
+        sys.modules.setdefault(f"{self._module}.tpu", Absent(f"{self._module}.tpu", "estimator.tpu"))
         try:
             return importlib.import_module(self._module)
         except ModuleNotFoundError as error:

@@ -26,6 +26,13 @@ class Tensor:
     """A symbolic value.  Operators (+, [], ...) are given to it by `ops.declaration.building.operators`."""
 
     __array_priority__ = 100  # NumPy arrays leave binary operators to us
+    # The operators that libraries give to classes of their own, by TF 1.15's list.
+    OVERLOADABLE_OPERATORS = set(
+        "__abs__ __add__ __and__ __div__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __le__ "
+        "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pow__ __radd__ __rand__ __rdiv__ "
+        "__rfloordiv__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rsub__ __rtruediv__ __rxor__ "
+        "__sub__ __truediv__ __xor__".split()
+    )
 
     if TYPE_CHECKING:  # what `ops.declaration.building.operators` gives
         __getitem__: Operator

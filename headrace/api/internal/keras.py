@@ -134,7 +134,7 @@ MODULES: dict[str, str] = {
     ),
     "python.keras.optimizer_v2.nadam": "keras.optimizers/ Nadam",
     "python.keras.optimizer_v2.optimizer_v2": "keras.optimizers/ OptimizerV2=Optimizer",
-    "python.keras.optimizer_v2.rmsprop": "keras.optimizers/ RMSprop",
+    "python.keras.optimizer_v2.rmsprop": "keras.optimizers/ RMSprop RMSProp=RMSprop",
     "python.keras.optimizers": (
         "keras.optimizers/ Adadelta Adagrad Adam Adamax Nadam Optimizer RMSprop SGD deserialize get serialize"
     ),

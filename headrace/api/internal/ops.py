@@ -297,4 +297,8 @@ MODULES: dict[str, str] = {
     "python.ops.weights_broadcast_ops": (
         "headrace.layers.losses.weights_broadcast/ assert_broadcastable broadcast_weights"
     ),
+    "python.ops.clustering_ops": (
+        "headrace.api.inner.clustering/ CLUSTERS_VAR_NAME COSINE_DISTANCE KMC2_INIT "
+        "KMEANS_PLUS_PLUS_INIT RANDOM_INIT SQUARED_EUCLIDEAN_DISTANCE"
+    ),
 }

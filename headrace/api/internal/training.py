@@ -211,7 +211,10 @@ MODULES: dict[str, str] = {
     ),
     "python.distribute.reduce_util": "headrace.train.replicas.strategy/ ReduceOp",
     "python.distribute.summary_op_util": "headrace.train.replicas.strategy/ skip_summary",
-    "python.keras.utils.losses_utils": "headrace.train.replicas.strategy/ scale_loss_for_distribution",
+    "python.keras.utils.losses_utils": (
+        "headrace.train.replicas.strategy/ scale_loss_for_distribution "
+        "headrace.keras.losses.reduction/ ReductionV2=Reduction"
+    ),
     "python.distribute.cluster_resolver": (
         "distribute.cluster_resolver/ ClusterResolver SimpleClusterResolver "
         "UnionClusterResolver=UnionResolver GCEClusterResolver KubernetesClusterResolver "
