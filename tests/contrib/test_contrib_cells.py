@@ -90,5 +90,5 @@ def test_block_cells_compute_what_lstm_cells_do():
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
         plain, block, fused = sess.run([plain, block, fused])
-    np.testing.assert_allclose(np.stack(block), np.stack(plain), rtol=1e-5)
-    np.testing.assert_allclose(fused, np.stack(plain), rtol=1e-5)
+    np.testing.assert_allclose(np.stack(block), np.stack(plain), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(fused, np.stack(plain), rtol=1e-5, atol=1e-7)
