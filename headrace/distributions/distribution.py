@@ -180,11 +180,15 @@ class Distribution:
             n = reduce.reduce_prod(flat)
             x = self._sample_n(n, seed)
             rest = concat([flat, array.shape(x)[1:]], 0)
-            found = array.reshape(x, rest)
+            found = self._outcome(array.reshape(x, rest))
             if static is not None:
                 front = Shape([int(k) for k in np.reshape(static, -1)])
                 found.set_shape(front.concatenate(self.batch_shape.concatenate(self.event_shape)))
             return found
+
+    def _outcome(self, x: Any) -> Any:
+        """What is made of the numbers that were drawn."""
+        return x
 
     def _sample_n(self, n: Any, seed: Any = None) -> Any:
         raise NotImplementedError(f"sample_n is not implemented: {type(self).__name__}")
