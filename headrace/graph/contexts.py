@@ -20,6 +20,7 @@ from headrace.graph.scopes import (
     Stacks,
     ThreadStacks,
     control_inputs_for,
+    device_of,
     pushed,
     replaced,
     rule_of,
@@ -108,6 +109,11 @@ class Contexts(Elements):
         if scope is not None and not callable(scope):
             scope = device_name.canonical(scope)
         return pushed(self._stacks.devices, scope)
+
+    def _apply_device_functions(self, op: Any) -> None:
+        """Tell `op` the device that a node made here gets.  Libraries ask with an object of their own, which
+        has `device` and `_set_device_from_string`."""
+        device_of(op, self._stacks.devices)
 
     def no_devices(self) -> Any:
         """A context in which the device scopes around are not asked."""

@@ -80,6 +80,10 @@ class Node:
         self._device = device_name.canonical(device)
         self.graph.touch()
 
+    def _set_device_from_string(self, device: str) -> None:
+        """The same for canonical text, while the node is made: no session knows it yet."""
+        self._device = device
+
     inputs: InputList = reads("_inputs")
     outputs: list[Tensor] = reads("_outputs")
 

@@ -69,18 +69,17 @@ class ThreadStacks(threading.local):
         self.stacks = source.copy()
 
 
-def device_of(node: Node, devices: Sequence[Any]) -> str:
+def device_of(node: Any, devices: Sequence[Any]) -> str:
     """Ask the device scopes, innermost first.  A function sees what inner ones decided."""
-    device: str = node.device
+    device = device_name.canonical(node.device)
     for scope in reversed(devices):
         if scope is None:
             break
         if callable(scope):
             device = device_name.canonical(scope(node))
-            node._device = device
         else:
             device = device_name.merge(scope, device)
-            node._device = device
+        node._set_device_from_string(device)
     return device
 
 

@@ -173,3 +173,50 @@ def test_linear_of_old_recurrent_programs():
         assert session.run(y).tolist() == [[5.0] * 5] * 2
     with pytest.raises(ValueError, match="must be specified"):
         cells._linear([], 5, True)
+
+
+def test_keras_itself_finds_what_its_backend_leans_on():
+    backend = importlib.import_module("headrace.python.keras.backend")
+    tf_utils = importlib.import_module("headrace.python.keras.utils.tf_utils")
+    before = backend.floatx()
+    backend.set_floatx("float64")
+    try:
+        assert tf.keras.backend.floatx() == "float64"
+    finally:
+        backend.set_floatx(before)
+    backend.set_epsilon(backend.epsilon())
+    backend.set_image_data_format(backend.image_data_format())
+    graph = backend.get_graph()
+    assert graph is tf.get_default_graph()
+    x, other = tf.keras.backend.placeholder([2]), tf.constant(1.0)
+    v = tf.Variable(1.0)
+    y, z = x * 2.0, other + v
+    assert y in tf_utils.get_reachable_from_inputs([x])
+    assert tf_utils.get_reachable_from_inputs([x]) == {x, y, y.op}
+    assert z in tf_utils.get_reachable_from_inputs(v, targets=[z])
+    assert y not in tf_utils.get_reachable_from_inputs([other, v])
+    with pytest.raises(TypeError, match="Expected Operation, Variable, or Tensor, got 3"):
+        tf_utils.get_reachable_from_inputs([3])
+
+
+class Placed:
+    """What Keras shows a graph to learn the device around it."""
+
+    device = None
+
+    def _set_device_from_string(self, text):
+        self.device = tf.DeviceSpec.from_string(text)
+
+
+def test_the_device_around_is_told_to_an_object_of_a_library():
+    graph, free, held, asked = tf.get_default_graph(), Placed(), Placed(), Placed()
+    graph._apply_device_functions(free)
+    with tf.device("/job:worker"), tf.device("/gpu:1"):
+        graph._apply_device_functions(held)
+        with tf.device(None):
+            graph._apply_device_functions(free)
+        with tf.device(lambda op: f"/task:3{op.device or ''}"):
+            graph._apply_device_functions(asked)
+    assert free.device is None
+    assert held.device.to_string() == "/job:worker/device:GPU:1"
+    assert asked.device.to_string() == "/job:worker/task:3/device:GPU:1"

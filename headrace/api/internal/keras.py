@@ -6,6 +6,7 @@ MODULES: dict[str, str] = {
         "sigmoid softmax softplus softsign tanh"
     ),
     "python.keras.backend": (
+        "*python.keras.backend_config "
         "keras.backend/ abs all any arange argmax argmin backend batch_dot batch_flatten "
         "batch_get_value batch_normalization batch_set_value bias_add binary_crossentropy cast "
         "cast_to_floatx categorical_crossentropy clear_session clip concatenate constant conv1d "
@@ -24,7 +25,8 @@ MODULES: dict[str, str] = {
         "spatial_2d_padding spatial_3d_padding sqrt square squeeze stack std stop_gradient sum "
         "switch tanh temporal_padding tile to_dense transpose truncated_normal update update_add "
         "update_sub var variable zeros zeros_like headrace.keras.backend.nn/ conv3d_transpose "
-        "depthwise_conv2d headrace.keras.backend.values/ identity"
+        "depthwise_conv2d headrace.keras.backend.values/ identity headrace.layers.engine.model_graph/ "
+        "get_graph"
     ),
     "python.keras.backend_config": (
         "keras.backend/ epsilon floatx image_data_format set_epsilon set_floatx set_image_data_format"
@@ -155,4 +157,8 @@ MODULES: dict[str, str] = {
         "keras.utils/ get_source_inputs headrace.keras.utils.summary/ count_params print_summary"
     ),
     "python.keras.utils.np_utils": "keras.utils/ normalize to_categorical",
+    "python.keras.utils.tf_utils": (
+        "constant_value=get_static_value headrace.layers.engine.reach/ get_reachable_from_inputs "
+        "headrace.functions.control.cond/ smart_cond"
+    ),
 }
