@@ -1,4 +1,4 @@
-"""Matrices of vectors and vectors of matrices: triangles and diagonals."""
+"""Matrices of vectors and vectors of matrices: triangles, diagonals, dimensions moved round."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ import numpy as np
 
 from headrace.core import dtypes
 from headrace.distributions.shapes import prefer_static_rank
-from headrace.functions.array.array import reshape, shape, zeros
+from headrace.functions.array.array import get_static_value, rank, reshape, shape, transpose, zeros
 from headrace.functions.array.diagonal import matrix_diag, matrix_diag_part, matrix_set_diag
+from headrace.functions.array.indexing import where_v2
+from headrace.functions.array.rank_checks import assert_integer
 from headrace.functions.array.stacking import concat
 from headrace.functions.math.cast import cast
 from headrace.functions.math.elementwise import sqrt
+from headrace.functions.math.math import range_
 from headrace.functions.platform.scopes import name_scope
 from headrace.functions.values.conversion import convert_to_tensor
 from headrace.ops.array.diagonals.diagonal import matrix_band_part
 from headrace.ops.array.reverse import reverse_v2 as reverse
+from headrace.ops.math.comparison import less
 
 
 def matrix_diag_transform(
@@ -29,6 +33,22 @@ def matrix_diag_transform(
         if transform is None:
             return matrix
         return matrix_set_diag(matrix, transform(matrix_diag_part(matrix)))
+
+
+def rotate_transpose(x: Any, shift: Any, name: str = "rotate_transpose") -> Any:
+    """Dimensions moved round by `shift` places."""
+    with name_scope(name, values=[x, shift]):
+        x, shift = convert_to_tensor(x, name="x"), convert_to_tensor(shift, name="shift")
+        assert_integer(shift)
+        known, ndims = get_static_value(shift), x.get_shape().ndims
+        if ndims is not None and known is not None:
+            if ndims < 2:
+                return x
+            places = int(np.sign(known) * (abs(known) % ndims))
+            return x if places == 0 else transpose(x, perm=np.roll(np.arange(ndims), places))
+        ndims = rank(x)
+        shift = where_v2(less(shift, 0), (-shift) % ndims, ndims - shift % ndims)
+        return transpose(x, perm=concat([range_(shift, ndims), range_(0, shift)], 0))
 
 
 def fill_triangular(x: Any, upper: bool = False, name: str | None = None) -> Any:

@@ -106,7 +106,12 @@ def log_of_or(x: Any, condition: Any, otherwise: float) -> Any:
 
 
 def logits_and_probs(
-    logits: Any, probs: Any, multidimensional: bool, validate_args: bool, name: str, dtype: Any = None
+    logits: Any = None,
+    probs: Any = None,
+    multidimensional: bool = False,
+    validate_args: bool = False,
+    name: str = "get_logits_and_probs",
+    dtype: Any = None,
 ) -> tuple[Any, Any]:
     """Both forms of a parameter of which one was given."""
     with name_scope(name, None, [probs, logits]):

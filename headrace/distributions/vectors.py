@@ -125,6 +125,7 @@ class _Counts(Distribution):
     """So many draws, counted by class."""
 
     _count: Any
+    _what_sums = "counts"
 
     total_count: Any = property(lambda self: self._count)
 
@@ -132,7 +133,7 @@ class _Counts(Distribution):
         if not self.validate_args:
             return counts
         counts = t.counts(counts)
-        message = "counts last-dimension must sum to `self.total_count`"
+        message = f"{self._what_sums} must sum to `self.total_count`"
         return t.with_dependencies(
             [t.assert_equal(self._count, t.reduce_sum(counts, -1), message=message)], counts
         )
@@ -238,6 +239,8 @@ class DirichletMultinomial(_Counts):
       concentration: of the Dirichlet distribution.
       validate_args, allow_nan_stats, name: as for every distribution.
     """
+
+    _what_sums = "counts last-dimension"
 
     def __init__(
         self,

@@ -97,6 +97,8 @@ def test_messages_are_where_protoc_puts_them():
 # -- what a reader of TensorFlow's modules looks for ------------------------------------------------
 # Names of TensorFlow's modules that are here under the same word somewhere, and are something else there.
 OTHERS = {
+    "contrib.distributions.python.ops": "poisson shape",  # modules
+    "contrib.distributions.python.ops.bijectors": "batch_normalization fill_triangular reshape",
     "python.framework.sparse_tensor": "is_sparse",
     "python.keras.backend": "separable_conv1d",
     "python.keras.preprocessing": "image text",
@@ -112,6 +114,7 @@ OTHERS = {
     "python.keras.utils.losses_utils": "compute_weighted_loss",  # Keras's
     "python.ops.confusion_matrix": "confusion_matrix",  # TF 2's arguments
     "python.ops.gen_experimental_dataset_ops": "parse_example_dataset",  # the op
+    "python.ops.distributions.util": "pad",  # at one end
     "python.ops.image_ops_impl": "ResizeMethod",  # TF 2's words
     "python.ops.math_ops": "bincount",  # TF 2's arguments, as in the next one
     "python.ops.parsing_ops": "decode_raw",

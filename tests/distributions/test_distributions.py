@@ -127,6 +127,9 @@ def test_refusals():
     wide = d.StudentT(0.5, 0.0, 1.0, allow_nan_stats=False)
     with pytest.raises(tf.errors.InvalidArgumentError, match="mean not defined"):
         values(wide.mean())
+    few = d.Multinomial(5.0, probs=[0.5, 0.5], validate_args=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="counts must sum to `self.total_count`"):
+        values(few.prob(tf.constant([3.0, 3.0])))
     copied = d.Normal(0.0, 1.0).copy(scale=3.0)
     assert copied.parameters["scale"] == 3.0
     assert d.Normal.param_static_shapes([3, 2]) == {"loc": [3, 2], "scale": [3, 2]}

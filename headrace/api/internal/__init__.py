@@ -23,6 +23,7 @@ from functools import cache
 FILES = (
     "columns",
     "contrib",
+    "distributions",
     "framework",
     "generated",
     "keras",

@@ -60,6 +60,25 @@ def test_both_ways_and_the_stretch(name):
     np.testing.assert_allclose(events, [slope.sum()], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("links", "forward", "inverse"),
+    [
+        ([(0, 3), (1, 1)], 1, 4),
+        ([(1, 1), (0, 3)], 0, 3),
+        ([(3, 0), (3, 0)], 6, 0),
+        ([(1, 1), (3, 0)], 4, 1),
+        ([(2, 1), (3, 0), (1, 2)], 4, 1),
+        ([], 0, 0),
+    ],
+)
+def test_dimensions_of_the_events_of_a_chain(links, forward, inverse):
+    """Each link gets as many dimensions as it needs, whatever the links before it made of them."""
+    made = b.Chain(
+        [b.Inline(forward_min_event_ndims=before, inverse_min_event_ndims=after) for before, after in links]
+    )
+    assert (made.forward_min_event_ndims, made.inverse_min_event_ndims) == (forward, inverse)
+
+
 def test_what_was_computed_is_kept():
     with tf.Graph().as_default():
         once = b.Exp()
