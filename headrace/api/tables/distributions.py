@@ -44,5 +44,7 @@ NAMES: dict[str, str] = {
         "AbsoluteValue AffineScalar Exp Identity PowerTransform Sigmoid Softplus Softsign Square",
     ),
     f"{_BIJECTORS}.composed": _all(f"{_CONTRIB}bijectors.", "Inline Invert"),
+    f"{_BIJECTORS}.conditional": _all(f"{_CONTRIB}bijectors.", "ConditionalBijector"),
+    f"{_BIJECTORS}.vectors": _all(f"{_CONTRIB}bijectors.", "Permute SoftmaxCentered"),
     f"{_BIJECTORS}.chain": _all(f"{_CONTRIB}bijectors.", "Chain"),
 }
