@@ -352,3 +352,13 @@ def test_references_that_ask_for_the_type_get_the_numbers():
             want.append(np.ones([n % 4, n // 2 + (n & 3)]))
             for g, w in zip(got, want):
                 np.testing.assert_allclose(g, w)
+
+
+def test_a_scalar_without_a_finite_bound_is_compiled():
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, step = tf.placeholder(tf.float32, [64, 64]), tf.placeholder(tf.float32, [])
+        rate = tf.sqrt(tf.minimum(1.0 - tf.pow(0.5, step), float("inf")))
+        y = tf.tanh(x * rate)
+        for _ in range(3):
+            found = session.run(y, {x: np.ones((64, 64)), step: 2.0})
+    np.testing.assert_allclose(found, np.tanh(np.full((64, 64), 0.75**0.5)), rtol=1e-6)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -334,7 +335,8 @@ class Specializer:
     def bound_of(self, operand: Operand) -> int | None:
         """An upper bound of a scalar, or its value where that is known."""
         if operand.value is not None:
-            return whole(operand.value.item())
+            value = operand.value.item()
+            return None if isinstance(value, float) and not isfinite(value) else whole(value)
         return self.upper.get(operand) if isinstance(operand, Array) else None
 
     def note_updates(self) -> None:
