@@ -298,12 +298,18 @@ class DirichletMultinomial(_Counts):
         ordered = t.lbeta(self._concentration + counts) - t.lbeta(self._concentration)
         return ordered + t.log_combinations(self._count, counts)
 
+    def _count_of_classes(self) -> Any:
+        """The counts beside the classes.  Those of the concentration's rank have that axis already, as in TF."""
+        rank = self._count.shape.ndims
+        beside = rank is not None and rank == self._concentration.shape.ndims
+        return self._count if beside else self._count[..., None]
+
     def _mean(self) -> Any:
-        return self._count[..., None] * (self._concentration / self._total[..., None])
+        return self._count_of_classes() * (self._concentration / self._total[..., None])
 
     def _scale(self) -> Any:
         total = self._total[..., None]
-        count = self._count[..., None]
+        count = self._count_of_classes()
         return t.sqrt((1.0 + total / count) / (1.0 + total))
 
     def _covariance(self) -> Any:
@@ -313,4 +319,4 @@ class DirichletMultinomial(_Counts):
 
     def _variance(self) -> Any:
         scale, mean = self._scale(), self._mean()
-        return t.square(scale) * mean * (self._count[..., None] - mean)
+        return t.square(scale) * mean * (self._count_of_classes() - mean)

@@ -50,3 +50,17 @@ def test_dimensions_moved_round():
             expected = np.transpose(x, np.roll(np.arange(4), places)).shape
             assert tuple(rotate_transpose(x, places).shape) == expected
             assert fed(rotate_transpose(x, shift), {shift: places}).shape == expected
+
+
+def test_counts_with_an_axis_for_the_classes():
+    """A total count of the concentration's rank stands beside the classes as it is."""
+    concentration = np.random.RandomState(0).rand(4, 3) + 1.0
+    plain = tf.distributions.DirichletMultinomial([7.0, 8.0, 9.0, 10.0], concentration.astype("float32"))
+    beside = tf.distributions.DirichletMultinomial(
+        [[7.0], [8.0], [9.0], [10.0]], concentration.astype("float32")
+    )
+    with tf.Session() as sess:
+        for one, other in zip(
+            sess.run([plain.mean(), plain.covariance()]), sess.run([beside.mean(), beside.covariance()])
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-6)
