@@ -2,6 +2,7 @@
 are made anew, since tests change what makes them."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +11,10 @@ from headrace.core import options
 
 os.environ.setdefault("HEADRACE_WITHOUT", "kept")
 os.environ.setdefault("HEADRACE_FAULTS", "raise")  # also in processes that a test starts
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a shell's background job would wait for its Ctrl-C for good
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On a machine that has other work no example is too slow.  Every run tries the same ones; others are tried
 # with pytest --hypothesis-profile=others.

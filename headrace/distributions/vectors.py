@@ -299,7 +299,7 @@ class DirichletMultinomial(_Counts):
         return ordered + t.log_combinations(self._count, counts)
 
     def _count_of_classes(self) -> Any:
-        """The counts beside the classes.  Those of the concentration's rank have that axis already, as in TF."""
+        """The counts beside the classes, whose axis those of the concentration's rank have already."""
         rank = self._count.shape.ndims
         beside = rank is not None and rank == self._concentration.shape.ndims
         return self._count if beside else self._count[..., None]
